@@ -1,0 +1,34 @@
+// Jest runs the TypeScript sources as ES modules through swc, with the same import names as the build.
+const shared = {
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^#kit/(.*)\\.js$': '<rootDir>/services/kit/$1.ts',
+    '^#proto/(.*)\\.js$': '<rootDir>/proto/gen/tollgate/$1.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/data/', '<rootDir>/.toolchain/'],
+  testEnvironment: 'node',
+};
+
+export default {
+  projects: [
+    {
+      ...shared,
+      displayName: 'unit',
+      // Beside the code they test; on SQLite, and on MySQL too where MYSQL_URL names a server.
+      testMatch: ['<rootDir>/{services,gateway,cli,deploy}/**/*.test.ts'],
+    },
+    {
+      ...shared,
+      displayName: 'e2e',
+      // By behaviour, against whole gateways in processes of their own.
+      testMatch: ['<rootDir>/tests/**/*.test.ts'],
+    },
+  ],
+};

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Prints the folder of a Node that is new enough, installing the LTS through npm's `node` package under .toolchain when the
+# system's is too old or absent from the PATH. Node 24 is the least: undici 8, better-sqlite3 13 and the test clients ask for it.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+major_min=24
+major_of() { "$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0; }
+if system=$(command -v node) && [ "$(major_of "$system")" -ge "$major_min" ]; then
+  dirname "$system"
+  exit 0
+fi
+own="$root/.toolchain/node_modules/node/bin"
+if [ "$(major_of "$own/node")" -lt "$major_min" ]; then
+  mkdir -p "$root/.toolchain"
+  [ -f "$root/.toolchain/package.json" ] || echo '{"private":true}' > "$root/.toolchain/package.json"
+  npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --silent node@$major_min >&2
+  if [ "$(major_of "$own/node")" -lt "$major_min" ]; then
+    # An npm that runs no install scripts leaves the wrapper package empty; the platform's own package needs no script.
+    platform="node-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')"
+    npm install --prefix "$root/.toolchain" --no-save --no-audit --no-fund --silent "$platform@$major_min" >&2
+    own="$root/.toolchain/node_modules/$platform/bin"
+  fi
+fi
+[ "$(major_of "$own/node")" -ge "$major_min" ] || { echo "No Node $major_min or newer could be installed through npm." >&2; exit 1; }
+echo "$own"

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, duration, integer, parseSettings, text } from './settings.js';
+
+const settings = {
+  port: integer('PORT', 'where to listen', { min: 0, max: 65_535, default: 8080 }),
+  dataDir: text('TOLLGATE_DATA_DIR', 'where data is kept', { default: './data' }),
+  holdTtlMs: duration('TOLLGATE_HOLD_TTL', 'life of a hold', { minMs: 1000, maxMs: 3_600_000, default: 120_000 }),
+};
+
+function faultsOf(env: Record<string, string>): readonly string[] {
+  try {
+    parseSettings(settings, env, ['TOLLGATE_']);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).faults;
+  }
+}
+
+describe('settings', () => {
+  it('fall back to their defaults', () => {
+    expect(parseSettings(settings, {})).toEqual({ port: 8080, dataDir: './data', holdTtlMs: 120_000 });
+  });
+
+  it('are parsed', () => {
+    expect(parseSettings(settings, { PORT: '0', TOLLGATE_HOLD_TTL: '5m' })).toMatchObject({ port: 0, holdTtlMs: 300_000 });
+  });
+
+  it('list every fault at once', () => {
+    expect(faultsOf({ PORT: 'http', TOLLGATE_HOLD_TTL: '5 minutes' })).toHaveLength(2);
+  });
+
+  it('name the nearest known setting for an unknown one', () => {
+    expect(faultsOf({ TOLLGATE_DATADIR: 'x' })[0]).toContain('did you mean TOLLGATE_DATA_DIR?');
+  });
+});

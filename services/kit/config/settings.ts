@@ -1,0 +1,161 @@
+// Configuration in two pure steps: read names from an environment, then parse with every fault listed at once.
+
+/** One setting: where it comes from and what it may be. */
+export interface Setting<T> {
+  /** Name of the environment variable. */
+  readonly env: string;
+  /** For the configuration reference and for error messages. */
+  readonly description: string;
+  /** Used when the variable is absent or empty; without it the setting is required. */
+  readonly default?: T;
+  /** The value, or a thrown Error whose message completes "NAME …". */
+  readonly parse: (text: string) => T;
+  /** Never shown. */
+  readonly secret?: boolean;
+}
+
+/** Settings by the name that code uses. */
+export type Settings = Readonly<Record<string, Setting<unknown>>>;
+
+/** The parsed values of some settings. */
+export type Values<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+
+/** All faults of a configuration; its message lists each on a line of its own. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(readonly faults: readonly string[]) {
+    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  }
+}
+
+interface Options<T> {
+  default?: T;
+  secret?: boolean;
+}
+
+/** Any text. */
+export function text(env: string, description: string, options: Options<string> = {}): Setting<string> {
+  return { env, description, ...options, parse: (value) => value };
+}
+
+/** Text that may be absent. */
+export function optionalText(env: string, description: string, options: { secret?: boolean } = {}): Setting<string | undefined> {
+  return { env, description, ...options, default: undefined, parse: (value) => value };
+}
+
+/** A whole number within bounds. */
+export function integer(env: string, description: string, options: Options<number> & { min: number; max: number }): Setting<number> {
+  const { min, max, ...rest } = options;
+  return {
+    env,
+    description,
+    ...rest,
+    parse(value) {
+      const number = Number(value);
+      if (!/^-?\d+$/.test(value) || number < min || number > max) throw new Error(`must be a whole number from ${min} to ${max}`);
+      return number;
+    },
+  };
+}
+
+/** A length of time such as "250ms", "30s", "5m" or "1h", in milliseconds. */
+export function duration(env: string, description: string, options: Options<number> & { minMs: number; maxMs: number }): Setting<number> {
+  const { minMs, maxMs, ...rest } = options;
+  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+  return {
+    env,
+    description,
+    ...rest,
+    parse(value) {
+      const match = /^(\d+)(ms|s|m|h)$/.exec(value);
+      const ms = match === null ? Number.NaN : Number(match[1]) * units[match[2]!]!;
+      if (!(ms >= minMs && ms <= maxMs)) throw new Error(`must be a length of time such as "30s", from ${minMs}ms to ${maxMs}ms`);
+      return ms;
+    },
+  };
+}
+
+/** "true" or "false". */
+export function flag(env: string, description: string, options: Options<boolean> = {}): Setting<boolean> {
+  return {
+    env,
+    description,
+    ...options,
+    parse(value) {
+      if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');
+      return value === 'true';
+    },
+  };
+}
+
+/** One of a few words. */
+export function oneOf<const T extends string>(env: string, description: string, words: readonly T[], options: Options<T> = {}): Setting<T> {
+  return {
+    env,
+    description,
+    ...options,
+    parse(value) {
+      if (!(words as readonly string[]).includes(value)) throw new Error(`must be one of ${words.join(', ')}`);
+      return value as T;
+    },
+  };
+}
+
+/**
+ * Parses the settings from an environment. Any variable that starts with one of `ownPrefixes` but is not known is a fault, with
+ * the nearest known name, so that a misspelt setting never passes for its default. Raises ConfigError with every fault.
+ */
+export function parseSettings<S extends Settings>(
+  settings: S,
+  env: Readonly<Record<string, string | undefined>>,
+  ownPrefixes: readonly string[] = [],
+): Values<S> {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(settings)) {
+    const raw = env[setting.env];
+    if (raw === undefined || raw === '') {
+      if ('default' in setting) values[name] = setting.default;
+      else faults.push(`${setting.env} is required: ${setting.description}`);
+      continue;
+    }
+    try {
+      values[name] = setting.parse(raw);
+    } catch (error) {
+      const shown = setting.secret === true ? '' : ` (it is "${raw}")`;
+      faults.push(`${setting.env} ${(error as Error).message}${shown}`);
+    }
+  }
+  const known = Object.values(settings).map((setting) => setting.env);
+  for (const name of Object.keys(env)) {
+    if (known.includes(name) || !ownPrefixes.some((prefix) => name.startsWith(prefix))) continue;
+    faults.push(`${name} is not a known setting; did you mean ${nearest(name, known)}?`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return values as Values<S>;
+}
+
+/** The candidate with the smallest edit distance. */
+export function nearest(name: string, candidates: readonly string[]): string {
+  let best = candidates[0] ?? '';
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const distance = editDistance(name, candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

@@ -1,0 +1,76 @@
+// The one error that is meant for somebody: thrown where the cause is known, untouched on the way, rendered once at the edge.
+import { isReason, type Reason, reasons } from './reasons.js';
+import type { Status } from './status.js';
+
+/** Options of an `AppError`. */
+export interface AppErrorOptions {
+  /** Machine-readable particulars, for example { field: "messages" } or amounts as decimal integers. Safe to show. */
+  details?: Readonly<Record<string, string>>;
+  /** When a repeat may succeed; absent: no promise. */
+  retryAfterMs?: number;
+  /** What lies behind it; stays in this process. */
+  cause?: unknown;
+}
+
+/** An expected refusal or failure. Crosses every hop unchanged; anything else becomes `internal` with a fixed text. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly reason: Reason;
+  /** gRPC status that goes with the reason. */
+  readonly code: Status;
+  readonly details: Readonly<Record<string, string>>;
+  readonly retryAfterMs?: number;
+
+  /** `message` is shown to callers: it names the fault and the fix, and never holds a secret. */
+  constructor(reason: Reason, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.reason = reason;
+    this.code = reasons[reason];
+    this.details = options.details ?? {};
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The fixed text of faults that are ours and nobody else's business. */
+export const internalMessage = 'Something went wrong on our side.';
+
+/** The error as it may leave this process: an `AppError` as it is, all else hidden behind `internal`. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof Error && error.name === 'AbortError') {
+    return new AppError('cancelled', 'The call was cancelled.', { cause: error });
+  }
+  return new AppError('internal', internalMessage, { cause: error });
+}
+
+/** Whether the error has this reason. */
+export function hasReason(error: unknown, ...wanted: Reason[]): error is AppError {
+  return error instanceof AppError && wanted.includes(error.reason);
+}
+
+/** The wire form of an `AppError`, for trailers and in-process crossings. */
+export function encodeAppError(error: AppError): string {
+  return JSON.stringify({
+    reason: error.reason,
+    message: error.message,
+    details: error.details,
+    retry_after_ms: error.retryAfterMs,
+  });
+}
+
+/** Reads the wire form; undefined when it is not one (an error of a foreign server). */
+export function decodeAppError(text: string): AppError | undefined {
+  try {
+    const value = JSON.parse(text) as Record<string, unknown>;
+    if (typeof value['reason'] !== 'string' || typeof value['message'] !== 'string') return undefined;
+    const reason = isReason(value['reason']) ? value['reason'] : 'internal';
+    const options: AppErrorOptions = {};
+    if (typeof value['details'] === 'object' && value['details'] !== null) {
+      options.details = value['details'] as Record<string, string>;
+    }
+    if (typeof value['retry_after_ms'] === 'number') options.retryAfterMs = value['retry_after_ms'];
+    return new AppError(reason, value['message'], options);
+  } catch {
+    return undefined;
+  }
+}

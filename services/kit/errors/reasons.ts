@@ -1,0 +1,87 @@
+// The closed list of reasons for refusing or failing, each with its gRPC status. Callers branch on nothing else.
+import { Status } from './status.js';
+
+/** Every reason, its gRPC status and, in one line, what it means. */
+export const reasons = {
+  // What the caller sent.
+  /** A field is missing, malformed or out of range; details.field names it. */
+  invalid_request: Status.INVALID_ARGUMENT,
+  /** A field that would change the answer is not supported here; details.field names it. */
+  unsupported_field: Status.INVALID_ARGUMENT,
+  /** The conversation is longer than the model's context. */
+  context_length_exceeded: Status.INVALID_ARGUMENT,
+  /** The body is larger than the limit in details.limit_bytes. */
+  body_too_large: Status.INVALID_ARGUMENT,
+  /** The id or idempotency key was used before with other parameters. */
+  idempotency_mismatch: Status.ALREADY_EXISTS,
+  /** The thing named does not exist; details.what says which kind. */
+  not_found: Status.NOT_FOUND,
+  /** It exists already. */
+  already_exists: Status.ALREADY_EXISTS,
+  /** Its present state does not allow this. */
+  failed_precondition: Status.FAILED_PRECONDITION,
+  /** The HTTP method is not offered on this path. */
+  method_not_allowed: Status.UNIMPLEMENTED,
+
+  // Who the caller is.
+  /** No platform key was sent. */
+  key_missing: Status.UNAUTHENTICATED,
+  /** What was sent is not of the form of a platform key. */
+  key_malformed: Status.UNAUTHENTICATED,
+  /** No such key. */
+  key_unknown: Status.UNAUTHENTICATED,
+  key_revoked: Status.UNAUTHENTICATED,
+  key_disabled: Status.PERMISSION_DENIED,
+  key_expired: Status.UNAUTHENTICATED,
+  account_suspended: Status.PERMISSION_DENIED,
+  /** The key may not use this model. */
+  model_not_permitted: Status.PERMISSION_DENIED,
+  /** This process may not call this RPC. */
+  peer_not_permitted: Status.PERMISSION_DENIED,
+
+  // Models.
+  model_unknown: Status.NOT_FOUND,
+  /** The model has no price in force; it is refused, never free. */
+  model_unpriced: Status.FAILED_PRECONDITION,
+  /** No enabled upstream serves the model. */
+  model_unavailable: Status.UNAVAILABLE,
+
+  // Money. details carry available_nano_usd, held_nano_usd, needed_nano_usd and, for a key, limit_nano_usd and spent_nano_usd.
+  balance_empty: Status.FAILED_PRECONDITION,
+  /** The balance would suffice, were it not for calls in flight; worth a retry. */
+  balance_held: Status.FAILED_PRECONDITION,
+  key_limit_reached: Status.FAILED_PRECONDITION,
+  /** The hold has ended (or was released before it arrived). */
+  hold_closed: Status.FAILED_PRECONDITION,
+  /** The call was already recorded, as lost. */
+  call_closed: Status.FAILED_PRECONDITION,
+
+  // Upstreams.
+  /** The upstream refused the request itself; the message says why and is safe to relay. */
+  upstream_rejected: Status.INVALID_ARGUMENT,
+  upstream_rate_limited: Status.RESOURCE_EXHAUSTED,
+  upstream_overloaded: Status.UNAVAILABLE,
+  /** The upstream could not be reached, or refused our own credentials. */
+  upstream_unavailable: Status.UNAVAILABLE,
+  /** The upstream answered with an error or broke off. */
+  upstream_failed: Status.UNAVAILABLE,
+  upstream_timeout: Status.DEADLINE_EXCEEDED,
+
+  // Us.
+  /** Too much is queued; nothing was executed. */
+  overloaded: Status.RESOURCE_EXHAUSTED,
+  /** A service of ours cannot be reached; the outcome is unknown. */
+  service_unavailable: Status.UNAVAILABLE,
+  deadline_exceeded: Status.DEADLINE_EXCEEDED,
+  cancelled: Status.CANCELLED,
+  unimplemented: Status.UNIMPLEMENTED,
+  internal: Status.INTERNAL,
+} as const satisfies Record<string, Status>;
+
+/** One of the closed list. */
+export type Reason = keyof typeof reasons;
+
+/** Whether a string from the wire is a reason that this version knows. */
+export function isReason(value: string): value is Reason {
+  return Object.hasOwn(reasons, value);
+}

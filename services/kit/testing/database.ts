@@ -1,0 +1,54 @@
+// Fresh databases for tests: always SQLite, and MySQL too where TOLLGATE_TEST_MYSQL_URL names a server whose user may create schemas.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import createKnex from 'knex';
+import { type Database, type Engine, openDatabase } from '../db/open.js';
+import { newId } from '../id.js';
+
+/** The engines this run covers; for `describe.each(testEngines)`. */
+export const testEngines: readonly Engine[] = process.env['TOLLGATE_TEST_MYSQL_URL'] === undefined ? ['sqlite'] : ['sqlite', 'mysql'];
+
+/** A database of its own, and how to get rid of it. */
+export interface TestDatabase {
+  readonly db: Database;
+  /** To open the same database again, as another replica would. */
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** An empty database on this engine. Call `drop` when done. */
+export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
+  if (engine === 'sqlite') {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+    const url = `sqlite:${join(folder, 'test.db')}`;
+    const db = openDatabase(url);
+    return {
+      db,
+      url,
+      async drop() {
+        await db.close();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  }
+  const server = new URL(process.env['TOLLGATE_TEST_MYSQL_URL']!);
+  const schema = newId('t');
+  const admin = createKnex({
+    client: 'mysql2',
+    connection: { host: server.hostname, port: Number(server.port), user: server.username, password: server.password },
+    pool: { min: 0, max: 1 },
+  });
+  await admin.raw(`CREATE DATABASE ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+  server.pathname = `/${schema}`;
+  const db = openDatabase(server.href);
+  return {
+    db,
+    url: server.href,
+    async drop() {
+      await db.close();
+      await admin.raw(`DROP DATABASE ${schema}`);
+      await admin.destroy();
+    },
+  };
+}
