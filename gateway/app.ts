@@ -1,0 +1,90 @@
+// The whole HTTP surface on one screen.
+import Router from '@koa/router';
+import Koa, { type Context, type Middleware, type Next } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+import { chatCompletions } from './formats/chat-completions/index.js';
+import type { Format } from './formats/format.js';
+import { messages } from './formats/messages/index.js';
+import { openapi } from './formats/openapi.js';
+import type { CallDeps } from './metered-call.js';
+import { authenticate } from './middleware/authenticate.js';
+import { errors } from './middleware/errors.js';
+import { first } from './middleware/first.js';
+import type { KeyReplica } from './replicas/keys.js';
+import { stateOf } from './request-state.js';
+import { getKey, getUsage } from './routes/account.js';
+import { countTokens } from './routes/count-tokens.js';
+import { generate } from './routes/generate.js';
+import { livez, readyz } from './routes/health.js';
+import { getCatalog, getModel, listModels } from './routes/models.js';
+
+/** What the routes need. */
+export interface AppDeps extends CallDeps {
+  readonly keys: KeyReplica;
+  isDraining(): boolean;
+}
+
+/** Builds the koa application. */
+export function createApp(deps: AppDeps): Koa {
+  const keyed = authenticate(deps.keys);
+  const in_ = (dialect: Format): Middleware => (ctx: Context, next: Next) => {
+    stateOf(ctx).dialect = dialect;
+    return next();
+  };
+
+  const router = new Router();
+  // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
+  for (const base of ['/v1', '', '/v1/v1']) {
+    router.post(`${base}/chat/completions`, in_(chatCompletions), keyed, generate(chatCompletions, deps));
+    router.post(`${base}/messages`, in_(messages), keyed, generate(messages, deps));
+    router.post(`${base}/messages/count_tokens`, in_(messages), keyed, countTokens(deps));
+    router.get(`${base}/models`, keyed, listModels(deps.models));
+    router.get(`${base}/models/*id`, keyed, getModel(deps.models));
+  }
+  router.get('/v1/key', keyed, getKey(deps));
+  router.get('/v1/usage/:id', keyed, getUsage(deps));
+  router.get('/v1/catalog', getCatalog(deps.models));
+  router.get('/openapi.json', (ctx: Context) => void (ctx.body = openapi));
+  router.get('/livez', livez);
+  router.get('/readyz', readyz(deps));
+  // A connectivity probe that one widely used client sends at its start.
+  router.get('/api/hello', (ctx: Context) => void (ctx.body = { status: 'ok' }));
+
+  const app = new Koa({ proxy: deps.config.trustProxy });
+  app.use(first({ clock: deps.clock, log: deps.log, dialectOf }));
+  app.use(errors(deps.log));
+  app.use(noteRoute(router));
+  app.use(router.routes());
+  app.use(notFound(router));
+  // Everything is rendered and logged above; koa's own handler would print a stack.
+  app.on('error', (error) => deps.log.error({ err: error }, 'koa reported an error'));
+  return app;
+}
+
+/** The dialect of answers to requests that no format's route has claimed. */
+function dialectOf(ctx: Context): Format {
+  const speaksMessages = ctx.get('anthropic-version') !== '' || ctx.get('provider-version') !== '' || ctx.get('x-api-key') !== '';
+  return ctx.path.includes('/messages') || speaksMessages ? messages : chatCompletions;
+}
+
+/** Keeps the matched route's template for telemetry. */
+function noteRoute(router: Router): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const layer = router.match(ctx.path, ctx.method).pathAndMethod.at(-1);
+    if (layer !== undefined) stateOf(ctx).route = String(layer.path);
+    await next();
+  };
+}
+
+/** Tells a wrong method from a wrong path. */
+function notFound(router: Router): Middleware {
+  return async (ctx: Context) => {
+    const { path } = router.match(ctx.path, ctx.method);
+    if (path.length > 0) {
+      const allowed = [...new Set(path.flatMap((layer) => layer.methods))];
+      ctx.set('allow', allowed.join(', '));
+      throw new AppError('method_not_allowed', `${ctx.method} is not offered on this path; use ${allowed.join(' or ')}.`);
+    }
+    throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists what there is.`, { details: { what: 'path' } });
+  };
+}

@@ -1,0 +1,79 @@
+// Notes the usage so far of every call in flight with metering, all in one request a second, so that a call whose gateway
+// vanishes is charged for what it had used, and so that its hold does not expire while it runs.
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import type { Call } from '#proto/metering/v1/metering.js';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import type { GatewayPeers } from './peers.js';
+
+/** Items of one request; more calls in flight are noted in several. */
+const itemsMax = 1000;
+
+/** A call in flight as the checkpoints see it. */
+export interface OpenCall {
+  readonly call: Call;
+  /** The usage so far. */
+  readonly tokens: () => TokenCounts;
+  /** Called when metering has already closed the call: it must end. */
+  readonly onClosed: () => void;
+}
+
+/** The calls in flight. */
+export interface Checkpoints {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Begins to note a call; the returned function ends it. */
+  open(call: OpenCall): () => void;
+  /** How many calls are in flight. */
+  count(): number;
+}
+
+/** Creates the set of calls in flight, noted every `intervalMs`. */
+export function createCheckpoints(deps: { metering: GatewayPeers['metering']; log: Logger; intervalMs: number; rpcTimeoutMs: number }): Checkpoints {
+  const { metering, log, intervalMs, rpcTimeoutMs } = deps;
+  const calls = new Set<OpenCall>();
+  let timer: NodeJS.Timeout | undefined;
+  let isRunning = false;
+  let isFailing = false;
+
+  async function noteAll(): Promise<void> {
+    if (isRunning || calls.size === 0) return;
+    isRunning = true;
+    try {
+      const all = [...calls];
+      for (let start = 0; start < all.length; start += itemsMax) await note(all.slice(start, start + itemsMax));
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error, calls: calls.size }, 'usage so far could not be noted; calls go on');
+      isFailing = true;
+    } finally {
+      isRunning = false;
+    }
+  }
+
+  async function note(batch: readonly OpenCall[]): Promise<void> {
+    const { open } = await metering.checkpointUsage(
+      { items: batch.map(({ call, tokens }) => ({ call, tokens: tokens() })) },
+      callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
+    );
+    for (const [index, openCall] of batch.entries()) {
+      // A call that ended while this request was under way is rightly closed.
+      if (open[index] === false && calls.has(openCall)) openCall.onClosed();
+    }
+  }
+
+  return {
+    async start() {
+      timer = setInterval(() => void noteAll(), intervalMs);
+      timer.unref();
+    },
+    async stop() {
+      clearInterval(timer);
+    },
+    open(call) {
+      calls.add(call);
+      return () => calls.delete(call);
+    },
+    count: () => calls.size,
+  };
+}

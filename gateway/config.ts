@@ -1,0 +1,36 @@
+// Settings of the gateway.
+import { duration, flag, integer, type Settings, text, type Values } from '#kit/config/settings.js';
+
+/** Every setting of the gateway, for parseSettings and the configuration reference. */
+export const gatewaySettings = {
+  port: integer('PORT', 'TCP port of the public HTTP address; 0 takes a free one', { min: 0, max: 65_535, default: 8080 }),
+  host: text('TOLLGATE_GATEWAY_HOST', 'address to listen on; 0.0.0.0 for all, behind TLS', { default: '127.0.0.1' }),
+  bodyBytesMax: integer('TOLLGATE_GATEWAY_BODY_BYTES_MAX', 'largest request body, decompressed', {
+    min: 1024,
+    max: 256 * 1024 * 1024,
+    default: 32 * 1024 * 1024,
+  }),
+  callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', { min: 1, max: 1_000_000, default: 2000 }),
+  keysCachedMax: integer('TOLLGATE_GATEWAY_KEYS_CACHED_MAX', 'keys kept in the local cache', { min: 1, max: 10_000_000, default: 100_000 }),
+  holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'life of a hold without a checkpoint', { minMs: 1000, maxMs: 3_600_000, default: 120_000 }),
+  checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often usage so far is noted', { minMs: 50, maxMs: 60_000, default: 1000 }),
+  rpcTimeoutMs: duration('TOLLGATE_GATEWAY_RPC_TIMEOUT', 'patience with a service before a call is refused', { minMs: 50, maxMs: 60_000, default: 5000 }),
+  recordPatienceMs: duration('TOLLGATE_GATEWAY_RECORD_PATIENCE', 'how long an ended call waits for metering before its end is reported as a fault', {
+    minMs: 0,
+    maxMs: 600_000,
+    default: 15_000,
+  }),
+  callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest life of one call', { minMs: 1000, maxMs: 86_400_000, default: 900_000 }),
+  keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', { minMs: 100, maxMs: 600_000, default: 15_000 }),
+  slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may be stuck because its reader does not read', {
+    minMs: 100,
+    maxMs: 3_600_000,
+    default: 60_000,
+  }),
+  drainTimeoutMs: duration('TOLLGATE_GATEWAY_DRAIN_TIMEOUT', 'how long calls in flight may go on after a stop signal', { minMs: 0, maxMs: 3_600_000, default: 30_000 }),
+  upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
+  trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
+} satisfies Settings;
+
+/** The parsed settings of the gateway. */
+export type GatewayConfig = Values<typeof gatewaySettings>;

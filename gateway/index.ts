@@ -1,0 +1,91 @@
+// The gateway: the only speaker of HTTP. It owns no data.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '#kit/clock.js';
+import type { Part } from '#kit/lifecycle.js';
+import type { Logger } from '#kit/log.js';
+import { createApp } from './app.js';
+import { createCheckpoints } from './checkpoints.js';
+import type { GatewayConfig } from './config.js';
+import type { GatewayPeers } from './peers.js';
+import { createKeyReplica } from './replicas/keys.js';
+import { createModelReplica } from './replicas/models.js';
+
+export { gatewaySettings, type GatewayConfig } from './config.js';
+export type { GatewayPeers } from './peers.js';
+
+/** A gateway and where it listens. */
+export interface Gateway extends Part {
+  /** For example http://127.0.0.1:8080; known once started. */
+  address(): string;
+}
+
+/** How long a client may take to send its request line and headers. */
+const headersTimeoutMs = 20_000;
+/** How long a client may take to send a whole request. */
+const requestTimeoutMs = 300_000;
+/** Longer than the idle timeouts of usual load balancers, so that they close first and never meet a closed connection. */
+const idleTimeoutMs = 75_000;
+
+/** Creates a gateway over its peers. */
+export function createGateway(config: GatewayConfig, deps: { peers: GatewayPeers; clock: Clock; log: Logger }): Gateway {
+  const { peers, clock, log } = deps;
+  const { rpcTimeoutMs } = config;
+  const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
+  const models = createModelReplica({ catalog: peers.catalog, inference: peers.inference, clock, log, upstreamsIntervalMs: config.upstreamsIntervalMs, rpcTimeoutMs });
+  const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: config.checkpointIntervalMs, rpcTimeoutMs });
+  let isDraining = false;
+  let server: Server | undefined;
+
+  return {
+    name: 'gateway',
+    address() {
+      const { address, port } = server!.address() as AddressInfo;
+      return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+    },
+    async start() {
+      await keys.start();
+      await models.start();
+      await checkpoints.start();
+      const app = createApp({ peers, models, keys, checkpoints, config, clock, log, isDraining: () => isDraining });
+      server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true }, app.callback());
+      await listen(server, config);
+    },
+    async stop() {
+      isDraining = true;
+      if (server !== undefined) await drain(server, config.drainTimeoutMs);
+      const lostCalls = checkpoints.count();
+      if (lostCalls > 0) {
+        // Their connections are broken off; each still records itself as left by its caller.
+        log.warn({ calls: lostCalls }, 'calls in flight were broken off at the end of the drain time');
+        for (let waitedMs = 0; checkpoints.count() > 0 && waitedMs < rpcTimeoutMs; waitedMs += 20) await sleep(20);
+      }
+      await checkpoints.stop();
+      await models.stop();
+      await keys.stop();
+    },
+  };
+}
+
+async function listen(server: Server, { host, port }: GatewayConfig): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Stops accepting, lets requests in flight end, and breaks off what is left at the end of the time. */
+async function drain(server: Server, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  // Connections that become idle only now would otherwise hold the server open until their idle timeout.
+  const sweep = setInterval(() => server.closeIdleConnections(), 100);
+  await closed;
+  clearTimeout(timer);
+  clearInterval(sweep);
+}

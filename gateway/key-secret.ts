@@ -1,0 +1,29 @@
+// The form of a platform key's secret (auth.proto, CreateKeyResponse.secret): "sk-tg-", 43 base62 characters that carry 256
+// random bits, and 6 base62 characters of the CRC-32 of all before them. Garbage is refused here, without a lookup.
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const form = /^sk-tg-[0-9A-Za-z]{49}$/;
+const checksumLength = 6;
+
+/** Whether the text can be a platform key: the right form with the right checksum. */
+export function isWellFormedSecret(text: string): boolean {
+  if (!form.test(text)) return false;
+  return checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+}
+
+/** What auth knows a secret by. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+function checksum(body: string): string {
+  let rest = crc32(body);
+  let digits = '';
+  for (let index = 0; index < checksumLength; index += 1) {
+    digits = alphabet[rest % 62]! + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,250 @@
+// The life of a call: price → hold → generate → record. Everything that makes the bill right is in this file or named by it.
+//
+// Whatever happens, a call that was held ends in exactly one usage record: when the model is done, when anything fails, and when
+// the caller leaves. The record is durable before the caller gets the end of the answer.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isSpanContextValid, trace } from '@opentelemetry/api';
+import type { Key } from '#proto/auth/v1/auth.js';
+import type { Model } from '#proto/catalog/v1/catalog.js';
+import type { Event, Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { type Call, Ending, type Format, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import type { Clock } from '#kit/clock.js';
+import { AppError, hasReason, toAppError } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import type { Checkpoints } from './checkpoints.js';
+import type { GatewayConfig } from './config.js';
+import type { ParsedCall } from './formats/format.js';
+import type { GatewayPeers } from './peers.js';
+import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
+import type { CallableModel, ModelReplica } from './replicas/models.js';
+
+/** What the caller asked for. */
+export interface CallRequest {
+  /** The request id, which becomes the call id: req_… */
+  readonly id: string;
+  readonly key: Key;
+  readonly format: Format;
+  readonly parsed: ParsedCall;
+  /** The caller's own x-request-id. */
+  readonly clientRequestId: string;
+  /** Aborts when the caller leaves. */
+  readonly left: AbortSignal;
+}
+
+/** What a call needs of its surroundings. */
+export interface CallDeps {
+  readonly peers: GatewayPeers;
+  readonly models: ModelReplica;
+  readonly checkpoints: Checkpoints;
+  readonly config: GatewayConfig;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What happens in a call, in this order: admitted once, events any number of times, recorded once. */
+export type CallStep =
+  | { readonly kind: 'admitted'; readonly model: Model; readonly outputCapTokens: number }
+  | { readonly kind: 'events'; readonly events: readonly Event[]; readonly tokens: TokenCounts }
+  | { readonly kind: 'recorded'; readonly record: UsageRecord };
+
+/**
+ * Runs one call. Errors before the first `events` step mean that nothing was delivered and nothing is charged; an error after it
+ * comes when what was delivered is on record. The consumer must read to the end or return.
+ */
+export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
+  const startedAtMs = deps.clock.nowMs();
+  const callable = deps.models.resolve(request.parsed.model);
+  assertPermitted(request.key, callable.model);
+
+  const held = await hold(request, callable, deps);
+  const call: Call = {
+    id: request.id,
+    accountId: request.key.accountId,
+    keyId: request.key.id,
+    modelId: callable.model.id,
+    upstreamId: callable.targets[0]!.upstreamId,
+    upstreamModel: callable.targets[0]!.upstreamModel,
+    format: request.format,
+    streaming: request.parsed.streaming,
+    price: callable.price,
+    heldNanoUsd: held.amountNanoUsd,
+    outputCapTokens: held.outputCapTokens,
+    startedAtMs: BigInt(startedAtMs),
+    traceId: activeTraceId(),
+    clientRequestId: request.clientRequestId,
+  };
+  const progress = new Progress(call, startedAtMs);
+  const closed = new AbortController();
+  const close = deps.checkpoints.open({ call, tokens: () => progress.tokens, onClosed: () => closed.abort() });
+
+  let failure: unknown;
+  let record: UsageRecord | undefined;
+  try {
+    yield { kind: 'admitted', model: callable.model, outputCapTokens: held.outputCapTokens };
+    const context = callContext({
+      caller: 'gateway',
+      timeoutMs: deps.config.callTimeoutMs,
+      signal: AbortSignal.any([request.left, closed.signal]),
+    });
+    const answer = deps.peers.inference.generate(
+      { ...request.parsed.request, callId: request.id, targets: [...callable.targets], maxOutputTokens: held.outputCapTokens },
+      context,
+    );
+    for await (const batch of answer) {
+      progress.take(batch, deps.clock.nowMs());
+      yield { kind: 'events', events: batch.events, tokens: progress.tokens };
+    }
+    if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
+  } catch (error) {
+    failure = error;
+  } finally {
+    close();
+    // Also when the consumer returned early: then the block above was left without an error.
+    const outcome = endingOf(progress, failure, request.left.aborted);
+    record = await recordPatiently(progress, outcome, deps).catch((error: unknown) => {
+      failure = error;
+      return undefined;
+    });
+  }
+  if (record === undefined || (failure !== undefined && progress.finished === undefined)) throw toAppError(failure);
+  yield { kind: 'recorded', record };
+}
+
+/** The key must be allowed to use the model; raises model_not_permitted. */
+export function assertPermitted(key: Key, model: Model): void {
+  if (isPermitted(key, model)) return;
+  throw new AppError('model_not_permitted', `The platform key ending in ${key.lastFour} may not use the model "${model.id}". GET /v1/models lists the models it may use.`, {
+    details: { field: 'model' },
+  });
+}
+
+/** Whether the key may list and call the model. */
+export function isPermitted(key: Key, model: Model): boolean {
+  const permission = key.models;
+  return permission === undefined || permission.allModels || permission.modelIds.includes(model.id);
+}
+
+/** Sets the worst case aside; without a cap of the caller's, as much of it as the balance affords. */
+async function hold(request: CallRequest, { model, price }: CallableModel, { peers, config, log }: CallDeps) {
+  const { key, parsed } = request;
+  const quote = quoteCall(model, price, parsed.inputTokensMax, parsed.maxOutputTokens);
+  try {
+    const response = await peers.ledger.hold(
+      {
+        holdId: request.id,
+        accountId: key.accountId,
+        keyId: key.id,
+        keyLimit: { limitNanoUsd: key.lifetimeLimitNanoUsd, version: key.version },
+        amountNanoUsd: quote.amountNanoUsd,
+        minAmountNanoUsd: quote.minAmountNanoUsd,
+        ttlMs: config.holdTtlMs,
+      },
+      callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }),
+    );
+    const amountNanoUsd = response.hold!.amountNanoUsd;
+    return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd) };
+  } catch (error) {
+    if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal')) {
+      // The answer was lost, not necessarily the hold. A release also keeps a hold that arrives late from being taken.
+      peers.ledger
+        .release({ holdId: request.id, accountId: key.accountId }, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }))
+        .catch((releaseError: unknown) => log.warn({ err: releaseError, call_id: request.id }, 'a hold of unknown outcome could not be released; it will expire'));
+      throw new AppError('service_unavailable', 'The ledger cannot be reached, so no call can be let in now. Nothing was charged.', { retryAfterMs: 2000, cause: error });
+    }
+    throw explainRefusal(error, quote);
+  }
+}
+
+/** What is known of a running answer. */
+class Progress {
+  tokens: TokenCounts = TokenCounts.fromPartial({});
+  hasStarted = false;
+  firstOutputAtMs: number | undefined;
+  finished: Finished | undefined;
+
+  constructor(
+    readonly call: Call,
+    readonly startedAtMs: number,
+  ) {}
+
+  take(batch: GenerateResponse, nowMs: number): void {
+    if (batch.usageSoFar !== undefined) this.tokens = batch.usageSoFar;
+    for (const { event } of batch.events) {
+      if (event?.$case === 'started') {
+        this.hasStarted = true;
+        if (event.value.target !== undefined) {
+          this.call.upstreamId = event.value.target.upstreamId;
+          this.call.upstreamModel = event.value.target.upstreamModel;
+        }
+      } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta') {
+        this.firstOutputAtMs ??= nowMs;
+      } else if (event?.$case === 'finished') {
+        this.finished = event.value;
+        if (event.value.usage !== undefined) this.tokens = event.value.usage;
+      }
+    }
+  }
+}
+
+interface Outcome {
+  ending: Ending;
+  detail: string;
+  free: boolean;
+}
+
+/** The written rule of every ending (docs/charging.md). A finished answer is finished, whatever happened to its reader since. */
+function endingOf(progress: Progress, failure: unknown, hasLeft: boolean): Outcome {
+  const { finished } = progress;
+  if (finished !== undefined) {
+    const isCapped = finished.stopReason === StopReason.STOP_REASON_MAX_TOKENS;
+    return { ending: isCapped ? Ending.ENDING_MAX_TOKENS : Ending.ENDING_COMPLETED, detail: finished.usageFault, free: false };
+  }
+  if (hasLeft || failure === undefined) return { ending: Ending.ENDING_CLIENT_GONE, detail: '', free: !progress.hasStarted };
+  const { reason } = toAppError(failure);
+  const hasOutput = progress.firstOutputAtMs !== undefined;
+  return { ending: endingOfReason(reason, hasOutput), detail: reason, free: !hasOutput };
+}
+
+function endingOfReason(reason: string, hasOutput: boolean): Ending {
+  if (reason === 'upstream_timeout' || reason === 'deadline_exceeded') return Ending.ENDING_TIMEOUT;
+  if (!reason.startsWith('upstream_') && reason !== 'context_length_exceeded') return Ending.ENDING_GATEWAY_ERROR;
+  return hasOutput ? Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT : Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
+}
+
+/** Puts the call on record, trying for as long as the configuration says while metering is away. */
+async function recordPatiently(progress: Progress, outcome: Outcome, { peers, config, clock, log }: CallDeps): Promise<UsageRecord> {
+  const { call, finished, firstOutputAtMs, startedAtMs } = progress;
+  const endedAtMs = clock.nowMs();
+  const request = {
+    call,
+    tokens: progress.tokens,
+    source: finished?.usageReported === true ? UsageSource.USAGE_SOURCE_REPORTED : UsageSource.USAGE_SOURCE_ESTIMATED,
+    ending: outcome.ending,
+    endingDetail: outcome.detail,
+    firstOutputMs: firstOutputAtMs === undefined ? undefined : firstOutputAtMs - startedAtMs,
+    durationMs: endedAtMs - startedAtMs,
+    free: outcome.free,
+    quarantined: finished !== undefined && finished.usageFault !== '',
+  };
+  for (let backoffMs = 50; ; backoffMs = Math.min(1000, backoffMs * 2)) {
+    try {
+      const response = await peers.metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
+      return response.record!;
+    } catch (error) {
+      const isWorthRetrying = hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded');
+      if (!isWorthRetrying || clock.nowMs() - endedAtMs >= config.recordPatienceMs) {
+        log.error({ err: error, call_id: call.id }, 'a call could not be put on record; metering will close it at its last checkpoint');
+        throw error;
+      }
+      await sleep(backoffMs);
+    }
+  }
+}
+
+function activeTraceId(): string {
+  const context = trace.getActiveSpan()?.spanContext();
+  return context !== undefined && isSpanContextValid(context) ? context.traceId : '';
+}

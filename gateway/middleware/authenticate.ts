@@ -1,0 +1,32 @@
+// Lets a request in by its platform key, from either of the two headers that clients use.
+import type { Context, Middleware, Next } from 'koa';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import type { KeyReplica } from '../replicas/keys.js';
+import { stateOf } from '../request-state.js';
+
+/** The secrets a request carries: x-api-key first, then the bearer token. */
+function secretsOf(ctx: Context): string[] {
+  const apiKey = ctx.get('x-api-key').trim();
+  const bearer = /^Bearer +(\S+) *$/i.exec(ctx.get('authorization'))?.[1] ?? '';
+  return [apiKey, bearer].filter((secret, index, all) => secret !== '' && all.indexOf(secret) === index);
+}
+
+/** Creates the middleware. When both headers are sent and differ, the one that is a key of ours counts. */
+export function authenticate(keys: KeyReplica): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const secrets = secretsOf(ctx);
+    if (secrets.length === 0) {
+      throw new AppError('key_missing', 'No platform key was sent. Send it as "Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>".');
+    }
+    for (const [index, secret] of secrets.entries()) {
+      try {
+        stateOf(ctx).key = await keys.authenticate(secret);
+        break;
+      } catch (error) {
+        const isLast = index === secrets.length - 1;
+        if (isLast || !hasReason(error, 'key_malformed', 'key_unknown')) throw error;
+      }
+    }
+    await next();
+  };
+}

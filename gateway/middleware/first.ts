@@ -1,0 +1,55 @@
+// The outermost middleware: gives the request its id and span, and says how it went in one log line.
+import { context as telemetry, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Context, Middleware, Next } from 'koa';
+import { newId } from '#kit/id.js';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { Format } from '../formats/format.js';
+import { beginState, stateOf } from '../request-state.js';
+
+const tracer = trace.getTracer('tollgate.gateway');
+
+/** Names both of a response's request id headers: x-request-id is read by one family of clients, request-id by the other. */
+function setRequestId(ctx: Context, requestId: string): void {
+  ctx.set('x-request-id', requestId);
+  ctx.set('request-id', requestId);
+}
+
+/** Creates the middleware. `dialectOf` chooses the error dialect from what is known at the start. */
+export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Format }): Middleware {
+  const { clock, log, dialectOf } = deps;
+  return async (ctx: Context, next: Next) => {
+    const startedAtMs = clock.nowMs();
+    const requestId = newId('req', startedAtMs);
+    beginState(ctx, { requestId, dialect: dialectOf(ctx) });
+    setRequestId(ctx, requestId);
+    const parent = propagation.extract(telemetry.active(), ctx.headers);
+    const span = tracer.startSpan(ctx.method, { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method, 'url.path': ctx.path, 'tollgate.request.id': requestId } }, parent);
+    try {
+      await telemetry.with(trace.setSpan(parent, span), next);
+    } finally {
+      const state = stateOf(ctx);
+      const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
+      const durationMs = clock.nowMs() - startedAtMs;
+      if (span.isRecording()) {
+        if (state.route !== undefined) span.updateName(`${ctx.method} ${state.route}`).setAttribute('http.route', state.route);
+        span.setAttribute('http.response.status_code', status);
+        if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      log.info(
+        {
+          request_id: requestId,
+          method: ctx.method,
+          route: state.route ?? 'unmatched',
+          status,
+          duration_ms: durationMs,
+          account_id: state.key?.accountId,
+          key_id: state.key?.id,
+          model: state.modelId,
+        },
+        'request',
+      );
+      span.end();
+    }
+  };
+}

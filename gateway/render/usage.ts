@@ -1,0 +1,55 @@
+// A usage record as JSON. Amounts are decimal-string USD.
+import { Ending, Format, LineKind, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { formatUsd } from '#kit/money.js';
+
+const word = (name: string, prefix: string): string => name.slice(prefix.length).toLowerCase();
+
+/** The body of GET /v1/usage/{request id}. */
+export function renderUsageRecord(record: UsageRecord): Record<string, unknown> {
+  const call = record.call!;
+  const tokens = record.tokens!;
+  const { settlement } = record;
+  return {
+    object: 'usage_record',
+    request_id: call.id,
+    account_id: call.accountId,
+    key_id: call.keyId,
+    model: call.modelId,
+    format: word(Format[call.format], 'FORMAT_').replace('_', '-'),
+    stream: call.streaming,
+    started_at: new Date(Number(call.startedAtMs)).toISOString(),
+    first_output_ms: record.firstOutputMs ?? null,
+    duration_ms: record.durationMs,
+    ending: word(Ending[record.ending], 'ENDING_'),
+    ending_detail: record.endingDetail === '' ? null : record.endingDetail,
+    usage_source: word(UsageSource[record.source], 'USAGE_SOURCE_'),
+    tokens: {
+      input: tokens.inputTokens,
+      cache_read: tokens.cacheReadTokens,
+      cache_write_5m: tokens.cacheWrite5mTokens,
+      cache_write_1h: tokens.cacheWrite1hTokens,
+      output: tokens.outputTokens,
+      reasoning: tokens.reasoningTokens,
+    },
+    price_version: call.price?.id ?? null,
+    line_items: record.lineItems.map((item) => ({
+      kind: word(LineKind[item.kind], 'LINE_KIND_'),
+      tokens: item.tokens,
+      usd_per_million_tokens: formatUsd(item.nanoUsdPerMtok),
+      amount_usd: formatUsd(item.amountNanoUsd),
+    })),
+    charge_usd: formatUsd(record.chargeNanoUsd),
+    held_usd: formatUsd(call.heldNanoUsd),
+    output_cap_tokens: call.outputCapTokens,
+    settlement:
+      settlement === undefined
+        ? null
+        : {
+            captured_usd: formatUsd(settlement.capturedNanoUsd),
+            shortfall_usd: formatUsd(settlement.shortfallNanoUsd),
+            settled_at: new Date(Number(settlement.settledAtMs)).toISOString(),
+          },
+    trace_id: call.traceId === '' ? null : call.traceId,
+    client_request_id: call.clientRequestId === '' ? null : call.clientRequestId,
+  };
+}

@@ -1,0 +1,149 @@
+// The local cache of authenticated keys, kept right by auth's pushed changes, so that a call needs no RPC to be let in.
+import { AccountState, type AuthenticateResponse, type Key, KeyState, type WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import type { Clock } from '#kit/clock.js';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { hashSecret, isWellFormedSecret } from '../key-secret.js';
+import type { GatewayPeers } from '../peers.js';
+import { watch, type Watch } from './watch.js';
+
+/** Life of an entry while auth's changes arrive: a bound on memory of idle keys, not on staleness. */
+const liveMs = 300_000;
+/** Life of an entry while they do not: with two heartbeats of silence before, changes still act within a second or so. */
+const blindMs = 1000;
+/** Life of the knowledge that a secret is unknown. */
+const unknownMs = 1000;
+const unknownsMax = 10_000;
+
+interface Entry {
+  key: Key;
+  accountState: AccountState;
+  fetchedAtMs: number;
+}
+
+/** Looks up keys by their secret. */
+export interface KeyReplica {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Whether pushed changes arrive. */
+  isLive(): boolean;
+  /**
+   * The active key of a secret, in force at this instant. Raises key_malformed, key_unknown, key_revoked, key_disabled,
+   * key_expired or account_suspended, and service_unavailable when auth cannot be asked.
+   */
+  authenticate(secret: string): Promise<Key>;
+}
+
+/** Creates the cache; at most `keysMax` keys are kept. */
+export function createKeyReplica(deps: { auth: GatewayPeers['auth']; clock: Clock; log: Logger; keysMax: number; rpcTimeoutMs: number }): KeyReplica {
+  const { auth, clock, log, keysMax, rpcTimeoutMs } = deps;
+  const entries = new Map<string, Entry>();
+  const hashesByKeyId = new Map<string, string>();
+  const unknowns = new Map<string, number>();
+  const fetching = new Map<string, Promise<Entry>>();
+  // Counts pushed messages with changes: an answer fetched while one arrived may be older than the change and is not kept.
+  let changesSeen = 0;
+  let following: Watch | undefined;
+
+  function onMessage(message: WatchKeysResponse, isFirst: boolean): void {
+    if (isFirst) {
+      // Changes may have been missed while nobody listened.
+      changesSeen += 1;
+      entries.clear();
+      hashesByKeyId.clear();
+    }
+    for (const { changed } of message.changes) {
+      changesSeen += 1;
+      if (changed?.$case === 'key') {
+        const hash = hashesByKeyId.get(changed.value.id);
+        const entry = hash === undefined ? undefined : entries.get(hash);
+        if (entry !== undefined && entry.key.version < changed.value.version) entry.key = changed.value;
+      } else if (changed?.$case === 'account') {
+        for (const entry of entries.values()) {
+          if (entry.key.accountId === changed.value.id) entry.accountState = changed.value.state;
+        }
+      }
+    }
+  }
+
+  function remember(hash: string, entry: Entry): void {
+    if (entries.size >= keysMax) {
+      const [oldestHash, oldest] = entries.entries().next().value!;
+      entries.delete(oldestHash);
+      hashesByKeyId.delete(oldest.key.id);
+    }
+    entries.set(hash, entry);
+    hashesByKeyId.set(entry.key.id, hash);
+  }
+
+  async function fetch(hash: string, secretHash: Buffer): Promise<Entry> {
+    const seenBefore = changesSeen;
+    let response: AuthenticateResponse;
+    try {
+      response = await auth.authenticate({ secretHash }, callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }));
+    } catch (error) {
+      if (hasReason(error, 'key_unknown')) {
+        if (unknowns.size >= unknownsMax) unknowns.clear();
+        unknowns.set(hash, clock.nowMs());
+      }
+      throw error;
+    }
+    const entry: Entry = { key: response.key!, accountState: response.accountState, fetchedAtMs: clock.nowMs() };
+    if (seenBefore === changesSeen) remember(hash, entry);
+    return entry;
+  }
+
+  async function lookUp(secretHash: Buffer): Promise<Entry> {
+    const hash = secretHash.toString('latin1');
+    const nowMs = clock.nowMs();
+    const cached = entries.get(hash);
+    if (cached !== undefined && nowMs - cached.fetchedAtMs < (following?.isLive() === true ? liveMs : blindMs)) return cached;
+    const unknownAtMs = unknowns.get(hash);
+    if (unknownAtMs !== undefined && nowMs - unknownAtMs < unknownMs) throw unknownKey();
+    let fetched = fetching.get(hash);
+    if (fetched === undefined) {
+      fetched = fetch(hash, secretHash).finally(() => fetching.delete(hash));
+      fetching.set(hash, fetched);
+    }
+    return fetched;
+  }
+
+  return {
+    async start() {
+      following = watch({
+        name: 'keys',
+        open: (context) => auth.watchKeys({}, context),
+        onMessage,
+        heartbeatMsOf: (message) => message.heartbeatIntervalMs,
+        clock,
+        log,
+      });
+    },
+    async stop() {
+      await following?.stop();
+    },
+    isLive: () => following?.isLive() === true,
+    async authenticate(secret) {
+      if (!isWellFormedSecret(secret)) {
+        throw new AppError('key_malformed', 'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.');
+      }
+      const entry = await lookUp(hashSecret(secret));
+      assertUsable(entry, clock.nowMs());
+      return entry.key;
+    },
+  };
+}
+
+function unknownKey(): AppError {
+  return new AppError('key_unknown', 'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.');
+}
+
+function assertUsable({ key, accountState }: Entry, nowMs: number): void {
+  if (key.state === KeyState.KEY_STATE_REVOKED) throw new AppError('key_revoked', `The platform key ending in ${key.lastFour} was revoked. Use another key.`);
+  if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) throw new AppError('account_suspended', 'The account of this platform key is suspended.');
+  if (key.state !== KeyState.KEY_STATE_ACTIVE) throw new AppError('key_disabled', `The platform key ending in ${key.lastFour} is disabled. Enable it or use another key.`);
+  if (key.expiresAtMs !== undefined && BigInt(nowMs) >= key.expiresAtMs) {
+    throw new AppError('key_expired', `The platform key ending in ${key.lastFour} expired at ${new Date(Number(key.expiresAtMs)).toISOString()}. Use another key.`);
+  }
+}

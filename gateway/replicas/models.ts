@@ -1,0 +1,137 @@
+// The local copy of the catalog and of the list of upstreams, so that a call needs no RPC to be priced and routed.
+import { type Model, ModelState, type PriceVersion, type WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
+import type { Target } from '#proto/inference/v1/inference.js';
+import type { Clock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import type { GatewayPeers } from '../peers.js';
+import { watch, type Watch } from './watch.js';
+
+/** A model that can be called now. */
+export interface CallableModel {
+  readonly model: Model;
+  /** In force at this instant. */
+  readonly price: PriceVersion;
+  /** The enabled upstreams that serve it, in order of preference. */
+  readonly targets: readonly Target[];
+}
+
+/** Answers questions about models. */
+export interface ModelReplica {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Whether a catalog and a list of upstreams have arrived. */
+  isReady(): boolean;
+  /** Every model that is not retired, in the catalog's order, each with the price in force now. */
+  list(): Model[];
+  /** Whether an enabled upstream serves the model. */
+  isServed(model: Model): boolean;
+  /** A model by id or alias. Raises model_unknown, with the nearest names' help where there is one. */
+  find(name: string): Model;
+  /** A model by id or alias, priced and routed. Raises model_unknown, model_unpriced or model_unavailable. */
+  resolve(name: string): CallableModel;
+}
+
+/** Creates the copy. */
+export function createModelReplica(deps: {
+  catalog: GatewayPeers['catalog'];
+  inference: GatewayPeers['inference'];
+  clock: Clock;
+  log: Logger;
+  upstreamsIntervalMs: number;
+  rpcTimeoutMs: number;
+}): ModelReplica {
+  const { catalog, inference, clock, log } = deps;
+  let models: Model[] = [];
+  let byName = new Map<string, Model>();
+  let scheduled: PriceVersion[] = [];
+  let hasSnapshot = false;
+  let upstreamIds: Set<string> | undefined;
+  let following: Watch | undefined;
+  let polling: NodeJS.Timeout | undefined;
+
+  function take(snapshot: WatchCatalogResponse_Snapshot): void {
+    models = snapshot.models;
+    byName = new Map();
+    // Ids are entered last: where an alias equals another model's id, the id wins.
+    for (const model of models) for (const alias of model.aliases) byName.set(alias, model);
+    for (const model of models) byName.set(model.id, model);
+    scheduled = snapshot.scheduledPrices;
+    hasSnapshot = true;
+  }
+
+  async function pollUpstreams(): Promise<void> {
+    try {
+      const { upstreams } = await inference.listUpstreams({}, callContext({ caller: 'gateway', timeoutMs: deps.rpcTimeoutMs }));
+      upstreamIds = new Set(upstreams.filter((upstream) => upstream.enabled).map((upstream) => upstream.id));
+    } catch (error) {
+      // The list before stays in force: an inference service that is away refuses calls by itself.
+      log.debug({ err: error }, 'the list of upstreams could not be read');
+    }
+  }
+
+  /** Scheduled prices start at their very instant, whether or not a new snapshot has arrived. */
+  function priceNow(model: Model): PriceVersion | undefined {
+    const nowMs = BigInt(clock.nowMs());
+    let inForce = model.price;
+    for (const price of scheduled) {
+      if (price.modelId !== model.id || price.effectiveFromMs > nowMs) continue;
+      if (inForce === undefined || price.effectiveFromMs >= inForce.effectiveFromMs) inForce = price;
+    }
+    return inForce;
+  }
+
+  const targetsOf = (model: Model): Target[] => model.routes.filter((route) => upstreamIds?.has(route.upstreamId) === true);
+
+  function find(name: string): Model {
+    const model = byName.get(name);
+    if (model === undefined || model.state === ModelState.MODEL_STATE_RETIRED) {
+      throw new AppError('model_unknown', `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`, {
+        details: { field: 'model' },
+      });
+    }
+    return model;
+  }
+
+  return {
+    async start() {
+      following = watch({
+        name: 'catalog',
+        open: (context) => catalog.watchCatalog({}, context),
+        onMessage: (message) => {
+          if (message.snapshot !== undefined) take(message.snapshot);
+        },
+        heartbeatMsOf: (message) => message.heartbeatIntervalMs,
+        clock,
+        log,
+      });
+      await pollUpstreams();
+      polling = setInterval(() => void pollUpstreams(), deps.upstreamsIntervalMs);
+      polling.unref();
+    },
+    async stop() {
+      clearInterval(polling);
+      await following?.stop();
+    },
+    isReady: () => hasSnapshot && upstreamIds !== undefined,
+    list: () =>
+      models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED).map((model) => ({ ...model, price: priceNow(model) })),
+    isServed: (model) => targetsOf(model).length > 0,
+    find,
+    resolve(name) {
+      const model = find(name);
+      const price = priceNow(model);
+      if (price === undefined) {
+        throw new AppError('model_unpriced', `The model "${model.id}" has no price in force and is therefore refused. Its operator can set one with \`tollgate price publish\`.`, {
+          details: { field: 'model' },
+        });
+      }
+      const targets = targetsOf(model);
+      if (targets.length === 0) {
+        throw new AppError('model_unavailable', `No upstream that serves "${model.id}" is set up and enabled here.`, { details: { field: 'model' } });
+      }
+      return { model, price, targets };
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// Keeps following a server stream: reconnects with backoff and tells whether the channel is alive.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+
+const backoffMsMin = 50;
+const backoffMsMax = 1000;
+
+/** A followed stream. */
+export interface Watch {
+  /** True while messages or heartbeats keep coming; false when nothing was heard for two heartbeats. */
+  isLive(): boolean;
+  /** Ends when the loop has ended. */
+  stop(): Promise<void>;
+}
+
+/** Options of `watch`. */
+export interface WatchOptions<Message> {
+  /** For logs. */
+  name: string;
+  /** Opens the stream. */
+  open(context: CallContext): AsyncIterable<Message>;
+  /** Called for every message; `isFirst` for the first of each connection. */
+  onMessage(message: Message, isFirst: boolean): void;
+  /** The longest silence to expect. */
+  heartbeatMsOf(message: Message): number;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Starts following and goes on until stopped. */
+export function watch<Message>(options: WatchOptions<Message>): Watch {
+  const { name, clock, log } = options;
+  const stopping = new AbortController();
+  let heardAtMs = Number.NEGATIVE_INFINITY;
+  let heartbeatMs = 0;
+  let connection = new AbortController();
+  const isLive = (): boolean => clock.nowMs() - heardAtMs <= 2 * heartbeatMs;
+
+  async function follow(): Promise<void> {
+    connection = new AbortController();
+    let isFirst = true;
+    const signal = AbortSignal.any([stopping.signal, connection.signal]);
+    for await (const message of options.open(callContext({ caller: 'gateway', signal }))) {
+      heartbeatMs = Math.max(1, options.heartbeatMsOf(message));
+      options.onMessage(message, isFirst);
+      // Only now: a message that could not be taken in does not count as heard.
+      heardAtMs = clock.nowMs();
+      isFirst = false;
+    }
+  }
+
+  // A connection can die without an error; one that stays silent for long is given up and opened anew.
+  const watchdog = setInterval(() => {
+    if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
+  }, 500);
+  watchdog.unref();
+
+  async function run(): Promise<void> {
+    let backoffMs = backoffMsMin;
+    let isReported = false;
+    while (!stopping.signal.aborted) {
+      const beganAtMs = clock.nowMs();
+      try {
+        await follow();
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        if (!isReported) log.warn({ err: error, watch: name }, 'a watched stream broke; reconnecting');
+        isReported = true;
+      }
+      if (heardAtMs > beganAtMs) {
+        backoffMs = backoffMsMin;
+        isReported = false;
+      }
+      await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      backoffMs = Math.min(backoffMsMax, backoffMs * 2);
+    }
+  }
+
+  const ended = run();
+  return {
+    isLive,
+    async stop() {
+      clearInterval(watchdog);
+      stopping.abort();
+      await ended;
+    },
+  };
+}

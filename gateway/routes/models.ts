@@ -1,0 +1,46 @@
+// GET /v1/models and GET /v1/models/{id}: what this key may call. GET /v1/catalog: what everybody may know.
+import type { Context, Middleware } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
+import { isPermitted } from '../metered-call.js';
+import type { ModelReplica } from '../replicas/models.js';
+import { stateOf } from '../request-state.js';
+
+/** Lists the models that the key may call and that can be served and billed now. */
+export function listModels(models: ModelReplica): Middleware {
+  return async (ctx: Context) => {
+    const key = stateOf(ctx).key!;
+    const visible = models.list().filter((model) => model.price !== undefined && models.isServed(model) && isPermitted(key, model));
+    ctx.body = renderModelList(visible, {
+      limit: first(ctx.query['limit']),
+      afterId: first(ctx.query['after_id']),
+      beforeId: first(ctx.query['before_id']),
+    });
+  };
+}
+
+/** One model by id or alias; the id may hold slashes, raw or encoded. */
+export function getModel(models: ModelReplica): Middleware {
+  return async (ctx: Context) => {
+    const key = stateOf(ctx).key!;
+    const name = String(ctx['params'].id);
+    const { model, price } = models.resolve(name);
+    if (!isPermitted(key, model)) {
+      // A key that may not use a model need not learn that it exists.
+      throw new AppError('model_unknown', `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`, { details: { field: 'model' } });
+    }
+    ctx.body = renderModel({ ...model, price });
+  };
+}
+
+/** The public catalog: every model with its limits and prices; no key needed. */
+export function getCatalog(models: ModelReplica): Middleware {
+  return async (ctx: Context) => {
+    ctx.set('cache-control', 'public, max-age=30');
+    ctx.body = renderCatalog(models.list(), (model) => models.isServed(model));
+  };
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,25 @@
+// The vendor-version header of the messages format.
+import type { Context } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+
+/** In force when a caller sends none: the version that every client spoke before the header could be left out. */
+export const versionDefault = '2023-06-01';
+
+/** The value of provider-version or anthropic-version, or the default. Raises invalid_request when it is not a date. */
+export function versionOf(ctx: Context): string {
+  for (const header of ['provider-version', 'anthropic-version']) {
+    const version = ctx.get(header).trim();
+    if (version === '') continue;
+    if (!isDate(version)) {
+      throw new AppError('invalid_request', `${header}: "${version.slice(0, 50)}" is not a date of the form YYYY-MM-DD, for example ${versionDefault}.`, { details: { field: header } });
+    }
+    return version;
+  }
+  return versionDefault;
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
