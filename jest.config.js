@@ -21,7 +21,10 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      // Beside the code they test; on SQLite, and on MySQL too where MYSQL_URL names a server.
+      // Beside the code they test; on SQLite, and on MySQL too with TOLLGATE_TEST_MYSQL=1 (a private server, started and ended with
+      // the run) or with TOLLGATE_TEST_MYSQL_URL (a server that runs already).
+      globalSetup: '<rootDir>/tests/support/mariadb-setup.ts',
+      globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
       testMatch: ['<rootDir>/{services,gateway,cli,deploy}/**/*.test.ts'],
     },
     {

@@ -1,0 +1,37 @@
+// The users of a private MariaDB: one for each service, who sees that service's schema and nothing else, and an administrator.
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+/** One schema a service, as in production; the user that may use it has the same name. */
+export const schemas = ['tollgate_auth', 'tollgate_catalog', 'tollgate_ledger', 'tollgate_metering', 'tollgate_inference'] as const;
+
+/** The user who may do everything, creating schemas included. */
+export const adminUser = 'tollgate_admin';
+
+/** Passwords by user. */
+export type Credentials = Readonly<Record<string, string>>;
+
+/** Reads the passwords from the file, which is made with new random ones when absent and which only its owner can read. */
+export function loadCredentials(path: string): Credentials {
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Credentials;
+  const credentials = Object.fromEntries([adminUser, ...schemas].map((user) => [user, randomBytes(24).toString('hex')]));
+  // Renamed into place, so that a crash never leaves half a file behind.
+  writeFileSync(`${path}.part`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.part`, path);
+  return credentials;
+}
+
+/** Statements, one a line, that bring any server to the wanted schemas and users; the server runs them at each start. */
+export function initSql(credentials: Credentials): string {
+  const statements: string[] = [];
+  for (const [user, password] of Object.entries(credentials)) {
+    statements.push(`CREATE USER IF NOT EXISTS '${user}'@'127.0.0.1'`, `ALTER USER '${user}'@'127.0.0.1' IDENTIFIED BY '${password}'`);
+  }
+  statements.push(`GRANT ALL PRIVILEGES ON *.* TO '${adminUser}'@'127.0.0.1'`);
+  for (const schema of schemas) {
+    statements.push(`CREATE DATABASE IF NOT EXISTS ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+    // In a grant an underscore stands for any character, unless escaped.
+    statements.push(`GRANT ALL PRIVILEGES ON \`${schema.replaceAll('_', '\\_')}\`.* TO '${schema}'@'127.0.0.1'`);
+  }
+  return statements.map((statement) => `${statement};\n`).join('');
+}
