@@ -1,0 +1,291 @@
+import { describe, expect, it } from '@jest/globals';
+import { Key, KeyState } from '#proto/auth/v1/auth.js';
+import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
+import { Ending, Format, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { systemClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { createCheckpoints } from './checkpoints.js';
+import { gatewaySettings } from './config.js';
+import { type CallStep, meteredCall } from './metered-call.js';
+import type { GatewayPeers } from './peers.js';
+
+type Script = (request: GenerateRequest, context: CallContext) => AsyncIterable<GenerateResponse>;
+
+const started: Event = Event.fromPartial({ event: { $case: 'started', value: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } } });
+const blockStart: Event = Event.fromPartial({ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } });
+const delta: Event = Event.fromPartial({ event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: 'hi' } } } });
+const finished = (fields: object = {}): Event =>
+  Event.fromPartial({
+    event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_END, usage: { inputTokens: 10, outputTokens: 5 }, usageReported: true, ...fields } },
+  });
+const batch = (events: Event[], outputTokens = 0): GenerateResponse => ({ events, usageSoFar: TokenCounts.fromPartial({ inputTokens: 10, outputTokens }) });
+
+interface World {
+  steps: CallStep[];
+  holds: HoldRequest[];
+  releases: ReleaseRequest[];
+  records: RecordUsageRequest[];
+  generated: GenerateRequest[];
+}
+
+interface Play {
+  script?: Script;
+  left?: AbortSignal;
+  /** Stop reading after this many steps, as a broken consumer would. */
+  readSteps?: number;
+  hold?: (request: HoldRequest) => bigint;
+  record?: (attempt: number) => void;
+  maxOutputTokens?: number | undefined;
+  permitted?: string[];
+}
+
+const happy: Script = async function* () {
+  yield batch([started]);
+  yield batch([blockStart, delta], 3);
+  yield batch([finished()], 5);
+};
+
+/** Runs one call against fakes of the services and returns what each of them saw. */
+async function play(options: Play = {}): Promise<World & { error?: AppError }> {
+  const world: World = { steps: [], holds: [], releases: [], records: [], generated: [] };
+  const log = createLogger({ name: 'test', level: 'silent' });
+  const config = parseSettings(gatewaySettings, { TOLLGATE_GATEWAY_RECORD_PATIENCE: '300ms' });
+  let recordAttempts = 0;
+  const peers = {
+    ledger: {
+      async hold(request: HoldRequest) {
+        world.holds.push(request);
+        return { hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: options.hold?.(request) ?? request.amountNanoUsd }), replayed: false };
+      },
+      async release(request: ReleaseRequest) {
+        world.releases.push(request);
+        return { hold: undefined };
+      },
+    },
+    metering: {
+      async recordUsage(request: RecordUsageRequest) {
+        recordAttempts += 1;
+        options.record?.(recordAttempts);
+        world.records.push(request);
+        return { record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, ending: request.ending }), replayed: false };
+      },
+      checkpointUsage: async () => ({ open: [] }),
+    },
+    inference: {
+      generate(request: GenerateRequest, context: CallContext) {
+        world.generated.push(request);
+        return (options.script ?? happy)(request, context);
+      },
+    },
+  } as unknown as GatewayPeers;
+  const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
+  const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
+  const steps = meteredCall(
+    {
+      id: newId('req'),
+      key: Key.fromPartial({
+        id: newId('key'),
+        accountId: newId('acct'),
+        state: KeyState.KEY_STATE_ACTIVE,
+        version: 7n,
+        lifetimeLimitNanoUsd: 5n,
+        models: { allModels: options.permitted === undefined, modelIds: options.permitted ?? [] },
+      }),
+      format: Format.FORMAT_CHAT_COMPLETIONS,
+      parsed: {
+        model: 'sandbox/echo',
+        streaming: true,
+        maxOutputTokens: 'maxOutputTokens' in options ? options.maxOutputTokens : 100,
+        request: GenerateRequest.fromPartial({}),
+        includeUsage: false,
+        inputTokensMax: 50,
+        droppedFields: [],
+      },
+      clientRequestId: '',
+      left: options.left ?? new AbortController().signal,
+    },
+    {
+      peers,
+      models: {
+        resolve: () => ({ model, price, targets: [{ upstreamId: 'first', upstreamModel: 'x' }] }),
+      } as unknown as Parameters<typeof meteredCall>[1]['models'],
+      checkpoints: createCheckpoints({ metering: peers.metering, log, intervalMs: 1000, rpcTimeoutMs: 100 }),
+      config,
+      clock: systemClock,
+      log,
+    },
+  );
+  try {
+    for await (const step of steps) {
+      world.steps.push(step);
+      if (world.steps.length === options.readSteps) break;
+    }
+    return world;
+  } catch (error) {
+    return { ...world, error: error as AppError };
+  }
+}
+
+const failing = (before: GenerateResponse[], reason: ConstructorParameters<typeof AppError>[0]): Script =>
+  async function* () {
+    yield* before;
+    throw new AppError(reason, 'no');
+  };
+
+describe('a metered call', () => {
+  it('holds the worst case, generates, and puts the usage on record before its end is told', async () => {
+    const { steps, holds, records, generated } = await play();
+    expect(steps.map((step) => step.kind)).toEqual(['admitted', 'events', 'events', 'events', 'recorded']);
+    expect(holds[0]).toMatchObject({ keyLimit: { limitNanoUsd: 5n, version: 7n } });
+    expect(generated[0]?.maxOutputTokens).toBe(100);
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({
+      ending: Ending.ENDING_COMPLETED,
+      source: UsageSource.USAGE_SOURCE_REPORTED,
+      free: false,
+      tokens: { inputTokens: 10, outputTokens: 5 },
+      call: { upstreamId: 'second', upstreamModel: 'real-name', heldNanoUsd: holds[0]!.amountNanoUsd },
+    });
+  });
+
+  it('sends the cap upstream that the granted hold pays for when the caller gave none', async () => {
+    const { steps, generated } = await play({ maxOutputTokens: undefined, hold: (request) => request.minAmountNanoUsd });
+    expect(generated[0]?.maxOutputTokens).toBe(256);
+    expect(steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 256 });
+  });
+
+  it('asks nothing of an upstream when the key may not use the model', async () => {
+    const { error, holds, generated } = await play({ permitted: ['other'] });
+    expect(error?.reason).toBe('model_not_permitted');
+    expect([holds.length, generated.length]).toEqual([0, 0]);
+  });
+
+  it('asks nothing of an upstream when the hold is refused, and tells what is affordable', async () => {
+    const { error, generated, records } = await play({
+      hold: () => {
+        throw new AppError('balance_empty', 'Empty.', { details: { available_nano_usd: '20000' } });
+      },
+    });
+    expect(error?.reason).toBe('balance_empty');
+    expect(Number(error?.details['affordable_output_tokens'])).toBeGreaterThan(0);
+    expect([generated.length, records.length]).toEqual([0, 0]);
+  });
+
+  it('releases a hold whose answer was lost, and refuses the call', async () => {
+    const { error, releases, generated, holds } = await play({
+      hold: () => {
+        throw new AppError('deadline_exceeded', 'Late.');
+      },
+    });
+    expect(error).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
+    expect(releases.map((release) => release.holdId)).toEqual([holds[0]!.holdId]);
+    expect(generated).toHaveLength(0);
+  });
+
+  it.each<[string, Script, Partial<RecordUsageRequest>]>([
+    ['an upstream error before output is free', failing([batch([started])], 'upstream_failed'), { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true }],
+    ['an upstream refusal is free', failing([], 'upstream_rejected'), { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, endingDetail: 'upstream_rejected' }],
+    ['an upstream error after output is charged', failing([batch([started, blockStart, delta], 3)], 'upstream_failed'), { ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED }],
+    ['a timeout before output is free', failing([batch([started])], 'upstream_timeout'), { ending: Ending.ENDING_TIMEOUT, free: true }],
+    ['a timeout after output is charged', failing([batch([blockStart, delta], 3)], 'upstream_timeout'), { ending: Ending.ENDING_TIMEOUT, free: false }],
+    ['a fault of ours before output is free', failing([], 'internal'), { ending: Ending.ENDING_GATEWAY_ERROR, free: true }],
+  ])('%s', async (_name, script, expected) => {
+    const { error, records } = await play({ script });
+    expect(error).toBeInstanceOf(AppError);
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject(expected);
+  });
+
+  it('is an error when the upstream ends without finishing', async () => {
+    const { error, records } = await play({
+      script: async function* () {
+        yield batch([started, blockStart, delta], 3);
+      },
+    });
+    expect(error?.reason).toBe('upstream_failed');
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, tokens: { outputTokens: 3 } });
+  });
+
+  it('cancels the upstream and records what was used when the caller leaves', async () => {
+    const left = new AbortController();
+    let upstreamSignal: AbortSignal | undefined;
+    const { records } = await play({
+      left: left.signal,
+      script: async function* (_request, context) {
+        upstreamSignal = context.signal;
+        yield batch([started, blockStart, delta], 3);
+        setTimeout(() => left.abort(), 5);
+        await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(new AppError('cancelled', 'gone'))));
+      },
+    });
+    expect(upstreamSignal?.aborted).toBe(true);
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, tokens: { inputTokens: 10, outputTokens: 3 } });
+  });
+
+  it('charges nothing when the caller leaves before the upstream took the request', async () => {
+    const left = new AbortController();
+    const { records } = await play({
+      left: left.signal,
+      script: async function* () {
+        left.abort();
+        throw new AppError('cancelled', 'gone');
+      },
+    });
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: true });
+  });
+
+  it('is completed, not left, when the caller leaves after the model was done', async () => {
+    const left = new AbortController();
+    const { records } = await play({
+      left: left.signal,
+      script: async function* () {
+        yield batch([started, blockStart, delta, finished()], 5);
+        left.abort();
+        throw new AppError('cancelled', 'gone');
+      },
+    });
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_COMPLETED, free: false });
+  });
+
+  it('is put on record once also when its consumer stops reading', async () => {
+    const { records } = await play({ readSteps: 3 });
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, tokens: { outputTokens: 3 } });
+  });
+
+  it('waits for metering to come back before the end is told', async () => {
+    const { steps, records } = await play({
+      record: (attempt) => {
+        if (attempt < 3) throw new AppError('service_unavailable', 'Away.');
+      },
+    });
+    expect(records).toHaveLength(1);
+    expect(steps.at(-1)?.kind).toBe('recorded');
+  });
+
+  it('ends with an error, not as complete, when it cannot be put on record', async () => {
+    const { steps, error } = await play({
+      record: () => {
+        throw new AppError('service_unavailable', 'Away.');
+      },
+    });
+    expect(error?.reason).toBe('service_unavailable');
+    expect(steps.some((step) => step.kind === 'recorded')).toBe(false);
+  });
+
+  it('marks figures that broke a rule', async () => {
+    const { records } = await play({
+      script: async function* () {
+        yield batch([started, blockStart, delta, finished({ usageReported: false, usageFault: 'negative output' })], 5);
+      },
+    });
+    expect(records[0]).toMatchObject({ quarantined: true, endingDetail: 'negative output', source: UsageSource.USAGE_SOURCE_ESTIMATED });
+  });
+});

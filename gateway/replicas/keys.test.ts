@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { Account, AccountState, type AuthenticateRequest, Key, KeyState, type WatchKeysResponse, WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
+import { ManualClock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { createKeyReplica, type KeyReplica } from './keys.js';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** A secret of the right form, made by other code than the one under test. */
+function makeSecret(): string {
+  const body = `sk-tg-${Array.from(randomBytes(43), (byte) => alphabet[byte % 62]).join('')}`;
+  let rest = BigInt(crc32(body));
+  let sum = '';
+  while (sum.length < 6) {
+    sum = alphabet[Number(rest % 62n)] + sum;
+    rest /= 62n;
+  }
+  return body + sum;
+}
+
+/** Auth with one key, whose pushes the test controls. */
+class FakeAuth {
+  readonly secret = makeSecret();
+  key = Key.fromPartial({ id: newId('key'), accountId: newId('acct'), lastFour: 'abcd', state: KeyState.KEY_STATE_ACTIVE, version: 1n });
+  accountState = AccountState.ACCOUNT_STATE_ACTIVE;
+  lookUps = 0;
+  isAway = false;
+  private push: ((message: WatchKeysResponse) => void) | undefined;
+  private fail: ((error: Error) => void) | undefined;
+
+  async authenticate({ secretHash }: AuthenticateRequest) {
+    this.lookUps += 1;
+    if (this.isAway) throw new AppError('service_unavailable', 'Away.');
+    if (!createHash('sha256').update(this.secret).digest().equals(secretHash)) throw new AppError('key_unknown', 'No.');
+    return { key: this.key, accountState: this.accountState };
+  }
+
+  async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
+    if (this.isAway) throw new AppError('service_unavailable', 'Away.');
+    const queue: WatchKeysResponse[] = [{ changes: [], heartbeatIntervalMs: 250 }];
+    let wake = (): void => undefined;
+    let failure: Error | undefined;
+    this.push = (message) => {
+      queue.push(message);
+      wake();
+    };
+    this.fail = (error) => {
+      failure = error;
+      wake();
+    };
+    context.signal.addEventListener('abort', () => wake());
+    while (!context.signal.aborted) {
+      const message = queue.shift();
+      if (message !== undefined) yield message;
+      else if (failure !== undefined) throw failure;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+
+  async change(change: Partial<Key>): Promise<void> {
+    this.key = { ...this.key, ...change, version: this.key.version + 1n };
+    await this.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: this.key } })]);
+  }
+
+  async suspend(): Promise<void> {
+    this.accountState = AccountState.ACCOUNT_STATE_SUSPENDED;
+    const account = Account.fromPartial({ id: this.key.accountId, state: this.accountState });
+    await this.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
+  }
+
+  async send(changes: WatchKeysResponse_Change[] = []): Promise<void> {
+    this.push?.({ changes, heartbeatIntervalMs: 250 });
+    await sleep(5);
+  }
+
+  async cut(): Promise<void> {
+    this.fail?.(new AppError('service_unavailable', 'Cut.'));
+    await sleep(5);
+  }
+}
+
+describe('the key replica', () => {
+  let auth: FakeAuth;
+  let clock: ManualClock;
+  let keys: KeyReplica;
+
+  beforeEach(async () => {
+    auth = new FakeAuth();
+    clock = new ManualClock();
+    keys = createKeyReplica({ auth, clock, log: createLogger({ name: 'test', level: 'silent' }), keysMax: 2, rpcTimeoutMs: 1000 });
+    await keys.start();
+    await sleep(5);
+  });
+
+  afterEach(() => keys.stop());
+
+  const refusalOf = (secret = auth.secret): Promise<string> =>
+    keys.authenticate(secret).then(
+      () => 'admitted',
+      (error: AppError) => error.reason,
+    );
+
+  it('asks auth once and admits from memory after that', async () => {
+    for (let call = 0; call < 5; call += 1) expect(await refusalOf()).toBe('admitted');
+    expect(auth.lookUps).toBe(1);
+  });
+
+  it('asks auth once for calls that arrive together', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => keys.authenticate(auth.secret)));
+    expect(auth.lookUps).toBe(1);
+  });
+
+  it('refuses garbage and a mistyped key without asking', async () => {
+    const mistyped = auth.secret.slice(0, 20) + (auth.secret[20] === 'a' ? 'b' : 'a') + auth.secret.slice(21);
+    for (const secret of ['x', 'sk-tg-', `${auth.secret}x`, mistyped]) expect(await refusalOf(secret)).toBe('key_malformed');
+    expect(auth.lookUps).toBe(0);
+  });
+
+  it('asks once for an unknown key, not for each of its calls', async () => {
+    const unknown = makeSecret();
+    expect([await refusalOf(unknown), await refusalOf(unknown)]).toEqual(['key_unknown', 'key_unknown']);
+    expect(auth.lookUps).toBe(1);
+  });
+
+  it.each<[string, Partial<Key>, string]>([
+    ['revoked', { state: KeyState.KEY_STATE_REVOKED }, 'key_revoked'],
+    ['disabled', { state: KeyState.KEY_STATE_DISABLED }, 'key_disabled'],
+    ['expired', { expiresAtMs: 1n }, 'key_expired'],
+  ])('refuses a key from the moment it is pushed as %s', async (_name, change, reason) => {
+    expect(await refusalOf()).toBe('admitted');
+    await auth.change(change);
+    expect(await refusalOf()).toBe(reason);
+    expect(auth.lookUps).toBe(1);
+  });
+
+  it('refuses the keys of an account from the moment it is pushed as suspended', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    await auth.suspend();
+    expect(await refusalOf()).toBe('account_suspended');
+  });
+
+  it('refuses a key at the very instant of its expiry', async () => {
+    auth.key.expiresAtMs = BigInt(clock.nowMs() + 100);
+    expect(await refusalOf()).toBe('admitted');
+    clock.advance(99);
+    expect(await refusalOf()).toBe('admitted');
+    clock.advance(1);
+    expect(await refusalOf()).toBe('key_expired');
+  });
+
+  it('trusts its memory for one second at most when pushes have ceased', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    // Heartbeats stop: a change made now is not heard.
+    auth.key = { ...auth.key, state: KeyState.KEY_STATE_REVOKED, version: 2n };
+    clock.advance(501);
+    expect(keys.isLive()).toBe(false);
+    expect(await refusalOf()).toBe('admitted');
+    clock.advance(500);
+    expect(await refusalOf()).toBe('key_revoked');
+  });
+
+  it('forgets everything when the channel was cut, for changes may have been missed', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    auth.key = { ...auth.key, state: KeyState.KEY_STATE_REVOKED, version: 2n };
+    await auth.cut();
+    await sleep(150);
+    expect(await refusalOf()).toBe('key_revoked');
+  });
+
+  it('does not keep an answer that was on its way while a change arrived', async () => {
+    const authenticate = auth.authenticate.bind(auth);
+    auth.authenticate = async (request) => {
+      const answer = await authenticate(request);
+      await auth.change({ state: KeyState.KEY_STATE_REVOKED });
+      auth.authenticate = authenticate;
+      return answer;
+    };
+    await refusalOf();
+    expect(await refusalOf()).toBe('key_revoked');
+  });
+
+  it('fails closed when auth is away and the key is not known', async () => {
+    auth.isAway = true;
+    expect(await refusalOf()).toBe('service_unavailable');
+  });
+});
