@@ -1,0 +1,57 @@
+// The first start of an installation: an account with a starting balance and a first key, so that there is something to try.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AuthService } from '#proto/auth/v1/auth.js';
+import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { callContext } from '#kit/rpc/call-context.js';
+
+/** What the first run made. */
+export interface FirstRun {
+  readonly accountId: string;
+  /** The whole secret; it is nowhere else. */
+  readonly secret: string;
+  readonly startingBalanceNanoUsd: bigint;
+}
+
+const keyName = 'first key';
+const timeoutMs = 10_000;
+
+/** Where it is noted that the first run is over. */
+function notePath(dataDir: string): string {
+  return join(dataDir, 'first-run.json');
+}
+
+/**
+ * Makes the first account, deposit and key unless `dataDir` says that this was done. A first run that was cut short is done
+ * again: the account and the deposit are idempotent, and a key whose secret was never shown is revoked. `show` must bring the
+ * secret to its owner before it returns; only then is the first run over.
+ */
+export async function ensureFirstRun(
+  dataDir: string,
+  clients: { auth: Pick<AuthService, 'createAccount' | 'createKey' | 'listKeys' | 'revokeKey'>; ledger: Pick<LedgerService, 'deposit'> },
+  startingBalanceNanoUsd: bigint,
+  show: (firstRun: FirstRun) => void,
+): Promise<void> {
+  if (existsSync(notePath(dataDir))) return;
+  const { auth, ledger } = clients;
+  const context = callContext({ caller: 'operator', timeoutMs });
+  const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run' }, context);
+  const accountId = account!.id;
+  if (startingBalanceNanoUsd > 0n) {
+    await ledger.deposit(
+      { idempotencyKey: `first-run-${accountId}`, accountId, amountNanoUsd: startingBalanceNanoUsd, source: DepositSource.DEPOSIT_SOURCE_PROMOTION, reason: 'starting balance' },
+      context,
+    );
+  }
+  const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '' }, context);
+  for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id }, context);
+  const { secret } = await auth.createKey({ accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' }, context);
+  show({ accountId, secret, startingBalanceNanoUsd });
+  writeFileSync(notePath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
+}
+
+/** The account that the first run made, or undefined. */
+export function firstAccountId(dataDir: string): string | undefined {
+  if (!existsSync(notePath(dataDir))) return undefined;
+  return (JSON.parse(readFileSync(notePath(dataDir), 'utf8')) as { account_id: string }).account_id;
+}
