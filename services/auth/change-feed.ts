@@ -1,0 +1,166 @@
+// Tells watchers of every change, whichever replica made it. One loop reads the changes of the shared database for all watchers of
+// this process; a change made here only wakes the loop early, so that there is one source and one order.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import type { WatchKeysResponse_Change as Change } from '#proto/auth/v1/auth.js';
+import type { ChangeStore } from './store/changes.js';
+
+/** How the feed works. */
+export interface ChangeFeedOptions {
+  readonly pollIntervalMs: number;
+  /** Changes that may wait for one watcher before it is dropped. */
+  readonly watcherQueueMax?: number;
+  readonly watchersMax?: number;
+}
+
+// Each change names up to 200 models of 200 characters (requests/fields.ts), so that a message stays below 2.1 MB, and below the 4 MB
+// that gRPC allows by default.
+const messageChangesMax = 50;
+const watcherQueueMaxDefault = 10_000;
+const watchersMaxDefault = 1000;
+
+/** The feed of one process. */
+export class ChangeFeed {
+  private readonly watchers = new Set<Watcher>();
+  private readonly watcherQueueMax: number;
+  private readonly watchersMax: number;
+  private cursor = 0;
+  private loop: Promise<void> | undefined;
+  private stopping = false;
+  private failing = false;
+  private woken = false;
+  private endSleep: (() => void) | undefined;
+
+  constructor(
+    private readonly store: Pick<ChangeStore, 'lastNumber' | 'changesAfter'>,
+    private readonly options: ChangeFeedOptions,
+    private readonly log: Logger,
+  ) {
+    this.watcherQueueMax = options.watcherQueueMax ?? watcherQueueMaxDefault;
+    this.watchersMax = options.watchersMax ?? watchersMaxDefault;
+  }
+
+  /** Begins with the changes that come from now on. */
+  async start(): Promise<void> {
+    this.cursor = await this.store.lastNumber();
+    this.loop = this.run();
+  }
+
+  /** Ends every watch and the loop. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    for (const watcher of this.watchers) watcher.end();
+    this.wake();
+    await this.loop;
+  }
+
+  /** To be called after a change was committed here: it is then pushed at once instead of with the next poll. */
+  wake(): void {
+    this.woken = true;
+    this.endSleep?.();
+  }
+
+  /** Whether the last read of changes succeeded. */
+  get upToDate(): boolean {
+    return this.loop !== undefined && !this.failing && !this.stopping;
+  }
+
+  /** Watches that are open now. */
+  get watcherCount(): number {
+    return this.watchers.size;
+  }
+
+  /**
+   * Yields once at once without a change, then after every poll: what has changed, or nothing, which says that up to now nothing
+   * else has. While the database does not answer it yields nothing. Ends when the signal aborts or the feed stops. Raises
+   * overloaded when the consumer falls too far behind, and when there are too many watchers.
+   */
+  async *watch(signal: AbortSignal): AsyncGenerator<Change[]> {
+    if (this.stopping) throw new AppError('service_unavailable', 'The service is stopping; watch another replica.');
+    if (this.watchers.size >= this.watchersMax) throw new AppError('overloaded', 'Too many watchers; watch another replica.');
+    const watcher = new Watcher(this.watcherQueueMax);
+    const leave = (): void => watcher.end();
+    this.watchers.add(watcher);
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      yield [];
+      for (let changes = await watcher.next(); changes !== undefined; changes = await watcher.next()) yield changes;
+    } finally {
+      signal.removeEventListener('abort', leave);
+      this.watchers.delete(watcher);
+    }
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping) {
+      // Cleared before the poll, since a change committed during it may have come too late for it.
+      this.woken = false;
+      await this.poll();
+      if (!this.woken) await this.sleep();
+    }
+  }
+
+  private async poll(): Promise<void> {
+    try {
+      for (let more = true; more && !this.stopping; ) {
+        const batch = await this.store.changesAfter(this.cursor, messageChangesMax);
+        this.cursor = batch.upTo;
+        more = batch.more;
+        for (const watcher of this.watchers) watcher.tell(batch.changes);
+      }
+      if (this.failing) this.log.info('changes of keys can be read again');
+      this.failing = false;
+    } catch (error) {
+      // The cursor stays, so that nothing is missed; the silence tells watchers to trust their caches no longer.
+      if (!this.failing) this.log.error({ err: error }, 'changes of keys cannot be read; watchers hear nothing until they can');
+      this.failing = true;
+    }
+  }
+
+  private async sleep(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.options.pollIntervalMs);
+      this.endSleep = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.endSleep = undefined;
+  }
+}
+
+/** What waits for one consumer. */
+class Watcher {
+  private waiting: Change[] = [];
+  private ended = false;
+  private failure: AppError | undefined;
+  private wakeConsumer: (() => void) | undefined;
+
+  constructor(private readonly queueMax: number) {}
+
+  /** Queues changes. Without a change only a consumer that waits hears of it, since for another the news would be old when read. */
+  tell(changes: readonly Change[]): void {
+    if (this.waiting.length + changes.length > this.queueMax) {
+      this.failure = new AppError('overloaded', 'This watcher reads too slowly and has missed changes; watch again with an empty cache.');
+      this.waiting = [];
+    }
+    if (this.failure === undefined) this.waiting.push(...changes);
+    this.wakeConsumer?.();
+  }
+
+  end(): void {
+    this.ended = true;
+    this.wakeConsumer?.();
+  }
+
+  /** The next changes, none for a heartbeat, or undefined when the watch is over. */
+  async next(): Promise<Change[] | undefined> {
+    if (!this.ended && this.failure === undefined && this.waiting.length === 0) {
+      await new Promise<void>((resolve) => (this.wakeConsumer = resolve));
+      this.wakeConsumer = undefined;
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return this.ended ? undefined : this.waiting.splice(0, messageChangesMax);
+  }
+}

@@ -1,0 +1,19 @@
+// What the RPCs of auth work with.
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { ChangeFeed } from './change-feed.js';
+import type { AccountStore } from './store/accounts.js';
+import type { IdempotencyStore } from './store/idempotency.js';
+import type { KeyStore } from './store/keys.js';
+
+/** Handed to every RPC. */
+export interface RpcDeps {
+  readonly accounts: AccountStore;
+  readonly keys: KeyStore;
+  readonly idempotency: IdempotencyStore;
+  readonly feed: ChangeFeed;
+  /** The longest silence that watchers are told to expect. */
+  readonly heartbeatIntervalMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

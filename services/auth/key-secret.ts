@@ -1,0 +1,46 @@
+// The secret of a platform key: how it is made, recognised and hashed. Pure but for the randomness that it is handed.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const prefix = 'sk-tg-';
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+// 62^43 is the first power of 62 above 2^256, and 62^6 the first above 2^32.
+const randomLength = 43;
+const checksumLength = 6;
+const form = /^sk-tg-[0-9A-Za-z]{49}$/;
+
+/** A new secret over 32 random bytes: "sk-tg-", 43 base62 digits of the bytes, 6 base62 digits of the checksum. */
+export function mintSecret(random: Buffer = randomBytes(32)): string {
+  assert.equal(random.length, 32);
+  const body = prefix + toBase62(BigInt(`0x${random.toString('hex')}`), randomLength);
+  const secret = body + checksumOf(body);
+  assert(isWellFormedSecret(secret));
+  return secret;
+}
+
+/** Whether the text has the form of a secret and its checksum is right, so that a typing error is told without a lookup. */
+export function isWellFormedSecret(text: string): boolean {
+  return form.test(text) && checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+}
+
+/** The 32 bytes under which a key is stored and looked up. A plain hash suffices: nobody can search 256 random bits. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** What is shown of a secret for ever, so that people can tell keys apart. */
+export function lastFour(secret: string): string {
+  return secret.slice(-4);
+}
+
+function checksumOf(body: string): string {
+  return toBase62(BigInt(crc32(body)), checksumLength);
+}
+
+function toBase62(value: bigint, length: number): string {
+  let digits = '';
+  for (let rest = value; digits.length < length; rest /= 62n) digits = alphabet[Number(rest % 62n)]! + digits;
+  return digits;
+}

@@ -1,0 +1,90 @@
+// The rules of single request fields. Each function gives back the value to work with or raises invalid_request, whose
+// details.field names the field.
+import { AppError } from '#kit/errors/app-error.js';
+import { idToBytes } from '#kit/id.js';
+import type { ModelPermission } from '#proto/auth/v1/auth.js';
+
+const nameCharactersMax = 200;
+const idempotencyKeyCharactersMax = 200;
+const modelIdsMax = 200;
+const modelIdForm = /^[\x21-\x7e]{1,200}$/;
+const secretHashBytes = 32;
+// The end of the year 9999, behind which dates have no common written form.
+const expiresAtMsMax = 253_402_300_799_999n;
+const int64Max = 2n ** 63n - 1n;
+
+/** An invalid_request about one field; the message names the fault and the fix. */
+export function invalidField(field: string, message: string): AppError {
+  return new AppError('invalid_request', message, { details: { field } });
+}
+
+/** The bytes of an account id. */
+export function accountIdBytes(accountId: string): Buffer {
+  return idBytes('account_id', 'acct', accountId);
+}
+
+/** The bytes of a key id. */
+export function keyIdBytes(keyId: string): Buffer {
+  return idBytes('key_id', 'key', keyId);
+}
+
+function idBytes(field: string, prefix: string, id: string): Buffer {
+  const bytes = idToBytes(prefix, id);
+  if (bytes === undefined) throw invalidField(field, `${field} must be "${prefix}_" and 32 hexadecimal digits in lower case.`);
+  return bytes;
+}
+
+/** A name that people can read: 1 to 200 characters, not blank, without control characters. */
+export function checkedName(name: string): string {
+  const length = [...name].length;
+  if (name.trim() === '' || length > nameCharactersMax) throw invalidField('name', `name must have 1 to ${nameCharactersMax} characters, not only spaces.`);
+  if (/\p{Cc}/u.test(name)) throw invalidField('name', 'name must not have control characters such as line breaks.');
+  return name;
+}
+
+/** An idempotency key, or undefined when the call is not repeatable. */
+export function checkedIdempotencyKey(idempotencyKey: string): string | undefined {
+  if (idempotencyKey === '') return undefined;
+  if (idempotencyKey.length > idempotencyKeyCharactersMax || /\p{Cc}/u.test(idempotencyKey)) {
+    throw invalidField('idempotency_key', `idempotency_key must have at most ${idempotencyKeyCharactersMax} characters and no control characters.`);
+  }
+  return idempotencyKey;
+}
+
+/** A model permission without repetitions. */
+export function checkedModels(models: ModelPermission): ModelPermission {
+  if (models.allModels) {
+    if (models.modelIds.length > 0) throw invalidField('models.model_ids', 'models.model_ids must be empty when all_models is true.');
+    return models;
+  }
+  const modelIds = [...new Set(models.modelIds)];
+  if (modelIds.length === 0) throw invalidField('models.model_ids', 'models.model_ids must name a model at least; set all_models to permit every model.');
+  if (modelIds.length > modelIdsMax) throw invalidField('models.model_ids', `models.model_ids must name at most ${modelIdsMax} models.`);
+  if (!modelIds.every((id) => modelIdForm.test(id))) {
+    throw invalidField('models.model_ids', 'Each of models.model_ids must have 1 to 200 characters of ASCII, without spaces.');
+  }
+  return { allModels: false, modelIds };
+}
+
+/** A lifetime limit above zero. */
+export function checkedLifetimeLimit(limitNanoUsd: bigint): bigint {
+  if (limitNanoUsd <= 0n || limitNanoUsd > int64Max) {
+    throw invalidField('lifetime_limit_nano_usd', 'lifetime_limit_nano_usd must be above 0; leave it away for a key without a limit.');
+  }
+  return limitNanoUsd;
+}
+
+/** An expiry that is neither past nor beyond the year 9999. */
+export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
+  if (expiresAtMs <= BigInt(nowMs)) {
+    throw invalidField('expires_at_ms', 'expires_at_ms must be in the future, in epoch milliseconds; disable or revoke a key to stop it now.');
+  }
+  if (expiresAtMs > expiresAtMsMax) throw invalidField('expires_at_ms', 'expires_at_ms must be before the year 10000, in epoch milliseconds.');
+  return expiresAtMs;
+}
+
+/** A SHA-256. */
+export function checkedSecretHash(secretHash: Uint8Array): Buffer {
+  if (secretHash.length !== secretHashBytes) throw invalidField('secret_hash', `secret_hash must be the ${secretHashBytes} bytes of a SHA-256.`);
+  return Buffer.from(secretHash);
+}

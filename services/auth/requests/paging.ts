@@ -1,0 +1,45 @@
+// Pages by keyset: a page begins behind the last id of the one before, so that no row is skipped or repeated while others are added.
+import { idToBytes } from '#kit/id.js';
+import { invalidField } from './fields.js';
+
+const pageSizeMax = 1000;
+const pageSizeDefault = 100;
+
+/** The fields of a request for a page. */
+export interface PageRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+/** What a request for a page asks for. */
+export interface PageStart {
+  readonly size: number;
+  /** The id behind which the page begins; undefined for the first page. */
+  readonly after: Buffer | undefined;
+}
+
+/** One page. */
+export interface Page<T> {
+  readonly items: T[];
+  readonly nextPageToken: string;
+}
+
+/** Reads the paging fields of a list of things with this id prefix. Raises invalid_request. */
+export function parsePageRequest(request: PageRequest, idPrefix: string): PageStart {
+  const { pageSize, pageToken } = request;
+  if (pageSize > pageSizeMax) throw invalidField('page_size', `page_size must be at most ${pageSizeMax}; 0 means ${pageSizeDefault}.`);
+  const size = pageSize === 0 ? pageSizeDefault : pageSize;
+  if (pageToken === '') return { size, after: undefined };
+  const after = idToBytes(idPrefix, Buffer.from(pageToken, 'base64url').toString());
+  if (after === undefined) throw invalidField('page_token', 'page_token must be the next_page_token of an earlier page of the same list.');
+  return { size, after };
+}
+
+/** Cuts a page out of what `list` finds. One thing more than the page is asked for, which tells whether another page follows. */
+export async function readPage<T extends { id: string }>(start: PageStart, list: (after: Buffer | undefined, limit: number) => Promise<T[]>): Promise<Page<T>> {
+  const found = await list(start.after, start.size + 1);
+  const items = found.slice(0, start.size);
+  const last = items.at(-1);
+  const nextPageToken = found.length > items.length && last !== undefined ? Buffer.from(last.id).toString('base64url') : '';
+  return { items, nextPageToken };
+}

@@ -1,0 +1,25 @@
+// CreateAccount: adds an active account.
+import { newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { type Account, AccountState, CreateAccountRequest, type CreateAccountResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+import { checkedName } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
+
+/** Creates an account, or finds the first one on a repeat. Raises invalid_request and idempotency_mismatch. */
+export async function createAccount(request: CreateAccountRequest, _context: CallContext, deps: RpcDeps): Promise<CreateAccountResponse> {
+  const { accounts, clock, feed, idempotency, log } = deps;
+  const name = checkedName(request.name);
+  const call = repeatableCall('create_account', request.idempotencyKey, CreateAccountRequest.encode({ name, idempotencyKey: '' }).finish());
+
+  const create = async (): Promise<Account | undefined> => {
+    const nowMs = clock.nowMs();
+    const account: Account = { id: newId('acct', nowMs), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: BigInt(nowMs), version: 1n };
+    if (!(await accounts.add(account, call))) return undefined;
+    feed.wake();
+    log.info({ account_id: account.id }, 'account created');
+    return account;
+  };
+  return { account: await firstOrRepeat(call, idempotency, create, async (id) => found(await accounts.find(id), 'account')) };
+}

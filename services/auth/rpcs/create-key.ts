@@ -1,0 +1,59 @@
+// CreateKey: mints a secret and keeps its hash.
+import type { Clock } from '#kit/clock.js';
+import { newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { CreateKeyRequest, type CreateKeyResponse, type Key, KeyState } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+import { hashSecret, lastFour, mintSecret } from '../key-secret.js';
+import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
+
+/** Creates a key, or finds the first one, without its secret, on a repeat. Raises invalid_request, not_found and idempotency_mismatch. */
+export async function createKey(request: CreateKeyRequest, _context: CallContext, deps: RpcDeps): Promise<CreateKeyResponse> {
+  const { accounts, clock, feed, idempotency, keys, log } = deps;
+  const accountId = accountIdBytes(request.accountId);
+  const checked = checkedRequest(request);
+  const call = repeatableCall('create_key', request.idempotencyKey, CreateKeyRequest.encode(checked).finish());
+
+  const create = async (): Promise<CreateKeyResponse | undefined> => {
+    found(await accounts.find(accountId), 'account');
+    const secret = mintSecret();
+    const key = newKey(checked, secret, clock);
+    if (!(await keys.add(key, hashSecret(secret), call))) return undefined;
+    feed.wake();
+    log.info({ key_id: key.id, account_id: key.accountId }, 'key created');
+    return { key, secret };
+  };
+  return firstOrRepeat(call, idempotency, create, async (id) => ({ key: found(await keys.find(id), 'key'), secret: '' }));
+}
+
+/** The request in the one form that all requests of the same meaning share, without its idempotency key. */
+function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
+  return {
+    accountId: request.accountId,
+    name: checkedName(request.name),
+    models: request.models === undefined ? { allModels: true, modelIds: [] } : checkedModels(request.models),
+    lifetimeLimitNanoUsd: request.lifetimeLimitNanoUsd === undefined ? undefined : checkedLifetimeLimit(request.lifetimeLimitNanoUsd),
+    expiresAtMs: request.expiresAtMs,
+    idempotencyKey: '',
+  };
+}
+
+function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
+  const nowMs = clock.nowMs();
+  return {
+    id: newId('key', nowMs),
+    accountId: request.accountId,
+    name: request.name,
+    lastFour: lastFour(secret),
+    models: request.models,
+    lifetimeLimitNanoUsd: request.lifetimeLimitNanoUsd,
+    // Checked only here, where a key is really created: a repeat must find the first key even after its expiry.
+    expiresAtMs: request.expiresAtMs === undefined ? undefined : checkedExpiry(request.expiresAtMs, nowMs),
+    state: KeyState.KEY_STATE_ACTIVE,
+    createdAtMs: BigInt(nowMs),
+    revokedAtMs: undefined,
+    version: 1n,
+  };
+}

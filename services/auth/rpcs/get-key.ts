@@ -1,0 +1,11 @@
+// GetKey: one key by id.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetKeyRequest, GetKeyResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+import { keyIdBytes } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+
+/** Raises invalid_request and not_found. */
+export async function getKey(request: GetKeyRequest, _context: CallContext, deps: RpcDeps): Promise<GetKeyResponse> {
+  return { key: found(await deps.keys.find(keyIdBytes(request.keyId)), 'key') };
+}

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { type Account, AccountState, type DeepPartial, KeyState, ListKeysRequest, UpdateAccountRequest, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { hashSecret, isWellFormedSecret } from '../key-secret.js';
+import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+
+describe.each(testEngines)('keys on %s', (engine) => {
+  let auth: TestAuth;
+  let account: Account;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    account = await newAccount(auth.service);
+  });
+  afterAll(() => auth.stop());
+
+  const create = (fields: Parameters<typeof newKey>[2]) => newKey(auth.service, account, fields);
+  const update = async (fields: DeepPartial<UpdateKeyRequest>) => (await auth.service.updateKey(UpdateKeyRequest.fromPartial(fields), operator)).key!;
+  const revoke = async (keyId: string) => (await auth.service.revokeKey({ keyId }, operator)).key!;
+  const get = async (keyId: string) => (await auth.service.getKey({ keyId }, operator)).key!;
+  const authenticate = (secret: string) => auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
+
+  describe('are created', () => {
+    it('with a secret that is well formed and ends in the characters shown', async () => {
+      const { key, secret } = await create({});
+      expect(isWellFormedSecret(secret)).toBe(true);
+      expect(key.lastFour).toBe(secret.slice(-4));
+      expect(key).toMatchObject({ accountId: account.id, name: 'laptop', state: KeyState.KEY_STATE_ACTIVE, version: 1n, createdAtMs: BigInt(auth.clock.nowMs()) });
+    });
+
+    it('for all models, without a limit and without expiry unless told otherwise', async () => {
+      const { key } = await create({});
+      expect(await get(key.id)).toMatchObject({ models: { allModels: true, modelIds: [] }, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined });
+    });
+
+    it('with what was asked for, to the last nano-dollar', async () => {
+      const expiresAtMs = BigInt(auth.clock.nowMs() + 60_000);
+      const { key } = await create({
+        models: { modelIds: ['sandbox/echo', 'future/model', 'sandbox/echo'] },
+        lifetimeLimitNanoUsd: 9_007_199_254_740_993n,
+        expiresAtMs,
+      });
+      const stored = await get(key.id);
+      expect(stored).toEqual(key);
+      expect(stored).toMatchObject({ models: { allModels: false, modelIds: ['sandbox/echo', 'future/model'] }, lifetimeLimitNanoUsd: 9_007_199_254_740_993n, expiresAtMs });
+    });
+
+    it('once however often the call is repeated, and only the first answer has the secret', async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name: 'Once', idempotencyKey: 'once' })));
+      expect(new Set(answers.map(({ key }) => key.id)).size).toBe(1);
+      const secrets = answers.map(({ secret }) => secret).filter((secret) => secret !== '');
+      expect(secrets).toHaveLength(1);
+      expect((await authenticate(secrets[0]!)).key?.id).toBe(answers[0]!.key.id);
+    });
+
+    it('once even when the repeat comes after the expiry', async () => {
+      const fields = { idempotencyKey: 'brief', expiresAtMs: BigInt(auth.clock.nowMs() + 1000) };
+      const { key } = await create(fields);
+      auth.clock.advance(2000);
+      expect(await create(fields)).toEqual({ key, secret: '' });
+    });
+
+    it('not under an idempotency key that created another', async () => {
+      await create({ idempotencyKey: 'taken', lifetimeLimitNanoUsd: 5n });
+      await expect(create({ idempotencyKey: 'taken', lifetimeLimitNanoUsd: 6n })).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
+    });
+
+    it('not for an account that does not exist', async () => {
+      await expect(create({ accountId: newId('acct') })).rejects.toMatchObject({ reason: 'not_found', details: { what: 'account' } });
+    });
+
+    it.each([
+      ['a malformed account id', { accountId: 'acct_1' }, 'account_id'],
+      ['no name', { name: '' }, 'name'],
+      ['no model at all', { models: { allModels: false } }, 'models.model_ids'],
+      ['all models and some models', { models: { allModels: true, modelIds: ['a'] } }, 'models.model_ids'],
+      ['an empty model id', { models: { modelIds: [''] } }, 'models.model_ids'],
+      ['201 models', { models: { modelIds: Array.from({ length: 201 }, (_, index) => `m${index}`) } }, 'models.model_ids'],
+      ['a limit of zero', { lifetimeLimitNanoUsd: 0n }, 'lifetime_limit_nano_usd'],
+      ['an expiry in the past', { expiresAtMs: 1n }, 'expires_at_ms'],
+      ['an expiry in microseconds', { expiresAtMs: 1_900_000_000_000_000n }, 'expires_at_ms'],
+    ])('not with %s', async (_, fields, field) => {
+      await expect(create(fields)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+    });
+  });
+
+  describe('authenticate', () => {
+    it('by their secret, and by no other', async () => {
+      const { key, secret } = await create({});
+      const other = await create({});
+      expect(await authenticate(secret)).toEqual({ key, accountState: AccountState.ACCOUNT_STATE_ACTIVE });
+      expect((await authenticate(other.secret)).key?.id).toBe(other.key.id);
+      await expect(authenticate(`${secret.slice(0, -1)}-`)).rejects.toMatchObject({ reason: 'key_unknown' });
+    });
+
+    it('whatever their state, which the answer tells', async () => {
+      const { key, secret } = await create({ expiresAtMs: BigInt(auth.clock.nowMs() + 1000) });
+      auth.clock.advance(5000);
+      await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED });
+      expect((await authenticate(secret)).key).toMatchObject({ state: KeyState.KEY_STATE_DISABLED, expiresAtMs: key.expiresAtMs });
+      await revoke(key.id);
+      expect((await authenticate(secret)).key?.state).toBe(KeyState.KEY_STATE_REVOKED);
+    });
+
+    it('with the state of their account', async () => {
+      const suspended = await newAccount(auth.service);
+      const { secret } = await newKey(auth.service, suspended);
+      await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: suspended.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }), operator);
+      expect((await authenticate(secret)).accountState).toBe(AccountState.ACCOUNT_STATE_SUSPENDED);
+    });
+
+    it('not by anything that is no SHA-256', async () => {
+      await expect(auth.service.authenticate({ secretHash: Buffer.alloc(31) }, operator)).rejects.toMatchObject({ details: { field: 'secret_hash' } });
+    });
+  });
+
+  describe('are changed', () => {
+    it('only in the fields that are present', async () => {
+      const { key } = await create({ models: { modelIds: ['a'] }, lifetimeLimitNanoUsd: 5n });
+      expect(await update({ keyId: key.id, name: 'server' })).toEqual({ ...key, name: 'server', version: 2n });
+      expect(await update({ keyId: key.id, models: { allModels: true } })).toMatchObject({ models: { allModels: true, modelIds: [] }, lifetimeLimitNanoUsd: 5n, version: 3n });
+      expect(await get(key.id)).toMatchObject({ name: 'server', version: 3n });
+    });
+
+    it('by setting and clearing limit and expiry', async () => {
+      const { key } = await create({});
+      const expiresAtMs = BigInt(auth.clock.nowMs() + 1000);
+      await update({ keyId: key.id, lifetimeLimitNanoUsd: 7n, expiresAtMs });
+      expect(await get(key.id)).toMatchObject({ lifetimeLimitNanoUsd: 7n, expiresAtMs });
+      await update({ keyId: key.id, clearLifetimeLimit: true, clearExpiresAt: true });
+      expect(await get(key.id)).toMatchObject({ lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, version: 3n });
+    });
+
+    it('by disabling and enabling', async () => {
+      const { key } = await create({});
+      expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED })).state).toBe(KeyState.KEY_STATE_DISABLED);
+      expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE })).state).toBe(KeyState.KEY_STATE_ACTIVE);
+    });
+
+    it('without a new version when nothing differs', async () => {
+      const { key } = await create({ models: { modelIds: ['a', 'b'] } });
+      expect(await update({ keyId: key.id, name: 'laptop', models: { modelIds: ['a', 'b'] }, clearLifetimeLimit: true })).toEqual(key);
+    });
+
+    it.each([
+      ['a limit and its removal', { lifetimeLimitNanoUsd: 1n, clearLifetimeLimit: true }, 'clear_lifetime_limit'],
+      ['an expiry and its removal', { expiresAtMs: 9_000_000_000_000n, clearExpiresAt: true }, 'clear_expires_at'],
+      ['the state that RevokeKey sets', { state: KeyState.KEY_STATE_REVOKED }, 'state'],
+      ['a blank name', { name: ' ' }, 'name'],
+      ['a negative limit', { lifetimeLimitNanoUsd: -1n }, 'lifetime_limit_nano_usd'],
+      ['an expiry in the past', { expiresAtMs: 1n }, 'expires_at_ms'],
+    ])('not by %s', async (_, fields, field) => {
+      const { key } = await create({});
+      await expect(update({ keyId: key.id, ...fields })).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+      expect(await get(key.id)).toEqual(key);
+    });
+
+    it('not when they do not exist', async () => {
+      await expect(update({ keyId: newId('key'), name: 'x' })).rejects.toMatchObject({ reason: 'not_found', details: { what: 'key' } });
+      await expect(revoke(newId('key'))).rejects.toMatchObject({ reason: 'not_found' });
+      await expect(get(newId('acct'))).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'key_id' } });
+    });
+  });
+
+  describe('are revoked', () => {
+    it('for good', async () => {
+      const { key } = await create({});
+      const revokedAtMs = BigInt(auth.clock.nowMs());
+      expect(await revoke(key.id)).toEqual({ ...key, state: KeyState.KEY_STATE_REVOKED, revokedAtMs, version: 2n });
+      await expect(update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE })).rejects.toMatchObject({ reason: 'failed_precondition' });
+      await expect(update({ keyId: key.id, name: 'again' })).rejects.toMatchObject({ reason: 'failed_precondition' });
+    });
+
+    it('once: a repeat changes nothing', async () => {
+      const { key } = await create({});
+      const first = await revoke(key.id);
+      auth.clock.advance(1000);
+      expect(await revoke(key.id)).toEqual(first);
+    });
+  });
+
+  it('are listed by account, in order of creation, revoked ones included, by pages', async () => {
+    const owner = await newAccount(auth.service);
+    const ids: string[] = [];
+    for (let index = 0; index < 3; index += 1) {
+      auth.clock.advance(1);
+      ids.push((await newKey(auth.service, owner)).key.id);
+    }
+    await revoke(ids[0]!);
+    const list = (fields: Partial<ListKeysRequest>) => auth.service.listKeys(ListKeysRequest.fromPartial({ accountId: owner.id, ...fields }), operator);
+
+    const first = await list({ pageSize: 2 });
+    const second = await list({ pageSize: 2, pageToken: first.nextPageToken });
+    expect([...first.keys, ...second.keys].map((key) => key.id)).toEqual(ids);
+    expect(second.nextPageToken).toBe('');
+    await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ details: { field: 'page_token' } });
+    await expect(list({ accountId: newId('acct') })).rejects.toMatchObject({ reason: 'not_found' });
+  });
+});

@@ -1,0 +1,16 @@
+// ListKeys: the keys of an account in order of creation, by pages, revoked ones included.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListKeysRequest, ListKeysResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+import { accountIdBytes } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+import { parsePageRequest, readPage } from '../requests/paging.js';
+
+/** Raises invalid_request, and not_found when there is no such account. */
+export async function listKeys(request: ListKeysRequest, _context: CallContext, deps: RpcDeps): Promise<ListKeysResponse> {
+  const accountId = accountIdBytes(request.accountId);
+  const start = parsePageRequest(request, 'key');
+  found(await deps.accounts.find(accountId), 'account');
+  const page = await readPage(start, (after, limit) => deps.keys.list(accountId, after, limit));
+  return { keys: page.items, nextPageToken: page.nextPageToken };
+}

@@ -1,0 +1,28 @@
+// UpdateAccount: renames, suspends or resumes an account.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { type Account, AccountState, type UpdateAccountRequest, type UpdateAccountResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+import { accountIdBytes, checkedName, invalidField } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+
+/** Changes what is present in the request and differs. Raises invalid_request and not_found. */
+export async function updateAccount(request: UpdateAccountRequest, _context: CallContext, deps: RpcDeps): Promise<UpdateAccountResponse> {
+  const id = accountIdBytes(request.accountId);
+  const name = request.name === undefined ? undefined : checkedName(request.name);
+  const state = checkedState(request.state);
+
+  const changed = await deps.accounts.change(id, (before) => {
+    const after: Account = { ...before, name: name ?? before.name, state: state ?? before.state };
+    return after.name === before.name && after.state === before.state ? before : after;
+  });
+  const account = found(changed, 'account');
+  deps.feed.wake();
+  deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account updated');
+  return { account };
+}
+
+function checkedState(state: AccountState): AccountState | undefined {
+  if (state === AccountState.ACCOUNT_STATE_UNSPECIFIED) return undefined;
+  if (state === AccountState.ACCOUNT_STATE_ACTIVE || state === AccountState.ACCOUNT_STATE_SUSPENDED) return state;
+  throw invalidField('state', 'state must be ACTIVE or SUSPENDED.');
+}

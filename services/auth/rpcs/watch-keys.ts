@@ -1,0 +1,9 @@
+// WatchKeys: pushes every change of a key or an account.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { WatchKeysRequest, WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+
+/** Runs until the consumer leaves or the service stops. Raises overloaded when the consumer falls too far behind. */
+export async function* watchKeys(_request: WatchKeysRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<WatchKeysResponse> {
+  for await (const changes of deps.feed.watch(context.signal)) yield { changes, heartbeatIntervalMs: deps.heartbeatIntervalMs };
+}

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { testEngines } from '#kit/testing/database.js';
+import { CreateKeyRequest, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { hashSecret } from './key-secret.js';
+import { newAccount, newKey, operator, startTestAuth, type TestAuth } from './testing/auth.js';
+
+describe.each(testEngines)('a secret on %s', (engine) => {
+  let auth: TestAuth;
+  let secret: string;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    const account = await newAccount(auth.service);
+    const request = CreateKeyRequest.fromPartial({ accountId: account.id, name: 'laptop', idempotencyKey: 'once' });
+    const created = await auth.service.createKey(request, operator);
+    secret = created.secret;
+    await auth.service.createKey(request, operator);
+    await auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
+    await auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: created.key!.id, name: 'server' }), operator);
+    await auth.service.revokeKey({ keyId: created.key!.id }, operator);
+    await newKey(auth.service, account);
+  });
+  afterAll(() => auth.stop());
+
+  // The random middle, without the prefix and the four characters that are shown.
+  const middle = () => secret.slice('sk-tg-'.length, -4);
+
+  it('is in no row of the database', async () => {
+    const tables = ['account', 'platform_key', 'idempotency', 'change_counter'];
+    const content: string[] = [];
+    for (const table of tables) {
+      const rows: Record<string, unknown>[] = await auth.db.knex(table).select();
+      for (const value of rows.flatMap((row) => Object.values(row))) content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
+    }
+    expect(content).toContain(hashSecret(secret).toString('latin1'));
+    expect(content.join('\n')).not.toContain(middle());
+  });
+
+  it('is in no log line, while what happened to its key is', () => {
+    const lines = auth.logLines.join('');
+    expect(lines).toContain('key created');
+    expect(lines).toContain('key revoked');
+    expect(lines).not.toContain(middle());
+    expect(lines).not.toContain(hashSecret(secret).toString('hex'));
+  });
+
+  it('is in none of the files of the database', async () => {
+    if (engine !== 'sqlite') return;
+    const [main] = (await auth.db.knex.raw('PRAGMA database_list')) as { file: string }[];
+    const folder = dirname(main!.file);
+    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+    expect(files.some((file) => file.includes(hashSecret(secret)))).toBe(true);
+    expect(files.some((file) => file.includes(middle()))).toBe(false);
+  });
+});

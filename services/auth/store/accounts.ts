@@ -1,0 +1,65 @@
+// The SQL of accounts.
+import assert from 'node:assert/strict';
+import type { Database } from '#kit/db/open.js';
+import { idToBytes } from '#kit/id.js';
+import type { Account } from '#proto/auth/v1/auth.js';
+import { nextChangeNumber } from './changes.js';
+import { createOnce, type RepeatableCall } from './idempotency.js';
+import { accountColumns, type Row, toAccount } from './rows.js';
+
+/** Keeps accounts. */
+export class AccountStore {
+  constructor(private readonly db: Database) {}
+
+  /** Adds an account. False when `call` was made before: then nothing was added. */
+  add(account: Account, call: RepeatableCall | undefined): Promise<boolean> {
+    const id = idToBytes('acct', account.id);
+    assert(id !== undefined);
+    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) => {
+      const changeNumber = await nextChangeNumber(tx);
+      await tx('account').insert({
+        id,
+        name: account.name,
+        state: account.state,
+        created_at_ms: account.createdAtMs,
+        version: account.version,
+        change_number: changeNumber,
+      });
+    });
+  }
+
+  /** The account with this id. */
+  async find(id: Buffer): Promise<Account | undefined> {
+    const row: Row | undefined = await this.db.knex('account').where({ id }).first(...accountColumns);
+    return row === undefined ? undefined : toAccount(row);
+  }
+
+  /** Up to `limit` accounts in order of creation, from the one behind `after` on. */
+  async list(after: Buffer | undefined, limit: number): Promise<Account[]> {
+    const query = this.db.knex('account').orderBy('id').limit(limit).select(...accountColumns);
+    if (after !== undefined) query.where('id', '>', after);
+    const rows: Row[] = await query;
+    return rows.map(toAccount);
+  }
+
+  /**
+   * Replaces the account by what `change` makes of it, with the next version. Where `change` gives back the same object, nothing
+   * is written. `change` may run more than once, and what it throws leaves the account as it was. Undefined when there is none.
+   */
+  change(id: Buffer, change: (account: Account) => Account): Promise<Account | undefined> {
+    return this.db.transaction(async (tx) => {
+      const row: Row | undefined = await tx('account').where({ id }).forUpdate().first(...accountColumns);
+      if (row === undefined) return undefined;
+      const before = toAccount(row);
+      const after = change(before);
+      if (after === before) return before;
+      const version = before.version + 1n;
+      const changeNumber = await nextChangeNumber(tx);
+      const updated = await tx('account')
+        .where({ id, version: before.version })
+        .update({ name: after.name, state: after.state, version, change_number: changeNumber });
+      assert.equal(updated, 1);
+      return { ...after, version };
+    });
+  }
+}

@@ -1,0 +1,77 @@
+// The order of changes: each takes the next number of one counter and keeps its row locked until it has committed. So numbers
+// become visible in their own order, and a reader that has seen up to n finds all that followed behind n, whatever the clocks say.
+import assert from 'node:assert/strict';
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asNumber } from '#kit/db/values.js';
+import type { WatchKeysResponse_Change as Change } from '#proto/auth/v1/auth.js';
+import { accountColumns, keyColumns, type Row, toAccount, toKey } from './rows.js';
+
+/** Some changes in the order in which they were committed. */
+export interface ChangeBatch {
+  readonly changes: readonly Change[];
+  /** Nothing up to this number is missing; go on from here. */
+  readonly upTo: number;
+  /** Whether there is more by now. */
+  readonly more: boolean;
+}
+
+/** Takes the next number. To be called in the transaction that writes it, just before the write, since others wait from here on. */
+export async function nextChangeNumber(tx: Knex.Transaction): Promise<number> {
+  const updated = await tx('change_counter').where({ id: 1 }).increment('last_number', 1);
+  assert.equal(updated, 1);
+  return lastChangeNumber(tx);
+}
+
+async function lastChangeNumber(knex: Knex): Promise<number> {
+  const row: Row = await knex('change_counter').where({ id: 1 }).first('last_number');
+  return asNumber(row['last_number']);
+}
+
+/** Reads what has changed. */
+export class ChangeStore {
+  constructor(private readonly db: Database) {}
+
+  /** The number of the latest committed change. */
+  lastNumber(): Promise<number> {
+    return lastChangeNumber(this.db.knex);
+  }
+
+  /** The present state of what changed after number `after`, at most `changesMax` changes. */
+  changesAfter(after: number, changesMax: number): Promise<ChangeBatch> {
+    // One transaction keeps to one connection, and so to one node where the database has several.
+    return this.db.transaction(async (tx) => {
+      const last = await lastChangeNumber(tx);
+      if (last === after) return { changes: [], upTo: after, more: false };
+      // One number is one row at most, so the width of the range bounds the answer.
+      const upTo = Math.min(last, after + changesMax);
+      const keys = await changedRows(tx, 'platform_key', keyColumns, after, upTo);
+      const accounts = await changedRows(tx, 'account', accountColumns, after, upTo);
+      const numbered = [
+        ...keys.map((row) => ({ number: numberOf(row), change: keyChange(row) })),
+        ...accounts.map((row) => ({ number: numberOf(row), change: accountChange(row) })),
+      ];
+      numbered.sort((a, b) => a.number - b.number);
+      return { changes: numbered.map(({ change }) => change), upTo, more: upTo < last };
+    });
+  }
+}
+
+async function changedRows(tx: Knex.Transaction, table: string, columns: readonly string[], after: number, upTo: number): Promise<Row[]> {
+  return tx(table)
+    .where('change_number', '>', after)
+    .andWhere('change_number', '<=', upTo)
+    .select('change_number', ...columns);
+}
+
+function numberOf(row: Row): number {
+  return asNumber(row['change_number']);
+}
+
+function keyChange(row: Row): Change {
+  return { changed: { $case: 'key', value: toKey(row) } };
+}
+
+function accountChange(row: Row): Change {
+  return { changed: { $case: 'account', value: toAccount(row) } };
+}

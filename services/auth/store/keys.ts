@@ -1,0 +1,87 @@
+// The SQL of platform keys.
+import assert from 'node:assert/strict';
+import type { Database } from '#kit/db/open.js';
+import { asBytes, asNumber } from '#kit/db/values.js';
+import { idToBytes } from '#kit/id.js';
+import type { AccountState, Key } from '#proto/auth/v1/auth.js';
+import { nextChangeNumber } from './changes.js';
+import { createOnce, type RepeatableCall } from './idempotency.js';
+import { changeableKeyColumns, keyColumns, type Row, toKey } from './rows.js';
+
+/** A key found by its secret. */
+export interface FoundKey {
+  readonly key: Key;
+  readonly secretHash: Buffer;
+  readonly accountState: AccountState;
+}
+
+/** Keeps keys, and of their secrets only the hashes. */
+export class KeyStore {
+  constructor(private readonly db: Database) {}
+
+  /** Adds a key to an account that exists. False when `call` was made before: then nothing was added. */
+  add(key: Key, secretHash: Buffer, call: RepeatableCall | undefined): Promise<boolean> {
+    const id = idToBytes('key', key.id);
+    const accountId = idToBytes('acct', key.accountId);
+    assert(id !== undefined && accountId !== undefined && secretHash.length === 32);
+    return createOnce(this.db, call, { id, atMs: key.createdAtMs }, async (tx) => {
+      const changeNumber = await nextChangeNumber(tx);
+      await tx('platform_key').insert({
+        ...changeableKeyColumns(key),
+        id,
+        account_id: accountId,
+        secret_hash: secretHash,
+        last_four: key.lastFour,
+        created_at_ms: key.createdAtMs,
+        version: key.version,
+        change_number: changeNumber,
+      });
+    });
+  }
+
+  /** The key with this id. */
+  async find(id: Buffer): Promise<Key | undefined> {
+    const row: Row | undefined = await this.db.knex('platform_key').where({ id }).first(...keyColumns);
+    return row === undefined ? undefined : toKey(row);
+  }
+
+  /** The key with this secret hash and its account's state, by one read of two unique indexes. */
+  async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
+    const row: Row | undefined = await this.db
+      .knex('platform_key')
+      .join('account', 'account.id', 'platform_key.account_id')
+      .where('platform_key.secret_hash', secretHash)
+      .first('platform_key.secret_hash', 'account.state as account_state', ...keyColumns.map((column) => `platform_key.${column}`));
+    if (row === undefined) return undefined;
+    return { key: toKey(row), secretHash: asBytes(row['secret_hash']), accountState: asNumber(row['account_state']) };
+  }
+
+  /** Up to `limit` keys of an account in order of creation, from the one behind `after` on. */
+  async list(accountId: Buffer, after: Buffer | undefined, limit: number): Promise<Key[]> {
+    const query = this.db.knex('platform_key').where({ account_id: accountId }).orderBy('id').limit(limit).select(...keyColumns);
+    if (after !== undefined) query.where('id', '>', after);
+    const rows: Row[] = await query;
+    return rows.map(toKey);
+  }
+
+  /**
+   * Replaces the key by what `change` makes of it, with the next version. Where `change` gives back the same object, nothing is
+   * written. `change` may run more than once, and what it throws leaves the key as it was. Undefined when there is none.
+   */
+  change(id: Buffer, change: (key: Key) => Key): Promise<Key | undefined> {
+    return this.db.transaction(async (tx) => {
+      const row: Row | undefined = await tx('platform_key').where({ id }).forUpdate().first(...keyColumns);
+      if (row === undefined) return undefined;
+      const before = toKey(row);
+      const after = change(before);
+      if (after === before) return before;
+      const version = before.version + 1n;
+      const changeNumber = await nextChangeNumber(tx);
+      const updated = await tx('platform_key')
+        .where({ id, version: before.version })
+        .update({ ...changeableKeyColumns(after), version, change_number: changeNumber });
+      assert.equal(updated, 1);
+      return { ...after, version };
+    });
+  }
+}

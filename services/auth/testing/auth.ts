@@ -1,0 +1,81 @@
+// A running auth on a database of its own, for tests.
+import { ManualClock } from '#kit/clock.js';
+import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
+import { createLogger } from '#kit/log.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { createTestDatabase } from '#kit/testing/database.js';
+import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
+import { createAuth } from '../index.js';
+
+/** As the operator calls. */
+export const operator = callContext({ caller: 'operator' });
+
+/** Auth and what surrounds it. */
+export interface TestAuth {
+  readonly service: AuthService;
+  readonly module: ServiceModule<AuthService>;
+  readonly db: Database;
+  readonly clock: ManualClock;
+  /** Every line logged so far, of every level. */
+  readonly logLines: string[];
+  /** Another auth on the same database, as another process would be. */
+  startReplica(): Promise<AuthService>;
+  /** Stops auth with its replicas and drops the database. */
+  stop(): Promise<void>;
+}
+
+/** Starts auth on an empty database of this engine. */
+export async function startTestAuth(engine: Engine): Promise<TestAuth> {
+  const { db, url, drop } = await createTestDatabase(engine);
+  const clock = new ManualClock();
+  const logLines: string[] = [];
+  const log = createLogger({ name: 'auth', level: 'trace' }, { write: (line) => void logLines.push(line) });
+  const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
+
+  const start = async (on: Database): Promise<ServiceModule<AuthService>> => {
+    const module = createAuth({ heartbeatIntervalMs: 250 }, { db: on, clock, log });
+    await module.start();
+    return module;
+  };
+  const module = await start(db);
+  return {
+    service: module.service,
+    module,
+    db,
+    clock,
+    logLines,
+    async startReplica() {
+      const replicaDb = openDatabase(url);
+      const replica = await start(replicaDb);
+      replicas.push({ module: replica, db: replicaDb });
+      return replica.service;
+    },
+    async stop() {
+      for (const replica of replicas) {
+        await replica.module.stop();
+        await replica.db.close();
+      }
+      await module.stop();
+      await drop();
+    },
+  };
+}
+
+/** A new account. */
+export async function newAccount(auth: AuthService, name = 'Ada'): Promise<Account> {
+  const { account } = await auth.createAccount(CreateAccountRequest.fromPartial({ name }), operator);
+  return account!;
+}
+
+/** A key as its owner first sees it. */
+export interface MintedKey {
+  readonly key: Key;
+  readonly secret: string;
+}
+
+/** A new key with its secret. */
+export async function newKey(auth: AuthService, account: Account, fields: DeepPartial<CreateKeyRequest> = {}): Promise<MintedKey> {
+  const { key, secret } = await auth.createKey(CreateKeyRequest.fromPartial({ accountId: account.id, name: 'laptop', ...fields }), operator);
+  return { key: key!, secret };
+}
