@@ -102,16 +102,34 @@ export function oneOf<const T extends string>(env: string, description: string, 
   };
 }
 
+/** Settings in named groups, for a process that is made of parts. */
+export type SettingGroups = Readonly<Record<string, Settings>>;
+
+/** The parsed values of groups of settings. */
+export type GroupValues<G extends SettingGroups> = { readonly [K in keyof G]: Values<G[K]> };
+
 /**
  * Parses the settings from an environment. Any variable that starts with one of `ownPrefixes` but is not known is a fault, with
  * the nearest known name, so that a misspelt setting never passes for its default. Raises ConfigError with every fault.
  */
-export function parseSettings<S extends Settings>(
-  settings: S,
-  env: Readonly<Record<string, string | undefined>>,
-  ownPrefixes: readonly string[] = [],
-): Values<S> {
+export function parseSettings<S extends Settings>(settings: S, env: Environment, ownPrefixes: readonly string[] = []): Values<S> {
+  return parseGroups({ settings }, env, ownPrefixes).settings;
+}
+
+/** As `parseSettings`, for several groups at once: their faults are raised together, and a name is known when any group knows it. */
+export function parseGroups<G extends SettingGroups>(groups: G, env: Environment, ownPrefixes: readonly string[] = []): GroupValues<G> {
   const faults: string[] = [];
+  const values = Object.fromEntries(Object.entries(groups).map(([name, settings]) => [name, parseValues(settings, env, faults)]));
+  const known = Object.values(groups).flatMap((settings) => Object.values(settings).map((setting) => setting.env));
+  faults.push(...unknownNames(known, env, ownPrefixes));
+  if (faults.length > 0) throw new ConfigError(faults);
+  return values as GroupValues<G>;
+}
+
+/** Variables by name, such as process.env. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+function parseValues(settings: Settings, env: Environment, faults: string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(settings)) {
     const raw = env[setting.env];
@@ -127,13 +145,25 @@ export function parseSettings<S extends Settings>(
       faults.push(`${setting.env} ${(error as Error).message}${shown}`);
     }
   }
-  const known = Object.values(settings).map((setting) => setting.env);
+  return values;
+}
+
+// Switches of test runs, which a developer's shell may hold when a process is started by hand.
+const testPrefix = 'TOLLGATE_TEST_';
+
+// Two slips of the finger. A process shares its environment with others, whose settings it must leave alone, but a name this
+// close to one of its own is meant for it.
+const misspeltDistanceMax = 2;
+
+function unknownNames(known: readonly string[], env: Environment, ownPrefixes: readonly string[]): string[] {
+  const faults: string[] = [];
   for (const name of Object.keys(env)) {
-    if (known.includes(name) || !ownPrefixes.some((prefix) => name.startsWith(prefix))) continue;
-    faults.push(`${name} is not a known setting; did you mean ${nearest(name, known)}?`);
+    if (known.includes(name) || !name.startsWith('TOLLGATE_') || name.startsWith(testPrefix)) continue;
+    const best = nearest(name, known);
+    const isOwn = ownPrefixes.some((prefix) => name.startsWith(prefix));
+    if (isOwn || editDistance(name, best) <= misspeltDistanceMax) faults.push(`${name} is not a known setting; did you mean ${best}?`);
   }
-  if (faults.length > 0) throw new ConfigError(faults);
-  return values as Values<S>;
+  return faults;
 }
 
 /** The candidate with the smallest edit distance. */

@@ -10,6 +10,8 @@ export interface AppErrorOptions {
   retryAfterMs?: number;
   /** What lies behind it; stays in this process. */
   cause?: unknown;
+  /** It came from another service, which has logged what there was to log. */
+  remote?: boolean;
 }
 
 /** An expected refusal or failure. Crosses every hop unchanged; anything else becomes `internal` with a fixed text. */
@@ -20,6 +22,7 @@ export class AppError extends Error {
   readonly code: Status;
   readonly details: Readonly<Record<string, string>>;
   readonly retryAfterMs?: number;
+  readonly remote: boolean;
 
   /** `message` is shown to callers: it names the fault and the fix, and never holds a secret. */
   constructor(reason: Reason, message: string, options: AppErrorOptions = {}) {
@@ -27,6 +30,7 @@ export class AppError extends Error {
     this.reason = reason;
     this.code = reasons[reason];
     this.details = options.details ?? {};
+    this.remote = options.remote ?? false;
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
   }
 }
@@ -34,18 +38,24 @@ export class AppError extends Error {
 /** The fixed text of faults that are ours and nobody else's business. */
 export const internalMessage = 'Something went wrong on our side.';
 
-/** The error as it may leave this process: an `AppError` as it is, all else hidden behind `internal`. */
+/** The error as it may leave this process: an `AppError` as it is, an abort by its kind, all else hidden behind `internal`. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof Error && error.name === 'AbortError') {
-    return new AppError('cancelled', 'The call was cancelled.', { cause: error });
-  }
+  // Aborts are told by name: DOMException is not of the same realm everywhere (Jest's is not).
+  const name = typeof error === 'object' && error !== null ? (error as { name?: unknown }).name : undefined;
+  if (name === 'AbortError') return new AppError('cancelled', 'The call was cancelled.', { cause: error });
+  if (name === 'TimeoutError') return new AppError('deadline_exceeded', 'There was no answer in time.', { cause: error });
   return new AppError('internal', internalMessage, { cause: error });
 }
 
 /** Whether the error has this reason. */
 export function hasReason(error: unknown, ...wanted: Reason[]): error is AppError {
   return error instanceof AppError && wanted.includes(error.reason);
+}
+
+/** Why a call whose signal is aborted has ended: out of time, or given up by its caller. */
+export function abortError(signal: AbortSignal): AppError {
+  return toAppError(signal.reason ?? { name: 'AbortError' });
 }
 
 /** The wire form of an `AppError`, for trailers and in-process crossings. */
@@ -58,13 +68,13 @@ export function encodeAppError(error: AppError): string {
   });
 }
 
-/** Reads the wire form; undefined when it is not one (an error of a foreign server). */
+/** Reads the wire form, as a remote error; undefined when it is not one (an error of a foreign server). */
 export function decodeAppError(text: string): AppError | undefined {
   try {
     const value = JSON.parse(text) as Record<string, unknown>;
     if (typeof value['reason'] !== 'string' || typeof value['message'] !== 'string') return undefined;
     const reason = isReason(value['reason']) ? value['reason'] : 'internal';
-    const options: AppErrorOptions = {};
+    const options: AppErrorOptions = { remote: true };
     if (typeof value['details'] === 'object' && value['details'] !== null) {
       options.details = value['details'] as Record<string, string>;
     }

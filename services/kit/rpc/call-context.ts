@@ -1,4 +1,5 @@
 // What travels beside a request through every RPC, local or remote.
+import { AppError } from '../errors/app-error.js';
 
 /** The circumstances of one RPC, the same type on the calling and on the serving side. */
 export interface CallContext {
@@ -20,12 +21,16 @@ export interface CallContextOptions {
   signal?: AbortSignal;
 }
 
-const never = new AbortController().signal;
+/** A signal that nobody can abort, so nothing needs to listen to it. */
+export const neverAborted = new AbortController().signal;
+
+/** Why a producer is ended whose consumer left. One for all: a stack trace would cost more than the rest of leaving. */
+export const consumerLeft = new AppError('cancelled', 'The consumer left.');
 
 /** A context for an outgoing call. Without options beside `caller` it has no deadline and is never aborted. */
 export function callContext(options: CallContextOptions): CallContext {
   const { caller, timeoutMs, signal } = options;
-  if (timeoutMs === undefined) return { caller, signal: signal ?? never };
+  if (timeoutMs === undefined) return { caller, signal: signal ?? neverAborted };
   const timeout = AbortSignal.timeout(timeoutMs);
   return {
     caller,

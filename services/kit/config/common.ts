@@ -1,0 +1,42 @@
+// Settings that every process has.
+import { hostname } from 'node:os';
+import { logLevels } from '../log.js';
+import { type Tls, readTls } from '../rpc/tls.js';
+import { ConfigError, duration, flag, oneOf, optionalText, text, type Values } from './settings.js';
+
+/** Logs, telemetry, certificates and shutdown. `name` is the process's: "ledger". */
+export function commonSettings(name: string) {
+  return {
+    logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'least severe level of log lines', logLevels, { default: 'info' }),
+    otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', 'base url of an OTLP/HTTP receiver; without it nothing is traced'),
+    otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans', { default: `tollgate-${name}` }),
+    instanceId: text('TOLLGATE_INSTANCE_ID', 'tells replicas apart in telemetry', { default: hostname() }),
+    tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the authority behind every certificate of the installation'),
+    tlsCert: optionalText('TOLLGATE_TLS_CERT', "PEM file of this process's certificate; its common name is the process's name"),
+    tlsKey: optionalText('TOLLGATE_TLS_KEY', "PEM file of this process's key"),
+    trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'believe callers without certificates on addresses that are not loopback', { default: false }),
+    drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls under way may take to finish at shutdown', {
+      // Within the 30 s that Kubernetes gives a pod by default.
+      default: 25_000,
+      minMs: 0,
+      maxMs: 600_000,
+    }),
+  };
+}
+
+/** Values of `commonSettings`. */
+export type CommonConfig = Values<ReturnType<typeof commonSettings>>;
+
+/** The certificates, or undefined when none are set. Raises ConfigError when only some are, or a file cannot be read. */
+export function tlsOf(config: CommonConfig): Tls | undefined {
+  const { tlsCa: ca, tlsCert: cert, tlsKey: key } = config;
+  if (ca === undefined && cert === undefined && key === undefined) return undefined;
+  if (ca === undefined || cert === undefined || key === undefined) {
+    throw new ConfigError(['TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY must be set together']);
+  }
+  try {
+    return readTls({ ca, cert, key });
+  } catch (error) {
+    throw new ConfigError([`A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be read: ${(error as Error).message}`]);
+  }
+}

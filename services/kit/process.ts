@@ -1,0 +1,128 @@
+// The life of a process, whatever it is made of: configuration, logs and telemetry first, then the parts in order; on a signal
+// everything in reverse, within a bound.
+import { type Clock, systemClock } from './clock.js';
+import { type CommonConfig, commonSettings, tlsOf } from './config/common.js';
+import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from './config/settings.js';
+import { type Part, startInOrder } from './lifecycle.js';
+import { createLogger, type Logger } from './log.js';
+import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from './rpc/grpc-client.js';
+import type { Tls } from './rpc/tls.js';
+import { startTelemetry } from './telemetry.js';
+
+/** What a process offers to what is built in it. */
+export interface ProcessHost {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly common: CommonConfig;
+  /** The process's certificates, where it has some. */
+  readonly tls: Tls | undefined;
+  /** A connection under this process's name and certificates; closed when everything has stopped. */
+  dial(address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'retry'>): GrpcConnection;
+}
+
+/** Options of `runProcess`. */
+export interface ProcessOptions<G extends SettingGroups> {
+  /** "ledger": in logs, in telemetry and towards peers. */
+  name: string;
+  /** Its settings, in groups of its own naming; beside them it has those of `commonSettings`. */
+  settings: G;
+  /** Settings with these prefixes are refused when unknown; those of other processes are left alone. */
+  ownPrefixes: readonly string[];
+  /** Makes the parts, in the order in which they start. */
+  build(config: GroupValues<G>, host: ProcessHost): readonly Part[] | Promise<readonly Part[]>;
+}
+
+// Beyond the time for draining: closing databases and sending the last spans.
+const stopMsExtra = 10_000;
+
+/**
+ * Starts the process; resolves when every part has started. SIGTERM and SIGINT stop it, a second one ends it at once. A fault of
+ * the configuration is printed and ends it with status 1, as does a part that cannot start or an error that nobody caught.
+ */
+export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
+  const { common, groups, tls } = readConfig(options, env);
+  const log = createLogger({ name: options.name, level: common.logLevel });
+  endOnUncaught(log);
+  const telemetry = await startTelemetry({
+    serviceName: common.otelServiceName,
+    instanceId: common.instanceId,
+    otlpEndpoint: common.otlpEndpoint,
+    log,
+  });
+  const connections: GrpcConnection[] = [];
+  const host: ProcessHost = {
+    log,
+    clock: systemClock,
+    common,
+    tls,
+    dial(address, dialOptions) {
+      const connection = dialGrpc(address, { ...dialOptions, caller: options.name, ...(tls === undefined ? {} : { tls }) });
+      connections.push(connection);
+      return connection;
+    },
+  };
+  let stopParts: () => Promise<void>;
+  try {
+    stopParts = await startInOrder(await options.build(groups, host), log);
+  } catch (error) {
+    log.fatal({ err: error }, 'could not start');
+    await telemetry.stop();
+    return process.exit(1);
+  }
+  const stop = async (): Promise<void> => {
+    await stopParts();
+    for (const connection of connections) connection.close();
+    await telemetry.stop();
+  };
+  stopOnSignal(stop, common.drainTimeoutMs + stopMsExtra, log);
+  log.info('started');
+}
+
+function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment) {
+  try {
+    const { common, ...groups } = parseGroups({ ...options.settings, common: commonSettings(options.name) }, env, options.ownPrefixes);
+    const commonConfig = common as CommonConfig;
+    return { common: commonConfig, groups: groups as unknown as GroupValues<G>, tls: tlsOf(commonConfig) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return process.exit(1);
+  }
+}
+
+function endOnUncaught(log: Logger): void {
+  const end = (error: unknown): never => {
+    log.fatal({ err: error }, 'an error that nobody caught');
+    return process.exit(1);
+  };
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
+}
+
+function stopOnSignal(stop: () => Promise<void>, stopMsMax: number, log: Logger): void {
+  let isStopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (isStopping) {
+      log.warn({ signal }, 'stopping at once');
+      process.exit(1);
+    }
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.error('did not stop in time');
+      process.exit(1);
+    }, stopMsMax).unref();
+    stop().then(
+      () => {
+        log.info('stopped');
+        process.exit(0);
+      },
+      (error: unknown) => {
+        log.error({ err: error }, 'failed to stop');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

@@ -1,0 +1,47 @@
+// Messages to bytes and back, with the size limit, in one place for both transports, so that they refuse the same things.
+import { AppError } from '../errors/app-error.js';
+import type { MessageType, MethodInfo } from './definition.js';
+
+/**
+ * The largest message, 32 MiB: what the largest public model API accepts as a request body
+ * (https://platform.claude.com/docs/en/api/overview#request-size-limits). gRPC's own default of 4 MiB is too small for images.
+ */
+export const messageBytesMax = 32 * 1024 * 1024;
+
+/** A request as it travels. Raises body_too_large. */
+export function encodeRequest(info: MethodInfo, request: unknown): Buffer {
+  const bytes = encode(info.definition.requestType, request);
+  if (bytes.length > messageBytesMax) {
+    throw new AppError('body_too_large', `The request of ${info.fullName} has ${bytes.length} bytes; the limit is ${messageBytesMax}.`, {
+      details: { limit_bytes: String(messageBytesMax) },
+    });
+  }
+  return bytes;
+}
+
+/** A request as the service sees it. Raises invalid_request for bytes that are no such message. */
+export function decodeRequest(info: MethodInfo, bytes: Uint8Array): unknown {
+  try {
+    return info.definition.requestType.decode(bytes);
+  } catch (error) {
+    throw new AppError('invalid_request', `The bytes sent to ${info.fullName} are not a message of its request type.`, { cause: error });
+  }
+}
+
+/** A response as it travels. Throws when it is too large: a service must page or stream instead. */
+export function encodeResponse(info: MethodInfo, response: unknown): Buffer {
+  const bytes = encode(info.definition.responseType, response);
+  if (bytes.length > messageBytesMax) throw new Error(`The response of ${info.fullName} has ${bytes.length} bytes; the limit is ${messageBytesMax}.`);
+  return bytes;
+}
+
+/** A response as the client sees it. */
+export function decodeResponse(info: MethodInfo, bytes: Uint8Array): unknown {
+  return info.definition.responseType.decode(bytes);
+}
+
+function encode(type: MessageType, message: unknown): Buffer {
+  const bytes = type.encode(message as never).finish();
+  // grpc-js copies with a Buffer method; this is a view, not a copy.
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

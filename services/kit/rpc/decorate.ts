@@ -1,0 +1,113 @@
+// Wraps every method of a service object: the only middleware mechanism, the same for unary and streaming methods and for
+// services that are then served over gRPC or made into a local client.
+import { type CallContext, consumerLeft } from './call-context.js';
+import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
+
+/** What a decorator does around one call. */
+export interface CallScope {
+  /** The context that the rest of the chain and the method see. */
+  readonly context: CallContext;
+  /** Runs a step of the method: the whole of a unary one, each message of a stream. Absent: nothing to do around steps. */
+  readonly within?: <T>(step: () => T) => T;
+  /** The call is over. Returns the error to raise in place of `error`; its result is ignored when there was none. */
+  readonly end?: (error: unknown) => unknown;
+}
+
+/** Called once a method when a service is decorated, and the result once a call. An error thrown there refuses the call. */
+export type Decorator = (method: MethodInfo) => (context: CallContext) => CallScope;
+
+/** The service behind these decorators, the first outermost. */
+export function decorate<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, decorators: readonly Decorator[]): ServiceOf<D> {
+  const decorated: UntypedService = {};
+  for (const info of methodsOf(definition)) {
+    const begin = chain(decorators.map((decorator) => decorator(info)));
+    const handler = handlerOf(service, info);
+    decorated[info.key] = info.definition.responseStream ? stream(handler, begin) : unary(handler, begin);
+  }
+  return decorated as ServiceOf<D>;
+}
+
+type Begin = (context: CallContext) => Required<CallScope>;
+
+/** One scope of many: begun from the outermost, ended from the innermost. */
+function chain(begins: readonly ((context: CallContext) => CallScope)[]): Begin {
+  return (outer) => {
+    const scopes: CallScope[] = [];
+    let context = outer;
+    let within: <T>(step: () => T) => T = (step) => step();
+    const end = (error: unknown): unknown => {
+      let current = error;
+      for (const scope of scopes.splice(0).reverse()) {
+        if (scope.end === undefined) continue;
+        const replaced = scope.end(current);
+        if (current !== undefined) current = replaced;
+      }
+      return current;
+    };
+    try {
+      for (const begin of begins) {
+        const scope = begin(context);
+        scopes.push(scope);
+        context = scope.context;
+        if (scope.within !== undefined) within = nest(within, scope.within);
+      }
+    } catch (error) {
+      throw end(error);
+    }
+    return { context, within, end };
+  };
+}
+
+function nest(outer: <T>(step: () => T) => T, inner: <T>(step: () => T) => T): <T>(step: () => T) => T {
+  return (step) => outer(() => inner(step));
+}
+
+function unary(handler: UnaryHandler, begin: Begin): UnaryHandler {
+  return async (request, context) => {
+    const scope = begin(context);
+    try {
+      const response = await scope.within(() => handler(request, scope.context));
+      scope.end(undefined);
+      return response;
+    } catch (error) {
+      throw scope.end(error);
+    }
+  };
+}
+
+function stream(handler: StreamHandler, begin: Begin): StreamHandler {
+  return async function* (request, context) {
+    const scope = begin(context);
+    let iterator: AsyncIterator<unknown> | undefined;
+    let failure: unknown;
+    let over = false;
+    try {
+      const producer = scope.within(() => handler(request, scope.context)[Symbol.asyncIterator]());
+      iterator = producer;
+      for (;;) {
+        const result = await scope.within(() => producer.next());
+        if (result.done === true) break;
+        yield result.value;
+      }
+      over = true;
+    } catch (error) {
+      over = true;
+      failure = error;
+    } finally {
+      // Neither ended nor failed: the consumer left, and the producer's own `finally` is due.
+      if (!over) failure = await scope.within(() => leave(iterator));
+      failure = scope.end(failure);
+    }
+    if (failure !== undefined) throw failure;
+  };
+}
+
+/** Lets the producer clean up; the error that this raised, if any, else that the consumer left. */
+async function leave(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
+  try {
+    await iterator?.return?.();
+    return consumerLeft;
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,77 @@
+// The shape of what ts-proto generates for a service (outputServices=generic-definitions), from which every transport is made.
+import type { CallContext } from './call-context.js';
+
+/** The codec of one message type. */
+export interface MessageType {
+  encode(message: never): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): unknown;
+}
+
+/** One RPC. */
+export interface MethodDefinition {
+  /** As in the .proto file: "GetBalance". */
+  readonly name: string;
+  readonly requestType: MessageType;
+  readonly requestStream: boolean;
+  readonly responseType: MessageType;
+  readonly responseStream: boolean;
+}
+
+/** One service; the methods are keyed as in the generated interface: "getBalance". */
+export interface ServiceDefinition {
+  readonly name: string;
+  /** With its package: "tollgate.ledger.v1.LedgerService". */
+  readonly fullName: string;
+  readonly methods: Readonly<Record<string, MethodDefinition>>;
+}
+
+type MessageOf<T> = T extends { decode(bytes: Uint8Array): infer Message } ? Message : never;
+
+type ResponseOf<M extends MethodDefinition> = M['responseStream'] extends true
+  ? AsyncIterable<MessageOf<M['responseType']>>
+  : Promise<MessageOf<M['responseType']>>;
+
+// The detour through a method signature gives the method's parameters the same leniency as in the generated interfaces, where an
+// implementation may ask for the context that callers may leave out.
+type MethodOf<M extends MethodDefinition> = {
+  method(request: MessageOf<M['requestType']>, context?: CallContext): ResponseOf<M>;
+}['method'];
+
+/** The generated interface of a definition: `ServiceOf<typeof LedgerServiceDefinition>` is the shape of `LedgerService`. */
+export type ServiceOf<D extends ServiceDefinition> = { [K in keyof D['methods']]: MethodOf<D['methods'][K]> };
+
+/** A unary method without its types. */
+export type UnaryHandler = (request: unknown, context: CallContext) => Promise<unknown>;
+
+/** A server-streaming method without its types. */
+export type StreamHandler = (request: unknown, context: CallContext) => AsyncIterable<unknown>;
+
+/** A service or client object without its types, as the generic code handles it. */
+export type UntypedService = Record<string, UnaryHandler | StreamHandler>;
+
+/** One method and where it belongs. */
+export interface MethodInfo {
+  /** Key in the generated interface: "getBalance". */
+  readonly key: string;
+  /** "tollgate.ledger.v1.LedgerService/GetBalance", as gRPC paths and spans name it. */
+  readonly fullName: string;
+  readonly definition: MethodDefinition;
+}
+
+/**
+ * The methods of a definition. Throws for a method that streams its requests: no contract of ours has one, so no transport here
+ * carries it.
+ */
+export function methodsOf(definition: ServiceDefinition): MethodInfo[] {
+  return Object.entries(definition.methods).map(([key, method]) => {
+    if (method.requestStream) throw new Error(`${definition.fullName}/${method.name} streams its requests, which the kit does not carry.`);
+    return { key, fullName: `${definition.fullName}/${method.name}`, definition: method };
+  });
+}
+
+/** The method's implementation, bound to its service. Throws when there is none. */
+export function handlerOf(service: object, info: MethodInfo): UnaryHandler & StreamHandler {
+  const handler = (service as Record<string, unknown>)[info.key];
+  if (typeof handler !== 'function') throw new Error(`${info.fullName} has no implementation.`);
+  return handler.bind(service) as UnaryHandler & StreamHandler;
+}

@@ -1,0 +1,144 @@
+// Clients of services in other processes, of the same type as the services themselves.
+import { type CallOptions, Client, type ClientReadableStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { context as activeContext, propagation } from '@opentelemetry/api';
+import { abortError, hasReason } from '../errors/app-error.js';
+import { type CallContext, callContext } from './call-context.js';
+import { decodeResponse, encodeRequest } from './codec.js';
+import { type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
+import { callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
+import type { Tls } from './tls.js';
+
+/** When to try a unary call again. Only calls that found nobody (service_unavailable) are, and never past their deadline. */
+export interface Retry {
+  /** All tries together. */
+  attempts: number;
+  /** Keys of the methods that may safely run twice: "getBalance". */
+  methods: readonly string[];
+}
+
+/** Options of `dialGrpc`. */
+export interface DialGrpcOptions {
+  /** Name under which this process calls; under TLS the certificate's common name counts instead. */
+  caller: string;
+  tls?: Tls;
+  /** Longest wait for a unary call whose context has no deadline; 30 s unless told. */
+  timeoutMs?: number;
+  retry?: Retry;
+}
+
+/** A connection to a server, made when first needed and made again when lost. */
+export interface GrpcConnection {
+  /** A client of one of its services. Raises what the service raises; service_unavailable when it cannot be reached. */
+  client<D extends ServiceDefinition>(definition: D): ServiceOf<D>;
+  /** Breaks off what is under way. */
+  close(): void;
+}
+
+const channelOptions = {
+  ...commonChannelOptions,
+  // A name may stand for many replicas (dns:///ledger:7101): each gets its share.
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // grpc-js waits 1 s and then up to 120 s between tries; a service that is back should be found at once.
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2000,
+  'grpc.dns_min_time_between_resolutions_ms': 5000,
+} as const;
+
+const timeoutMsDefault = 30_000;
+// Doubled at each retry, and spread by half, so that many callers do not come back in step.
+const retryWaitMs = 50;
+
+/** A connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
+export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
+  const { tls } = options;
+  const channelCredentials = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert);
+  const channel = new Client(address, channelCredentials, channelOptions);
+  return {
+    client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
+      const client: UntypedService = {};
+      for (const info of methodsOf(definition)) {
+        const isRetried = options.retry?.methods.includes(info.key) === true;
+        const once = callUnary(channel, info, options);
+        if (info.definition.responseStream) client[info.key] = callStream(channel, info, options);
+        else client[info.key] = isRetried ? withRetries(once, options.retry!.attempts) : once;
+      }
+      return client as ServiceOf<D>;
+    },
+    close: () => channel.close(),
+  };
+}
+
+const asTheyAre = (bytes: Buffer): Buffer => bytes;
+
+function callUnary(channel: Client, info: MethodInfo, options: DialGrpcOptions): UnaryHandler {
+  const path = `/${info.fullName}`;
+  return async (request, given) => {
+    const context = given ?? callContext({ caller: options.caller });
+    if (context.signal.aborted) throw abortError(context.signal);
+    const message = encodeRequest(info, request);
+    const deadline = context.deadlineMs ?? Date.now() + (options.timeoutMs ?? timeoutMsDefault);
+    const response = await new Promise<Buffer>((resolve, reject) => {
+      const onAbort = (): void => call.cancel();
+      const call = channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadataFor(options), { deadline }, (error, bytes) => {
+        context.signal.removeEventListener('abort', onAbort);
+        if (error === null) resolve(bytes!);
+        else reject(fromServiceError(error, info.fullName, context.signal));
+      });
+      context.signal.addEventListener('abort', onAbort, { once: true });
+    });
+    return decodeResponse(info, response);
+  };
+}
+
+function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions): StreamHandler {
+  const path = `/${info.fullName}`;
+  return async function* (request, given) {
+    const context = given ?? callContext({ caller: options.caller });
+    if (context.signal.aborted) throw abortError(context.signal);
+    const message = encodeRequest(info, request);
+    const callOptions: CallOptions = context.deadlineMs === undefined ? {} : { deadline: context.deadlineMs };
+    const call: ClientReadableStream<Buffer> = channel.makeServerStreamRequest(path, asTheyAre, asTheyAre, message, metadataFor(options), callOptions);
+    const onAbort = (): void => call.cancel();
+    context.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      for await (const bytes of call.iterator({ destroyOnReturn: false })) yield decodeResponse(info, bytes as Buffer);
+    } catch (error) {
+      throw isServiceError(error) ? fromServiceError(error, info.fullName, context.signal) : error;
+    } finally {
+      context.signal.removeEventListener('abort', onAbort);
+      // Nobody listens any more to what a cancelled call still says, and an error without a listener ends the process.
+      call.on('error', () => {});
+      call.cancel();
+    }
+  };
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return typeof error === 'object' && error !== null && 'code' in error && 'metadata' in error;
+}
+
+function metadataFor(options: DialGrpcOptions): Metadata {
+  const metadata = new Metadata();
+  metadata.set(callerKey, options.caller);
+  propagation.inject(activeContext.active(), metadata, metadataSetter);
+  return metadata;
+}
+
+function withRetries(once: UnaryHandler, attempts: number): UnaryHandler {
+  return async (request, context) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await once(request, context);
+      } catch (error) {
+        const waitMs = retryWaitMs * 2 ** (attempt - 1) * (0.5 + Math.random());
+        if (attempt >= attempts || !hasReason(error, 'service_unavailable') || !hasTimeFor(waitMs, context)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+      }
+    }
+  };
+}
+
+function hasTimeFor(waitMs: number, context: CallContext | undefined): boolean {
+  if (context === undefined) return true;
+  return !context.signal.aborted && (context.deadlineMs === undefined || Date.now() + waitMs < context.deadlineMs);
+}

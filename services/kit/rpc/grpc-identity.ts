@@ -1,0 +1,25 @@
+// Who is calling: what the certificate says under TLS; what the caller says where only trusted processes can connect.
+import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import { AppError } from '../errors/app-error.js';
+import { callerKey } from './grpc-wire.js';
+
+type Call = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>;
+
+/** The caller's name. Raises peer_not_permitted when nothing establishes one. */
+export function callerOf(call: Call, tls: boolean): string {
+  const name = tls ? call.getAuthContext().sslPeerCertificate?.subject.CN : call.metadata.get(callerKey)[0];
+  if (typeof name === 'string' && name !== '') return name;
+  const fix = tls ? 'its certificate has no common name' : `it sent no ${callerKey} metadata`;
+  throw new AppError('peer_not_permitted', `The caller did not say who it is: ${fix}.`);
+}
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+$/;
+
+/** Throws for an address that other machines can reach. */
+export function refuseOpenAddress(address: string): void {
+  if (address.startsWith('unix:') || loopback.test(address)) return;
+  throw new Error(
+    `${address} is not a loopback address, so callers must prove who they are: set TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT and ` +
+      'TOLLGATE_TLS_KEY (or TOLLGATE_TRUST_NETWORK=true where the network itself keeps everybody else out).',
+  );
+}

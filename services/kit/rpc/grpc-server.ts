@@ -1,0 +1,183 @@
+// Serves service objects over gRPC, with health checks and reflection. https://grpc.io/docs/guides/
+import { chmodSync } from 'node:fs';
+import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { context as activeContext, propagation } from '@opentelemetry/api';
+import { AppError, toAppError } from '../errors/app-error.js';
+import type { Logger } from '../log.js';
+import type { CallContext } from './call-context.js';
+import { decodeRequest, encodeResponse } from './codec.js';
+import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type StreamHandler, type UnaryHandler } from './definition.js';
+import { callerOf, refuseOpenAddress } from './grpc-identity.js';
+import { commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
+import { createHealth } from './health.js';
+import { addReflection } from './reflection.js';
+import { pump } from './stream-pump.js';
+import type { Tls } from './tls.js';
+import { removeStaleSocket } from './unix-socket.js';
+
+/** A service object and its definition. */
+export interface ServedService {
+  readonly definition: ServiceDefinition;
+  /** Already decorated. */
+  readonly service: object;
+}
+
+/** Options of `serveGrpc`. */
+export interface ServeGrpcOptions {
+  services: readonly ServedService[];
+  /** "host:port" (port 0 for a free one) or "unix:/path". */
+  address: string;
+  /** Absent: callers are believed who they say they are, which is for loopback and Unix sockets. */
+  tls?: Tls;
+  /** Believe callers without TLS on other addresses too: only where the network itself keeps everybody else out. */
+  trustNetwork?: boolean;
+  log: Logger;
+}
+
+/** A server that listens. */
+export interface GrpcServer {
+  /** To dial: "127.0.0.1:41234" or "unix:/path". */
+  readonly address: string;
+  /** 0 on a Unix socket. */
+  readonly port: number;
+  /** What health checks answer for every service; true from the start. */
+  setServing(serving: boolean): void;
+  /** Answers health checks with NOT_SERVING, ends watches, lets other calls finish for at most `graceMs`, then cuts them off. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Starts serving. Throws when the address is taken, or is open to the network without TLS. */
+export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> {
+  const { address, tls, log } = options;
+  if (tls === undefined && options.trustNetwork !== true) refuseOpenAddress(address);
+  const server = new Server(commonChannelOptions);
+  const watches = new Set<AbortController>();
+  for (const { definition, service } of options.services) addService(server, definition, service, { log, tls: tls !== undefined, watches });
+  const serviceNames = options.services.map(({ definition }) => definition.fullName);
+  const health = createHealth(serviceNames);
+  health.addToServer(server);
+  addReflection(server, serviceNames);
+
+  const socketPath = address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
+  if (socketPath !== undefined) await removeStaleSocket(socketPath);
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(address, credentialsFor(tls), (error, boundPort) => (error === null ? resolve(boundPort) : reject(error)));
+  });
+  // The socket is an operator's door: whoever may open it may do everything.
+  if (socketPath !== undefined) chmodSync(socketPath, 0o600);
+
+  return {
+    address: socketPath === undefined ? `${address.slice(0, address.lastIndexOf(':'))}:${port}` : address,
+    port: socketPath === undefined ? port : 0,
+    setServing: (serving) => health.setServing(serving),
+    async stop(graceMs) {
+      health.setServing(false);
+      for (const watch of watches) watch.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
+      const cutOff = setTimeout(() => server.forceShutdown(), graceMs);
+      await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      clearTimeout(cutOff);
+    },
+  };
+}
+
+function credentialsFor(tls: Tls | undefined): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure();
+  return ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true);
+}
+
+interface Serving {
+  readonly log: Logger;
+  readonly tls: boolean;
+  /** Open streams that have no end of their own. */
+  readonly watches: Set<AbortController>;
+}
+
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
+type StreamCall = ServerWritableStream<Buffer, Buffer>;
+
+// Bytes in, bytes out: our codec runs inside the handlers, where its errors can be told properly.
+const asTheyAre = (bytes: Buffer): Buffer => bytes;
+
+function addService(server: Server, definition: ServiceDefinition, service: object, serving: Serving): void {
+  const methods = methodsOf(definition).map((info) => {
+    const handler = handlerOf(service, info);
+    const implementation = info.definition.responseStream ? serveStream(info, handler, serving) : serveUnary(info, handler, serving);
+    const wire = {
+      path: `/${info.fullName}`,
+      requestStream: false,
+      responseStream: info.definition.responseStream,
+      requestSerialize: asTheyAre,
+      requestDeserialize: asTheyAre,
+      responseSerialize: asTheyAre,
+      responseDeserialize: asTheyAre,
+    };
+    return { key: info.key, wire, implementation };
+  });
+  server.addService(
+    Object.fromEntries(methods.map(({ key, wire }) => [key, wire])),
+    Object.fromEntries(methods.map(({ key, implementation }) => [key, implementation])) as UntypedServiceImplementation,
+  );
+}
+
+function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): (call: UnaryCall, answer: sendUnaryData<Buffer>) => void {
+  return (call, answer) => {
+    const abort = abortOnCancel(call);
+    const work = async (): Promise<Buffer> => {
+      const context = contextOf(call, abort.signal, serving.tls);
+      return encodeResponse(info, await handler(decodeRequest(info, call.request), context));
+    };
+    inTraceOf(call, work).then(
+      (response) => answer(null, response),
+      (error: unknown) => answer(failure(error, info, serving.log)),
+    );
+  };
+}
+
+function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving): (call: StreamCall) => void {
+  // By convention of our contracts a stream named Watch… has no end of its own.
+  const isWatch = info.definition.name.startsWith('Watch');
+  return (call) => {
+    const abort = abortOnCancel(call);
+    if (isWatch) serving.watches.add(abort);
+    const work = async (): Promise<void> => {
+      const context = contextOf(call, abort.signal, serving.tls);
+      const responses = handler(decodeRequest(info, call.request), context);
+      await pump(responses, call, abort.signal, (response) => encodeResponse(info, response));
+    };
+    inTraceOf(call, work)
+      .then(
+        () => call.end(),
+        (error: unknown) => call.emit('error', failure(error, info, serving.log)),
+      )
+      .finally(() => serving.watches.delete(abort));
+  };
+}
+
+/** Aborted when the caller cancels, is lost, or its deadline passes. */
+function abortOnCancel(call: UnaryCall | StreamCall): AbortController {
+  const abort = new AbortController();
+  call.on('cancelled', () => {
+    const deadline = Number(call.getDeadline());
+    const isLate = deadline <= Date.now();
+    abort.abort(isLate ? new AppError('deadline_exceeded', 'There was no answer in time.') : new AppError('cancelled', 'The caller left.'));
+  });
+  return abort;
+}
+
+function contextOf(call: UnaryCall | StreamCall, signal: AbortSignal, tls: boolean): CallContext {
+  const deadlineMs = Number(call.getDeadline());
+  const caller = callerOf(call, tls);
+  return Number.isFinite(deadlineMs) ? { caller, signal, deadlineMs } : { caller, signal };
+}
+
+function inTraceOf<T>(call: UnaryCall | StreamCall, work: () => Promise<T>): Promise<T> {
+  return activeContext.with(propagation.extract(activeContext.active(), call.metadata, metadataGetter), work);
+}
+
+/** What grpc-js sends as the status of a failed call. */
+function failure(error: unknown, info: MethodInfo, log: Logger): { code: number; details: string; metadata: ReturnType<typeof errorTrailers> } {
+  const appError = toAppError(error);
+  // A decorated service has logged its faults; this is for what happens outside it, such as a response that cannot be encoded.
+  if (appError !== error && appError.reason === 'internal') log.error({ err: error, rpc: info.fullName }, 'call failed');
+  return { code: appError.code, details: appError.message, metadata: errorTrailers(appError) };
+}

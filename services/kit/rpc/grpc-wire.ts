@@ -1,0 +1,65 @@
+// What the gRPC client and server agree on beyond gRPC itself: metadata names, how errors and trace context travel, limits.
+import { Metadata, type ServiceError, status as grpcStatus } from '@grpc/grpc-js';
+import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
+import { abortError, AppError, decodeAppError, encodeAppError, internalMessage } from '../errors/app-error.js';
+import type { Reason } from '../errors/reasons.js';
+import { messageBytesMax } from './codec.js';
+
+/** Metadata by which a caller names itself where no certificate does. */
+export const callerKey = 'tollgate-caller';
+
+const errorKey = 'tollgate-error-bin';
+
+// Node's HTTP/2 refuses header blocks beyond 64 KiB and other stacks beyond 8 KiB; base64 makes 3 bytes into 4.
+const errorBytesMax = 4096;
+
+/** Channel options of both sides. */
+export const commonChannelOptions = {
+  'grpc.max_receive_message_length': messageBytesMax,
+  'grpc.max_send_message_length': messageBytesMax,
+  // A peer that vanished without a word is noticed after at most 30 s + 10 s.
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+} as const;
+
+/** The trailers that carry an error. Details that do not fit are left behind, the reason and the message never. */
+export function errorTrailers(error: AppError): Metadata {
+  const trailers = new Metadata();
+  let bytes = Buffer.from(encodeAppError(error));
+  if (bytes.length > errorBytesMax) {
+    const retry = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs };
+    bytes = Buffer.from(encodeAppError(new AppError(error.reason, error.message.slice(0, errorBytesMax / 4), retry)));
+  }
+  trailers.set(errorKey, bytes);
+  return trailers;
+}
+
+// What a status means that no service of ours gave: it comes from the connection, the gRPC library or a proxy between.
+const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>>> = {
+  // Ours to cancel, ours to know; a cancellation from elsewhere is a server that was stopped.
+  [grpcStatus.CANCELLED]: ['service_unavailable', 'broke the call off'],
+  [grpcStatus.DEADLINE_EXCEEDED]: ['deadline_exceeded', 'did not answer in time'],
+  [grpcStatus.UNAVAILABLE]: ['service_unavailable', 'cannot be reached'],
+  [grpcStatus.RESOURCE_EXHAUSTED]: ['overloaded', 'refused the call for its size or number'],
+  [grpcStatus.UNIMPLEMENTED]: ['unimplemented', 'does not offer this call'],
+};
+
+/** The error behind a failed call: the service's own, or what the connection's failure means. `signal` is the caller's. */
+export function fromServiceError(error: ServiceError, rpc: string, signal: AbortSignal): AppError {
+  if (signal.aborted) return abortError(signal);
+  const carried = error.metadata?.get(errorKey)[0];
+  const decoded = Buffer.isBuffer(carried) ? decodeAppError(carried.toString()) : undefined;
+  if (decoded !== undefined) return decoded;
+  const [reason, text] = reasonOfStatus[error.code] ?? ['internal', undefined];
+  const message = text === undefined ? internalMessage : `${rpc}: the service ${text}.`;
+  return new AppError(reason, message, { cause: error });
+}
+
+/** Writes trace context into metadata. */
+export const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
+
+/** Reads trace context from metadata. */
+export const metadataGetter: TextMapGetter<Metadata> = {
+  keys: (metadata) => Object.keys(metadata.getMap()),
+  get: (metadata, key) => metadata.get(key).map(String),
+};

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createLogger } from '../log.js';
+import { dialGrpc, type GrpcConnection } from './grpc-client.js';
+import { type GrpcServer, serveGrpc } from './grpc-server.js';
+import { checkHealth } from './health-client.js';
+
+const options = { caller: 'operator', timeoutMs: 2000 };
+let server: GrpcServer;
+let connection: GrpcConnection;
+
+beforeEach(async () => {
+  server = await serveGrpc({ services: [], address: '127.0.0.1:0', log: createLogger({ name: 'test', level: 'silent' }) });
+  connection = dialGrpc(server.address, options);
+});
+
+afterEach(async () => {
+  connection.close();
+  await server.stop(0);
+});
+
+it('accepts a server that serves and refuses one that does not', async () => {
+  await checkHealth(connection, '', options);
+  server.setServing(false);
+  await expect(checkHealth(connection, '', options)).rejects.toMatchObject({ reason: 'service_unavailable', message: 'The server answers, but is not ready.' });
+});
+
+it('refuses a service that is not there', async () => {
+  await expect(checkHealth(connection, 'test.v1.Whistle', options)).rejects.toThrow();
+});
+
+it('refuses a server that cannot be reached', async () => {
+  await server.stop(0);
+  await expect(checkHealth(connection, '', options)).rejects.toMatchObject({ reason: 'service_unavailable' });
+});

@@ -1,0 +1,19 @@
+// The chain of decorators that every service of every process stands behind.
+import type { Logger } from '../log.js';
+import { deadline } from './deadline.js';
+import { decorate } from './decorate.js';
+import type { ServiceDefinition, ServiceOf } from './definition.js';
+import { type PeerPolicy, peerPolicy } from './peer-policy.js';
+import { telemetry } from './telemetry.js';
+
+/** What the standard chain needs to know. */
+export interface ChainOptions<D extends ServiceDefinition> {
+  /** Who may call what. */
+  policy: PeerPolicy<keyof D['methods'] & string>;
+  log: Logger;
+}
+
+/** The service behind telemetry, peer policy and deadline, ready for `serveGrpc` or `localClient`. */
+export function decorateService<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, options: ChainOptions<D>): ServiceOf<D> {
+  return decorate(definition, service, [telemetry(options.log), peerPolicy(options.policy), deadline]);
+}

@@ -1,0 +1,86 @@
+// A process that serves gRPC: what each services/<name>/main.ts runs.
+import { type Settings, text, type Values } from './config/settings.js';
+import type { Part, ServiceModule } from './lifecycle.js';
+import type { Logger } from './log.js';
+import { type ProcessHost, runProcess } from './process.js';
+import type { ServiceDefinition, ServiceOf } from './rpc/definition.js';
+import { type GrpcServer, type ServedService, serveGrpc } from './rpc/grpc-server.js';
+import type { PeerPolicy } from './rpc/peer-policy.js';
+import { decorateService } from './rpc/standard-chain.js';
+
+/** A service that a process offers to others; made by `offer`. */
+export interface Offer {
+  readonly module: Pick<ServiceModule<unknown>, 'name' | 'ready'>;
+  served(log: Logger): ServedService;
+}
+
+/** The module's service behind the standard chain of decorators. */
+export function offer<D extends ServiceDefinition>(
+  definition: D,
+  module: ServiceModule<ServiceOf<D>>,
+  policy: PeerPolicy<keyof D['methods'] & string>,
+): Offer {
+  return { module, served: (log) => ({ definition, service: decorateService(definition, module.service, { policy, log }) }) };
+}
+
+/** Options of `runService`. */
+export interface ServiceProcessOptions<S extends Settings> {
+  /** "ledger": names the process and its settings (TOLLGATE_LEDGER_…). */
+  name: string;
+  settings: S;
+  /** Where it listens unless TOLLGATE_<NAME>_LISTEN says otherwise: "127.0.0.1:7103". */
+  listen: string;
+  /** The parts in the order in which they start, the service's own module among them, and what is served. */
+  build(config: Values<S>, host: ProcessHost): { parts: readonly Part[]; offers: readonly Offer[] };
+}
+
+/** Runs a service as a process of its own: its parts, then the server that offers it, healthy while it is ready. */
+export async function runService<S extends Settings>(options: ServiceProcessOptions<S>): Promise<void> {
+  const prefix = `TOLLGATE_${options.name.toUpperCase()}_`;
+  const server = { listen: text(`${prefix}LISTEN`, 'where to serve gRPC: host:port or unix:/path', { default: options.listen }) };
+  await runProcess({
+    name: options.name,
+    settings: { service: options.settings, server },
+    ownPrefixes: [prefix],
+    build(config, host) {
+      const { parts, offers } = options.build(config.service, host);
+      return [...parts, grpcPart(config.server.listen, offers, host)];
+    },
+  });
+}
+
+// A service that lost its database is out of rotation within a second or two, and back as fast.
+const readyPollMs = 1000;
+
+/** A gRPC server as a part: health follows the modules' readiness; at the stop calls under way drain first. */
+export function grpcPart(address: string, offers: readonly Offer[], host: ProcessHost): Part {
+  const { log, common, tls } = host;
+  let server: GrpcServer | undefined;
+  let poll: NodeJS.Timeout | undefined;
+  return {
+    name: 'grpc',
+    async start() {
+      const running = await serveGrpc({
+        services: offers.map((each) => each.served(log)),
+        address,
+        trustNetwork: common.trustNetwork,
+        log,
+        ...(tls === undefined ? {} : { tls }),
+      });
+      server = running;
+      poll = setInterval(() => void followReadiness(running, offers, log), readyPollMs).unref();
+      log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
+    },
+    async stop() {
+      clearInterval(poll);
+      await server?.stop(common.drainTimeoutMs);
+    },
+  };
+}
+
+async function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logger): Promise<void> {
+  const faults = await Promise.all(offers.map(({ module }) => module.ready().then((state) => (state.ok ? undefined : state.why), String)));
+  const why = faults.filter((fault) => fault !== undefined);
+  if (why.length > 0) log.warn({ why }, 'not ready');
+  server.setServing(why.length === 0);
+}
