@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { peerPolicy } from '#kit/rpc/peer-policy.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { type CatalogService, CatalogServiceDefinition, type DeepPartial, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { catalogPolicy } from './index.js';
+import { context, exampleCatalog, exampleModel, examplePrice } from './testing/examples.js';
+
+async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
+  const error = await call.then(() => undefined, (thrown: unknown) => thrown);
+  if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
+  return { reason: error.reason, details: error.details };
+}
+
+describe.each(testEngines)('the catalog on %s', (engine) => {
+  let test: TestDatabase;
+  let clock: ManualClock;
+  let service: CatalogService;
+  let stop: () => Promise<void>;
+
+  beforeEach(async () => {
+    test = await createTestDatabase(engine);
+    clock = new ManualClock();
+    const catalog = exampleCatalog(test.db, { clock });
+    await catalog.start();
+    ({ service } = catalog);
+    stop = catalog.stop;
+  });
+
+  afterEach(async () => {
+    await stop();
+    await test.drop();
+  });
+
+  const put = async (fields: DeepPartial<Model> = {}) => (await service.putModel({ model: exampleModel(fields) }, context)).model!;
+  const publish = async (fields: DeepPartial<PriceVersion> = {}) => (await service.publishPrice({ price: examplePrice(fields) }, context)).price!;
+  const priceNow = async () => (await service.getModel({ modelId: 'acme/small' }, context)).model?.price;
+
+  describe('putting a model', () => {
+    it('creates it, unpriced', async () => {
+      const created = await put();
+      expect(created).toEqual(exampleModel({ createdAtMs: BigInt(clock.nowMs()) }));
+      expect((await service.listModels({}, context)).models).toEqual([created]);
+    });
+
+    it('replaces all of its fields but its creation and its prices', async () => {
+      const { createdAtMs } = await put();
+      const price = await publish();
+      clock.advance(1000);
+      const replaced = await put({ displayName: 'Renamed', aliases: [], state: ModelState.MODEL_STATE_RETIRED, price: { inputNanoUsdPerMtok: 1n } });
+      expect(replaced).toEqual(exampleModel({ displayName: 'Renamed', aliases: [], state: ModelState.MODEL_STATE_RETIRED, createdAtMs, price }));
+      expect((await service.listModels({}, context)).models).toEqual([replaced]);
+    });
+
+    it('refuses a field out of bounds and names it', async () => {
+      expect(await refusal(put({ outputLimitTokens: 0 }))).toEqual({ reason: 'invalid_request', details: { field: 'model.output_limit_tokens' } });
+      expect(await refusal(service.putModel({ model: undefined }, context))).toEqual({ reason: 'invalid_request', details: { field: 'model' } });
+    });
+
+    it.each<[string, DeepPartial<Model>, string]>([
+      ['an alias that is an id', { aliases: ['acme/small'] }, 'model.aliases'],
+      ['an alias that is an alias', { aliases: ['small'] }, 'model.aliases'],
+      ['an id that is an alias', { id: 'small', aliases: [] }, 'model.id'],
+    ])('refuses %s of another model', async (_, fields, field) => {
+      await put();
+      expect(await refusal(put({ id: 'acme/other', ...fields }))).toEqual({ reason: 'already_exists', details: { field } });
+    });
+
+    it('gives each name to one model only, however many ask at once', async () => {
+      const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => put({ id: `acme/${name}`, aliases: ['best'] })));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect((await service.listModels({}, context)).models).toHaveLength(1);
+    });
+  });
+
+  describe('getting a model', () => {
+    it('finds it by its id and by an alias, under its own id', async () => {
+      await put();
+      expect((await service.getModel({ modelId: 'acme/small' }, context)).model?.id).toBe('acme/small');
+      expect((await service.getModel({ modelId: 'small' }, context)).model?.id).toBe('acme/small');
+    });
+
+    it('refuses a name that no model has', async () => {
+      expect((await refusal(service.getModel({ modelId: 'acme/small' }, context))).reason).toBe('model_unknown');
+    });
+  });
+
+  describe('publishing a price', () => {
+    beforeEach(() => put());
+
+    it('puts it in force now when it has no start', async () => {
+      const price = await publish();
+      expect(price).toEqual(examplePrice({ id: price.id, effectiveFromMs: BigInt(clock.nowMs()), createdAtMs: BigInt(clock.nowMs()) }));
+      expect(price.id).toMatch(/^price_[0-9a-f]{32}$/);
+      expect(await priceNow()).toEqual(price);
+    });
+
+    it('puts a scheduled one in force at its start and not a millisecond sooner', async () => {
+      const old = await publish();
+      const next = await publish({ effectiveFromMs: BigInt(clock.nowMs() + 5000), outputNanoUsdPerMtok: 1n, reasoningNanoUsdPerMtok: 2n });
+      clock.advance(4999);
+      expect(await priceNow()).toEqual(old);
+      clock.advance(1);
+      expect(await priceNow()).toEqual(next);
+    });
+
+    it('accepts a start at this very millisecond and refuses one before it', async () => {
+      expect(await refusal(publish({ effectiveFromMs: BigInt(clock.nowMs() - 1) }))).toEqual({
+        reason: 'invalid_request',
+        details: { field: 'price.effective_from_ms' },
+      });
+      const price = await publish({ effectiveFromMs: BigInt(clock.nowMs()) });
+      expect(await priceNow()).toEqual(price);
+    });
+
+    it('refuses a start in the wrong unit', async () => {
+      expect((await refusal(publish({ effectiveFromMs: BigInt(clock.nowMs()) * 1000n }))).reason).toBe('invalid_request');
+    });
+
+    it('answers a repeat with the version that exists, even after its start', async () => {
+      const start = BigInt(clock.nowMs() + 1000);
+      const price = await publish({ effectiveFromMs: start });
+      clock.advance(2000);
+      expect(await publish({ effectiveFromMs: start })).toEqual(price);
+      expect((await service.listPriceVersions({ modelId: 'acme/small' }, context)).prices).toHaveLength(1);
+    });
+
+    it('never alters a version: another price with its start is refused', async () => {
+      const start = BigInt(clock.nowMs() + 1000);
+      await publish({ effectiveFromMs: start });
+      expect((await refusal(publish({ effectiveFromMs: start, outputNanoUsdPerMtok: 1n }))).reason).toBe('already_exists');
+    });
+
+    it('refuses unit prices out of bounds and models that do not exist', async () => {
+      expect(await refusal(publish({ inputNanoUsdPerMtok: -1n }))).toEqual({
+        reason: 'invalid_request',
+        details: { field: 'price.input_nano_usd_per_mtok' },
+      });
+      expect((await refusal(publish({ modelId: 'acme/unknown' }))).reason).toBe('model_unknown');
+      expect(await refusal(service.publishPrice({ price: undefined }, context))).toEqual({ reason: 'invalid_request', details: { field: 'price' } });
+    });
+  });
+
+  describe('listing price versions', () => {
+    it('shows past, present and future ones, the latest start first, also by an alias', async () => {
+      await put();
+      const past = await publish();
+      clock.advance(1000);
+      const present = await publish({ outputNanoUsdPerMtok: 1n });
+      const future = await publish({ effectiveFromMs: BigInt(clock.nowMs() + 1000) });
+      expect((await service.listPriceVersions({ modelId: 'small' }, context)).prices).toEqual([future, present, past]);
+    });
+
+    it('refuses a model that does not exist', async () => {
+      expect((await refusal(service.listPriceVersions({ modelId: 'acme/small' }, context))).reason).toBe('model_unknown');
+    });
+  });
+
+  it('starts with the models of this release, and starts again without a change', async () => {
+    const seeded = exampleCatalog(test.db, { clock, config: { seed: true } });
+    await seeded.start();
+    await seeded.stop();
+    const { models } = await service.listModels({}, context);
+    expect(models.find(({ id }) => id === 'sandbox/echo')?.price?.inputNanoUsdPerMtok).toBe(100_000_000n);
+    expect(models.filter(({ price }) => price === undefined)).toEqual([]);
+    clock.advance(60_000);
+    const again = exampleCatalog(test.db, { clock, config: { seed: true } });
+    await again.start();
+    await again.stop();
+    expect((await service.listModels({}, context)).models).toEqual(models);
+  });
+});
+
+describe('who may call the catalog', () => {
+  const allowed = (caller: string, key: keyof CatalogService): boolean => {
+    const definition = CatalogServiceDefinition.methods[key];
+    const guard = peerPolicy(catalogPolicy)({ key, fullName: definition.name, definition });
+    try {
+      guard({ ...context, caller });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const methods = Object.keys(CatalogServiceDefinition.methods) as (keyof CatalogService)[];
+
+  it('is the gateway, to read', () => {
+    expect(methods.filter((method) => allowed('gateway', method)).sort()).toEqual(['getModel', 'listModels', 'listPriceVersions', 'watchCatalog']);
+  });
+
+  it('is the operator, for everything', () => {
+    expect(methods.filter((method) => allowed('operator', method))).toEqual(methods);
+  });
+
+  it('is no other service', () => {
+    expect(methods.filter((method) => allowed('metering', method))).toEqual([]);
+  });
+});

@@ -1,0 +1,20 @@
+// The catalog's settings; every one has a default that suits a single process.
+import { duration, flag, type Settings, type Values } from '#kit/config/settings.js';
+
+/** Settings of the catalog by the name that code uses. */
+export const catalogSettings = {
+  pollIntervalMs: duration('TOLLGATE_CATALOG_POLL_INTERVAL', 'how often to look for changes made by other replicas', {
+    minMs: 10,
+    maxMs: 60_000,
+    default: 250,
+  }),
+  heartbeatIntervalMs: duration('TOLLGATE_CATALOG_HEARTBEAT_INTERVAL', 'the longest silence on WatchCatalog', {
+    minMs: 20,
+    maxMs: 60_000,
+    default: 1000,
+  }),
+  seed: flag('TOLLGATE_CATALOG_SEED', 'whether a start adds the models of the seed file that are missing', { default: true }),
+} satisfies Settings;
+
+/** The parsed settings of the catalog. */
+export type CatalogConfig = Values<typeof catalogSettings>;

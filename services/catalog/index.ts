@@ -1,0 +1,45 @@
+// The front door of the catalog: everything that composition may import.
+import type { Clock } from '#kit/clock.js';
+import { migrate } from '#kit/db/migrate.js';
+import type { Database } from '#kit/db/open.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import type { Logger } from '#kit/log.js';
+import type { CatalogService } from '#proto/catalog/v1/catalog.js';
+import type { CatalogConfig } from './config.js';
+import { CatalogFeed } from './feed.js';
+import { modelsAndPrices } from './migrations/0001-models-and-prices.js';
+import { plantSeed } from './plant-seed.js';
+import { parseSeed } from './seed.js';
+import seedFile from './seed/models.json' with { type: 'json' };
+import { CatalogRpcs } from './service.js';
+import { CatalogStore } from './store.js';
+
+export { type CatalogConfig, catalogSettings } from './config.js';
+export { catalogPolicy } from './policy.js';
+
+/** What the catalog needs from its process. */
+export interface CatalogDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The catalog over its own database. `start` migrates, adds the seed's missing models and begins to look for changes. */
+export function createCatalog(config: CatalogConfig, { db, clock, log }: CatalogDeps): ServiceModule<CatalogService> {
+  const { pollIntervalMs, heartbeatIntervalMs } = config;
+  const store = new CatalogStore(db);
+  const feed = new CatalogFeed({ store, clock, log, pollIntervalMs, heartbeatIntervalMs });
+  return {
+    name: 'catalog',
+    service: new CatalogRpcs({ store, feed, clock, heartbeatIntervalMs }),
+    async start() {
+      await migrate(db, [modelsAndPrices]);
+      if (config.seed) await plantSeed(parseSeed(seedFile), { store, clock, log });
+      await feed.start();
+    },
+    stop: () => feed.stop(),
+    async ready() {
+      return feed.checked ? { ok: true } : { ok: false, why: 'the catalog cannot read its database' };
+    },
+  };
+}

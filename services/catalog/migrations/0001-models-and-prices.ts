@@ -1,0 +1,46 @@
+// Models, their dated prices, and the revision by which replicas notice each other's changes.
+import type { Migration } from '#kit/db/migrate.js';
+
+/** `catalog_state` has one row: every change locks it first, so changes happen one after another on all replicas. */
+export const modelsAndPrices: Migration = {
+  name: '0001-models-and-prices',
+  statements: (sql) => [
+    `CREATE TABLE catalog_state (
+      id ${sql.int32} NOT NULL PRIMARY KEY,
+      revision ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'INSERT INTO catalog_state (id, revision) VALUES (1, 0)',
+    // routes, modalities, capabilities and aliases are JSON arrays: they are only ever read and written as a whole.
+    `CREATE TABLE model (
+      id ${sql.text(128)} NOT NULL PRIMARY KEY,
+      display_name ${sql.text(200)} NOT NULL,
+      description ${sql.text(2000)} NOT NULL,
+      owner ${sql.text(100)} NOT NULL,
+      context_limit_tokens ${sql.int64} NOT NULL CHECK (context_limit_tokens > 0),
+      output_limit_tokens ${sql.int64} NOT NULL CHECK (output_limit_tokens > 0),
+      input_modalities ${sql.longText} NOT NULL,
+      output_modalities ${sql.longText} NOT NULL,
+      capabilities ${sql.longText} NOT NULL,
+      routes ${sql.longText} NOT NULL,
+      aliases ${sql.longText} NOT NULL,
+      tokenizer ${sql.int32} NOT NULL,
+      state ${sql.int32} NOT NULL,
+      origin ${sql.text(20)} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      revision ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    `CREATE TABLE price_version (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      model_id ${sql.text(128)} NOT NULL,
+      effective_from_ms ${sql.int64} NOT NULL,
+      input_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (input_nano_usd_per_mtok >= 0),
+      cache_read_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (cache_read_nano_usd_per_mtok >= 0),
+      cache_write_5m_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (cache_write_5m_nano_usd_per_mtok >= 0),
+      cache_write_1h_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (cache_write_1h_nano_usd_per_mtok >= 0),
+      output_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (output_nano_usd_per_mtok >= 0),
+      reasoning_nano_usd_per_mtok ${sql.int64} CHECK (reasoning_nano_usd_per_mtok >= 0),
+      created_at_ms ${sql.int64} NOT NULL,
+      CONSTRAINT price_version_start UNIQUE (model_id, effective_from_ms)
+    ) ${sql.tableOptions}`,
+  ],
+};

@@ -1,0 +1,13 @@
+// Which callers may call which RPC of the catalog.
+import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
+import type { CatalogService } from '#proto/catalog/v1/catalog.js';
+
+/** Reading is for the gateway; what changes the catalog is for the operator alone, who may call everything. */
+export const catalogPolicy: PeerPolicy<keyof CatalogService> = {
+  listModels: ['gateway'],
+  getModel: ['gateway'],
+  listPriceVersions: ['gateway'],
+  watchCatalog: ['gateway'],
+  putModel: [],
+  publishPrice: [],
+};

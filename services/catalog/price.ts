@@ -1,0 +1,56 @@
+// Which price is in force when, and what a valid price is. Pure: the instant is an argument.
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { Fault } from './fault.js';
+
+/** The highest unit price: a million USD per million tokens. Far above any real one, far below where int64 ends. */
+export const unitPriceNanoUsdMax = 1_000_000_000_000_000n;
+
+/** How many versions a model may have: ListPriceVersions answers with all of them. */
+export const priceVersionsMax = 1000;
+
+/** The version with the latest start not after `nowMs`; undefined: the model is unpriced then. `prices` are of one model, in any order. */
+export function priceInForce(prices: readonly PriceVersion[], nowMs: number): PriceVersion | undefined {
+  let inForce: PriceVersion | undefined;
+  for (const price of prices) {
+    if (price.effectiveFromMs > BigInt(nowMs)) continue;
+    if (inForce === undefined || price.effectiveFromMs > inForce.effectiveFromMs) inForce = price;
+  }
+  return inForce;
+}
+
+/** The versions that start after `nowMs`, earliest start first. */
+export function scheduledPrices(prices: readonly PriceVersion[], nowMs: number): PriceVersion[] {
+  return prices.filter((price) => price.effectiveFromMs > BigInt(nowMs)).sort((a, b) => Number(a.effectiveFromMs - b.effectiveFromMs));
+}
+
+/** Whether two versions charge the same from the same instant on: then one is a repeat of the other. */
+export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
+  return (
+    a.modelId === b.modelId &&
+    a.effectiveFromMs === b.effectiveFromMs &&
+    a.reasoningNanoUsdPerMtok === b.reasoningNanoUsdPerMtok &&
+    unitPriceFields.every(([, read]) => read(a) === read(b))
+  );
+}
+
+/** Every unit price out of bounds; empty when the price is valid. The model and the start are not looked at. */
+export function priceFaults(price: PriceVersion): Fault[] {
+  const message = `must be from 0 to ${unitPriceNanoUsdMax}`;
+  const faults = unitPriceFields.filter(([, read]) => !isUnitPrice(read(price))).map(([field]) => ({ field, message }));
+  if (price.reasoningNanoUsdPerMtok !== undefined && !isUnitPrice(price.reasoningNanoUsdPerMtok)) {
+    faults.push({ field: 'reasoning_nano_usd_per_mtok', message });
+  }
+  return faults;
+}
+
+const unitPriceFields: readonly [field: string, read: (price: PriceVersion) => bigint][] = [
+  ['input_nano_usd_per_mtok', (price) => price.inputNanoUsdPerMtok],
+  ['cache_read_nano_usd_per_mtok', (price) => price.cacheReadNanoUsdPerMtok],
+  ['cache_write_5m_nano_usd_per_mtok', (price) => price.cacheWrite5mNanoUsdPerMtok],
+  ['cache_write_1h_nano_usd_per_mtok', (price) => price.cacheWrite1hNanoUsdPerMtok],
+  ['output_nano_usd_per_mtok', (price) => price.outputNanoUsdPerMtok],
+];
+
+function isUnitPrice(nanoUsd: bigint): boolean {
+  return nanoUsd >= 0n && nanoUsd <= unitPriceNanoUsdMax;
+}

@@ -1,0 +1,112 @@
+// Rows of the catalog's tables as messages, and back. Pure.
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import { type Capability, type Modality, Model, type ModelState, PriceVersion, type Route, type Tokenizer } from '#proto/catalog/v1/catalog.js';
+
+/** Prefix of a price version's id. */
+export const priceIdPrefix = 'price';
+
+/** Who wrote a model last: a model of the seed file that an operator has put is the operator's from then on. */
+export type Origin = 'seed' | 'operator';
+
+/** A model as stored: without a price, which depends on the instant. */
+export interface StoredModel {
+  readonly model: Model;
+  readonly origin: Origin;
+}
+
+/** A row of either table as the driver hands it over. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The columns of `model`, in the order of the table. */
+export const modelColumns = [
+  'id', 'display_name', 'description', 'owner', 'context_limit_tokens', 'output_limit_tokens', 'input_modalities', 'output_modalities',
+  'capabilities', 'routes', 'aliases', 'tokenizer', 'state', 'origin', 'created_at_ms',
+] as const;
+
+/** The columns of `price_version`, in the order of the table. */
+export const priceColumns = [
+  'id', 'model_id', 'effective_from_ms', 'input_nano_usd_per_mtok', 'cache_read_nano_usd_per_mtok', 'cache_write_5m_nano_usd_per_mtok',
+  'cache_write_1h_nano_usd_per_mtok', 'output_nano_usd_per_mtok', 'reasoning_nano_usd_per_mtok', 'created_at_ms',
+] as const;
+
+/** A row of `model`. */
+export function modelFromRow(row: Row): StoredModel {
+  return {
+    origin: asText(row['origin']) as Origin,
+    model: Model.fromPartial({
+      id: asText(row['id']),
+      displayName: asText(row['display_name']),
+      description: asText(row['description']),
+      owner: asText(row['owner']),
+      contextLimitTokens: asNumber(row['context_limit_tokens']),
+      outputLimitTokens: asNumber(row['output_limit_tokens']),
+      inputModalities: asList<Modality>(row['input_modalities']),
+      outputModalities: asList<Modality>(row['output_modalities']),
+      capabilities: asList<Capability>(row['capabilities']),
+      routes: asList<Route>(row['routes']),
+      aliases: asList<string>(row['aliases']),
+      tokenizer: asNumber(row['tokenizer']) as Tokenizer,
+      state: asNumber(row['state']) as ModelState,
+      createdAtMs: asBigInt(row['created_at_ms']),
+    }),
+  };
+}
+
+/** The row of a model, but for its revision. */
+export function modelToRow({ model, origin }: StoredModel): Row {
+  return {
+    id: model.id,
+    display_name: model.displayName,
+    description: model.description,
+    owner: model.owner,
+    context_limit_tokens: model.contextLimitTokens,
+    output_limit_tokens: model.outputLimitTokens,
+    input_modalities: JSON.stringify(model.inputModalities),
+    output_modalities: JSON.stringify(model.outputModalities),
+    capabilities: JSON.stringify(model.capabilities),
+    routes: JSON.stringify(model.routes),
+    aliases: JSON.stringify(model.aliases),
+    tokenizer: model.tokenizer,
+    state: model.state,
+    origin,
+    created_at_ms: model.createdAtMs,
+  };
+}
+
+/** A row of `price_version`. */
+export function priceFromRow(row: Row): PriceVersion {
+  return PriceVersion.fromPartial({
+    id: idFromBytes(priceIdPrefix, asBytes(row['id'])),
+    modelId: asText(row['model_id']),
+    effectiveFromMs: asBigInt(row['effective_from_ms']),
+    inputNanoUsdPerMtok: asBigInt(row['input_nano_usd_per_mtok']),
+    cacheReadNanoUsdPerMtok: asBigInt(row['cache_read_nano_usd_per_mtok']),
+    cacheWrite5mNanoUsdPerMtok: asBigInt(row['cache_write_5m_nano_usd_per_mtok']),
+    cacheWrite1hNanoUsdPerMtok: asBigInt(row['cache_write_1h_nano_usd_per_mtok']),
+    outputNanoUsdPerMtok: asBigInt(row['output_nano_usd_per_mtok']),
+    reasoningNanoUsdPerMtok: optional(row['reasoning_nano_usd_per_mtok'], asBigInt),
+    createdAtMs: asBigInt(row['created_at_ms']),
+  });
+}
+
+/** The row of a price version. */
+export function priceToRow(price: PriceVersion): Row {
+  return {
+    id: idToBytes(priceIdPrefix, price.id),
+    model_id: price.modelId,
+    effective_from_ms: price.effectiveFromMs,
+    input_nano_usd_per_mtok: price.inputNanoUsdPerMtok,
+    cache_read_nano_usd_per_mtok: price.cacheReadNanoUsdPerMtok,
+    cache_write_5m_nano_usd_per_mtok: price.cacheWrite5mNanoUsdPerMtok,
+    cache_write_1h_nano_usd_per_mtok: price.cacheWrite1hNanoUsdPerMtok,
+    output_nano_usd_per_mtok: price.outputNanoUsdPerMtok,
+    reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok ?? null,
+    created_at_ms: price.createdAtMs,
+  };
+}
+
+/** A JSON array that this service wrote itself. */
+function asList<T>(value: unknown): T[] {
+  return JSON.parse(asText(value)) as T[];
+}

@@ -1,0 +1,17 @@
+// Lists all price versions of a model: past, in force and to come.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListPriceVersionsRequest, ListPriceVersionsResponse } from '#proto/catalog/v1/catalog.js';
+import type { RpcDeps } from '../deps.js';
+import { findByName, unknownModel } from '../model.js';
+
+/** Latest start first; the model may be named by an alias. Raises model_unknown. */
+export async function listPriceVersions(
+  request: ListPriceVersionsRequest,
+  _context: CallContext,
+  { store, clock }: RpcDeps,
+): Promise<ListPriceVersionsResponse> {
+  const { models } = await store.load(clock.nowMs());
+  const model = findByName(models.map((stored) => stored.model), request.modelId);
+  if (model === undefined) throw unknownModel(request.modelId);
+  return { prices: await store.prices(model.id) };
+}

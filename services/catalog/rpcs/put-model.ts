@@ -1,0 +1,47 @@
+// Creates a model, or replaces all of its fields but the prices.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { Model, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
+import type { RpcDeps } from '../deps.js';
+import { refuseFaults } from '../fault.js';
+import { findByName, modelFaults, modelsMax } from '../model.js';
+import { priceInForce } from '../price.js';
+import type { StoredModel } from '../rows.js';
+
+/**
+ * Stores the model; from then on it is the operator's, and the seed file leaves it alone. Raises invalid_request for a field
+ * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full.
+ */
+export async function putModel(request: PutModelRequest, _context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {
+  const { model } = request;
+  if (model === undefined) throw new AppError('invalid_request', 'model is missing.', { details: { field: 'model' } });
+  refuseFaults('model', modelFaults(model));
+  const nowMs = clock.nowMs();
+  const stored = await store.change(async (change) => {
+    const models = (await change.models()).map((existing) => existing.model);
+    const previous = models.find(({ id }) => id === model.id);
+    refuseTakenNames(model, models);
+    if (previous === undefined && models.length >= modelsMax) {
+      throw new AppError('failed_precondition', `The catalog already has ${modelsMax} models, and that is the most it can have.`);
+    }
+    const next: StoredModel = {
+      origin: 'operator',
+      model: Model.fromPartial({ ...model, price: undefined, createdAtMs: previous?.createdAtMs ?? BigInt(nowMs) }),
+    };
+    await (previous === undefined ? change.insertModel(next) : change.updateModel(next));
+    return { ...next.model, price: priceInForce(await change.prices(model.id), nowMs) };
+  });
+  feed.changed();
+  return { model: stored };
+}
+
+function refuseTakenNames(model: Model, models: readonly Model[]): void {
+  const others = models.filter(({ id }) => id !== model.id);
+  for (const name of [model.id, ...model.aliases]) {
+    const owner = findByName(others, name);
+    if (owner === undefined) continue;
+    throw new AppError('already_exists', `"${name}" already names the model "${owner.id}"; choose another name.`, {
+      details: { field: name === model.id ? 'model.id' : 'model.aliases' },
+    });
+  }
+}

@@ -1,0 +1,16 @@
+// Streams the catalog to a replica of it, and keeps that right.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { WatchCatalogRequest, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
+import type { RpcDeps } from '../deps.js';
+import { snapshotAt } from '../view.js';
+
+/** A snapshot at once and after every change, price starts included; between them heartbeats. Raises overloaded. */
+export async function* watchCatalog(
+  _request: WatchCatalogRequest,
+  context: CallContext,
+  { feed, clock, heartbeatIntervalMs }: RpcDeps,
+): AsyncGenerator<WatchCatalogResponse, void, undefined> {
+  for await (const catalog of feed.watch(context.signal)) {
+    yield { snapshot: catalog === undefined ? undefined : snapshotAt(catalog, clock.nowMs()), heartbeatIntervalMs };
+  }
+}

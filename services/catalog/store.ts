@@ -1,0 +1,117 @@
+// The only SQL of the catalog.
+import assert from 'node:assert';
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt } from '#kit/db/values.js';
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { modelColumns, modelFromRow, modelToRow, priceColumns, priceFromRow, priceToRow, type StoredModel } from './rows.js';
+
+/** The catalog as stored at one revision, with the prices that matter at `asOfMs` or later. */
+export interface StoredCatalog {
+  readonly revision: bigint;
+  readonly asOfMs: number;
+  readonly models: readonly StoredModel[];
+  /** Of each model the one in force at `asOfMs` and all that start later. */
+  readonly prices: readonly PriceVersion[];
+}
+
+/** Reads and changes the catalog's tables. */
+export class CatalogStore {
+  constructor(private readonly db: Database) {}
+
+  /** Grows by one with every change, whichever replica made it. One row by its key: cheap enough to poll. */
+  async revision(): Promise<bigint> {
+    return readRevision(this.db.knex('catalog_state'));
+  }
+
+  /** The whole catalog. The revision is read first, so what follows is at least as new and a later change is never missed. */
+  async load(nowMs: number): Promise<StoredCatalog> {
+    const revision = await this.revision();
+    const models = await readModels(this.db.knex);
+    const startInForce = this.db
+      .knex('price_version as other')
+      .max('other.effective_from_ms')
+      .where('other.model_id', this.db.knex.ref('price_version.model_id'))
+      .where('other.effective_from_ms', '<=', nowMs);
+    const prices = await this.db
+      .knex('price_version')
+      .select(priceColumns)
+      .where('effective_from_ms', '>', nowMs)
+      .orWhere('effective_from_ms', '=', startInForce);
+    return { revision, asOfMs: nowMs, models, prices: prices.map(priceFromRow) };
+  }
+
+  /** All price versions of a model, latest start first. */
+  prices(modelId: string): Promise<PriceVersion[]> {
+    return readPrices(this.db.knex, modelId);
+  }
+
+  /**
+   * Runs `work` in a transaction in which no other change happens, on any replica, so that what it reads stays true until it
+   * commits. The revision grows when `work` wrote something.
+   */
+  change<T>(work: (change: CatalogChange) => Promise<T>): Promise<T> {
+    return this.db.transaction(async (tx) => {
+      const revision = (await readRevision(tx('catalog_state').forUpdate())) + 1n;
+      const change = new CatalogChange(tx, revision);
+      const result = await work(change);
+      if (change.written) await tx('catalog_state').where({ id: stateId }).update({ revision });
+      return result;
+    });
+  }
+}
+
+/** What can be read and written within one change. There is no way to alter or remove a price version. */
+export class CatalogChange {
+  /** Whether anything was written. */
+  written = false;
+
+  constructor(
+    private readonly tx: Knex.Transaction,
+    private readonly revision: bigint,
+  ) {}
+
+  models(): Promise<StoredModel[]> {
+    return readModels(this.tx);
+  }
+
+  /** All price versions of a model, latest start first. */
+  prices(modelId: string): Promise<PriceVersion[]> {
+    return readPrices(this.tx, modelId);
+  }
+
+  async insertModel(stored: StoredModel): Promise<void> {
+    await this.tx('model').insert({ ...modelToRow(stored), revision: this.revision });
+    this.written = true;
+  }
+
+  /** Replaces all fields of the model with this id. */
+  async updateModel(stored: StoredModel): Promise<void> {
+    const { id, ...fields } = modelToRow(stored);
+    const changed = await this.tx('model').where({ id }).update({ ...fields, revision: this.revision });
+    assert.equal(changed, 1, 'the model to update exists');
+    this.written = true;
+  }
+
+  async insertPrice(price: PriceVersion): Promise<void> {
+    await this.tx('price_version').insert(priceToRow(price));
+    this.written = true;
+  }
+}
+
+const stateId = 1;
+
+async function readRevision(table: Knex.QueryBuilder): Promise<bigint> {
+  const row = await table.where({ id: stateId }).select('revision').first();
+  return asBigInt(row.revision);
+}
+
+async function readModels(knex: Knex): Promise<StoredModel[]> {
+  const rows = await knex('model').select(modelColumns).orderBy('id');
+  return rows.map(modelFromRow);
+}
+
+async function readPrices(knex: Knex, modelId: string): Promise<PriceVersion[]> {
+  const rows = await knex('price_version').select(priceColumns).where({ model_id: modelId }).orderBy('effective_from_ms', 'desc');
+  return rows.map(priceFromRow);
+}

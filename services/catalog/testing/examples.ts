@@ -1,0 +1,52 @@
+// Valid messages for the catalog's tests, and a catalog over a test database.
+import { type Clock, ManualClock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import { createLogger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { Capability, type DeepPartial, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { type CatalogConfig, createCatalog } from '../index.js';
+
+/** The context of the tests' calls. */
+export const context = callContext({ caller: 'operator' });
+
+/** A valid model. */
+export function exampleModel(fields: DeepPartial<Model> = {}): Model {
+  return Model.fromPartial({
+    id: 'acme/small',
+    displayName: 'Acme Small',
+    description: 'Small and quick.',
+    owner: 'acme',
+    contextLimitTokens: 32_000,
+    outputLimitTokens: 4000,
+    inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE],
+    outputModalities: [Modality.MODALITY_TEXT],
+    capabilities: [Capability.CAPABILITY_TOOLS],
+    routes: [{ upstreamId: 'acme', upstreamModel: 'small-1' }],
+    tokenizer: Tokenizer.TOKENIZER_O200K,
+    state: ModelState.MODEL_STATE_ACTIVE,
+    aliases: ['small'],
+    ...fields,
+  });
+}
+
+/** A valid price of the example model, different in every unit price. */
+export function examplePrice(fields: DeepPartial<PriceVersion> = {}): PriceVersion {
+  return PriceVersion.fromPartial({
+    modelId: 'acme/small',
+    inputNanoUsdPerMtok: 1_000_000_000n,
+    cacheReadNanoUsdPerMtok: 100_000_000n,
+    cacheWrite5mNanoUsdPerMtok: 1_250_000_000n,
+    cacheWrite1hNanoUsdPerMtok: 2_000_000_000n,
+    outputNanoUsdPerMtok: 5_000_000_000n,
+    ...fields,
+  });
+}
+
+/** A logger that says nothing. */
+export const silentLog = createLogger({ name: 'test', level: 'silent' });
+
+/** A catalog on this database: without the seed, and quick to notice what others changed. */
+export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig> } = {}) {
+  const config = { pollIntervalMs: 20, heartbeatIntervalMs: 1000, seed: false, ...options.config };
+  return createCatalog(config, { db, clock: options.clock ?? new ManualClock(), log: silentLog });
+}
