@@ -13,8 +13,7 @@ export interface ChangeFeedOptions {
   readonly watchersMax?: number;
 }
 
-// Each change names up to 200 models of 200 characters (requests/fields.ts), so that a message stays below 2.1 MB, and below the 4 MB
-// that gRPC allows by default.
+// Each change names up to 150 models of 200 characters (requests/fields.ts), so that a message stays below 1.6 MB, far below the largest.
 const messageChangesMax = 50;
 const watcherQueueMaxDefault = 10_000;
 const watchersMaxDefault = 1000;

@@ -1,6 +1,7 @@
 // Accounts, platform keys, what idempotency keys created, and the counter that orders changes.
 import type { Migration } from '#kit/db/migrate.js';
 
+/** The first schema of auth. */
 export const accountsAndKeys: Migration = {
   name: '0001-accounts-and-keys',
   statements: (sql) => [

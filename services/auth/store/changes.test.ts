@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import { migrate } from '#kit/db/migrate.js';
+import { newId } from '#kit/id.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { Account, AccountState } from '#proto/auth/v1/auth.js';
+import { accountsAndKeys } from '../migrations/0001-accounts-and-keys.js';
+import { AccountStore } from './accounts.js';
+import { ChangeStore, nextChangeNumber } from './changes.js';
+
+describe.each(testEngines)('the order of changes on %s', (engine) => {
+  let test: TestDatabase;
+  let readerDb: Database;
+  let accounts: AccountStore;
+  let reader: ChangeStore;
+  beforeAll(async () => {
+    test = await createTestDatabase(engine);
+    await migrate(test.db, [accountsAndKeys]);
+    readerDb = openDatabase(test.url);
+    accounts = new AccountStore(test.db);
+    reader = new ChangeStore(readerDb);
+  });
+  afterAll(async () => {
+    await readerDb.close();
+    await test.drop();
+  });
+
+  const account = (name: string): Account =>
+    Account.fromPartial({ id: newId('acct'), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: 1n, version: 1n });
+  const namesAfter = async (number: number): Promise<(string | undefined)[]> =>
+    (await reader.changesAfter(number, 100)).changes.map(({ changed }) => changed?.value.name);
+
+  it('lets no later change be seen before an earlier one that commits late', async () => {
+    const before = await reader.lastNumber();
+    const early = account('early');
+    await accounts.add(early, undefined);
+    const start = before + 1;
+
+    let commitEarly = (): void => {};
+    const mayCommit = new Promise<void>((resolve) => (commitEarly = resolve));
+    let noteTaken = (): void => {};
+    const taken = new Promise<void>((resolve) => (noteTaken = resolve));
+    const earlyCommit = test.db.transaction(async (tx) => {
+      const changeNumber = await nextChangeNumber(tx);
+      await tx('account').where({ name: 'early' }).update({ change_number: changeNumber });
+      noteTaken();
+      await mayCommit;
+    });
+    await taken;
+    const lateCommit = accounts.add(account('late'), undefined);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await namesAfter(start)).toEqual([]);
+
+    commitEarly();
+    await Promise.all([earlyCommit, lateCommit]);
+    expect(await namesAfter(start)).toEqual(['early', 'late']);
+  });
+
+  it('gives the latest state once, where a thing changed several times', async () => {
+    const start = await reader.lastNumber();
+    const changing = account('first name');
+    await accounts.add(changing, undefined);
+    await accounts.add(account('other'), undefined);
+    await accounts.change(Buffer.from(changing.id.slice('acct_'.length), 'hex'), (now) => ({ ...now, name: 'second name' }));
+    expect(await namesAfter(start)).toEqual(['other', 'second name']);
+  });
+
+  it('is read in bounded steps that join without a gap', async () => {
+    const start = await reader.lastNumber();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await accounts.add(account(name), undefined);
+    const seen: (string | undefined)[] = [];
+    let cursor = start;
+    let steps = 0;
+    for (let more = true; more; steps += 1) {
+      const batch = await reader.changesAfter(cursor, 2);
+      expect(batch.changes.length).toBeLessThanOrEqual(2);
+      seen.push(...batch.changes.map(({ changed }) => changed?.value.name));
+      ({ upTo: cursor, more } = batch);
+    }
+    expect(seen).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(steps).toBe(3);
+    expect(cursor).toBe(await reader.lastNumber());
+  });
+});
