@@ -21,6 +21,8 @@ import { getCatalog, getModel, listModels } from './routes/models.js';
 /** What the routes need. */
 export interface AppDeps extends CallDeps {
   readonly keys: KeyReplica;
+  /** The parts without which calls cannot be served. */
+  readiness(): Promise<string[]>;
   isDraining(): boolean;
 }
 

@@ -27,7 +27,6 @@ export const gatewaySettings = {
     maxMs: 3_600_000,
     default: 60_000,
   }),
-  drainTimeoutMs: duration('TOLLGATE_GATEWAY_DRAIN_TIMEOUT', 'how long calls in flight may go on after a stop signal', { minMs: 0, maxMs: 3_600_000, default: 30_000 }),
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
 } satisfies Settings;

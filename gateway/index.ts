@@ -11,12 +11,15 @@ import type { GatewayConfig } from './config.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
+import { createReadiness } from './readiness.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
 export type { GatewayPeers } from './peers.js';
 
 /** A gateway and where it listens. */
 export interface Gateway extends Part {
+  /** Whether calls can be served now; what is missing when not. */
+  ready(): Promise<{ ok: true } | { ok: false; why: string }>;
   /** For example http://127.0.0.1:8080; known once started. */
   address(): string;
 }
@@ -28,13 +31,23 @@ const requestTimeoutMs = 300_000;
 /** Longer than the idle timeouts of usual load balancers, so that they close first and never meet a closed connection. */
 const idleTimeoutMs = 75_000;
 
+/** What the gateway needs from its process. */
+export interface GatewayDeps {
+  readonly peers: GatewayPeers;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long calls in flight may go on after `stop`. */
+  readonly drainTimeoutMs: number;
+}
+
 /** Creates a gateway over its peers. */
-export function createGateway(config: GatewayConfig, deps: { peers: GatewayPeers; clock: Clock; log: Logger }): Gateway {
+export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway {
   const { peers, clock, log } = deps;
   const { rpcTimeoutMs } = config;
   const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
   const models = createModelReplica({ catalog: peers.catalog, inference: peers.inference, clock, log, upstreamsIntervalMs: config.upstreamsIntervalMs, rpcTimeoutMs });
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: config.checkpointIntervalMs, rpcTimeoutMs });
+  const readiness = createReadiness({ peers, keys, models, clock });
   let isDraining = false;
   let server: Server | undefined;
 
@@ -44,17 +57,21 @@ export function createGateway(config: GatewayConfig, deps: { peers: GatewayPeers
       const { address, port } = server!.address() as AddressInfo;
       return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
     },
+    async ready() {
+      const missing = await readiness();
+      return missing.length === 0 ? { ok: true } : { ok: false, why: `missing: ${missing.join(', ')}` };
+    },
     async start() {
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, config, clock, log, isDraining: () => isDraining });
+      const app = createApp({ peers, models, keys, checkpoints, config, clock, log, readiness, isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true }, app.callback());
       await listen(server, config);
     },
     async stop() {
       isDraining = true;
-      if (server !== undefined) await drain(server, config.drainTimeoutMs);
+      if (server !== undefined) await drain(server, deps.drainTimeoutMs);
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
         // Their connections are broken off; each still records itself as left by its caller.

@@ -1,0 +1,33 @@
+// Settings of the launcher. Those of the processes are passed on to them.
+import { integer, type Environment, type Settings, type Values } from '#kit/config/settings.js';
+import { singleSettings } from '../single/config.js';
+
+/** Where data is kept, what the first start gives, and the ports. */
+export const distributedSettings = {
+  ...singleSettings,
+  port: integer('PORT', 'TCP port of the public HTTP address; 0 takes a free one', { min: 0, max: 65_535, default: 8080 }),
+  firstPort: integer('TOLLGATE_DISTRIBUTED_FIRST_PORT', 'loopback ports of auth, catalog, ledger, metering, inference and MariaDB from here on; 0 takes free ones', {
+    min: 0,
+    max: 65_000,
+    default: 7101,
+  }),
+} satisfies Settings;
+
+/** The parsed settings. */
+export type DistributedConfig = Values<typeof distributedSettings>;
+
+/** The environment of the launcher: as in single mode, a terminal shows warnings only. */
+export { singleEnvironment as distributedEnvironment } from '../single/config.js';
+
+/** What a process of this name is to see of the launcher's environment: its own settings and those of every process. */
+export function passedOn(env: Environment, name: string): Record<string, string> {
+  const own = `TOLLGATE_${name.toUpperCase()}_`;
+  const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TZ'];
+  const vendor = name === 'inference' ? /^(OPENAI|ANTHROPIC)_/ : /^$/;
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && (entry[0].startsWith(own) || entry[0].startsWith('OTEL_') || common.includes(entry[0]) || vendor.test(entry[0])),
+    ),
+  );
+}

@@ -1,0 +1,153 @@
+// All of Tollgate on one machine as it runs on many: a process for each service and the gateway, gRPC with mutual TLS between
+// them, and a private MariaDB under the data folder. This launcher starts, watches and ends them.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import type { Part } from '#kit/lifecycle.js';
+import { type ProcessHost, runProcess } from '#kit/process.js';
+import { dialGrpc } from '#kit/rpc/grpc-client.js';
+import { readTls } from '#kit/rpc/tls.js';
+import { ensureFirstRun, type FirstRun } from '../first-run.js';
+import { welcomeText } from '../welcome.js';
+import { ensureCertificate } from './certificates.js';
+import { distributedEnvironment, distributedSettings, passedOn } from './config.js';
+import { type Mariadb, startMariadb } from './mariadb/mariadb.js';
+import { supervise } from './supervisor.js';
+
+const startedAtMs = performance.timeOrigin;
+const isTerminal = process.stdout.isTTY === true;
+const env = distributedEnvironment(isTerminal);
+const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
+const startMsMax = 60_000;
+
+const settings = { launcher: distributedSettings };
+await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_DISTRIBUTED_'], build }, env);
+
+async function build(config: { launcher: import('./config.js').DistributedConfig }, { log }: ProcessHost): Promise<Part[]> {
+  const { port, firstPort, startingBalanceNanoUsd } = config.launcher;
+  const dataDir = resolve(config.launcher.dataDir);
+  const tlsFolder = join(dataDir, 'tls');
+  const logFolder = join(dataDir, 'logs');
+  for (const folder of [dataDir, logFolder]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+
+  const ports = firstPort === 0 ? await freePorts(services.length + 1) : Array.from({ length: services.length + 1 }, (_, index) => firstPort + index);
+  const publicPort = port === 0 ? (await freePorts(1))[0]! : port;
+  const addresses = Object.fromEntries(services.map((name, index) => [name, `127.0.0.1:${ports[index]}`])) as Record<(typeof services)[number], string>;
+  const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
+
+  let mariadb: Mariadb | undefined;
+  const mariadbPart: Part = {
+    name: 'mariadb',
+    async start() {
+      mariadb = await startMariadb({ dataDir: join(dataDir, 'mariadb'), port: firstPort === 0 ? 0 : ports.at(-1)!, log });
+      pids['mariadb'] = mariadb.pid;
+    },
+    stop: async () => mariadb?.stop(),
+  };
+
+  const pids: Record<string, number> = {};
+  const notePid = (name: string) => (pid: number) => {
+    pids[name] = pid;
+    writeFileSync(join(dataDir, 'processes.json'), `${JSON.stringify({ pids }, null, 2)}\n`, { mode: 0o600 });
+  };
+  const tlsEnv = (name: string): Record<string, string> => {
+    const { ca, cert, key } = ensureCertificate(tlsFolder, name);
+    return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
+  };
+  const child = (name: string, script: string, own: () => Record<string, string>): Part => {
+    // The environment is made at the start, when MariaDB's address is known.
+    let part: Part | undefined;
+    return {
+      name,
+      start() {
+        const spec = { name, script: fileURLToPath(new URL(script, import.meta.url)), env: { ...passedOn(env, name), ...tlsEnv(name), ...own() }, logPath: join(logFolder, `${name}.log`) };
+        part = supervise(spec, log, notePid(name));
+        return part.start();
+      },
+      stop: async () => part?.stop(),
+    };
+  };
+  const serviceParts = services.map((name) =>
+    child(name, `../../services/${name}/main.js`, () => ({
+      [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: addresses[name],
+      [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: mariadb!.url(`tollgate_${name}`),
+      ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger } : {}),
+      ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
+    })),
+  );
+  const gateway = child('gateway', '../../gateway/main.js', () => ({ ...addressEnv, PORT: String(publicPort) }));
+
+  const operator: Part = {
+    name: 'operator',
+    async start() {
+      const operatorEnv = { ...addressEnv, ...tlsEnv('operator') };
+      const lines = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}\n`);
+      writeFileSync(join(dataDir, 'operator.env'), lines.join(''), { mode: 0o600 });
+    },
+    stop: async () => undefined,
+  };
+
+  const address = `http://127.0.0.1:${publicPort}`;
+  const welcome: Part = {
+    name: 'welcome',
+    async start() {
+      await untilReady(address);
+      const firstRun = await firstRunOver(addresses, tlsFolder, dataDir, startingBalanceNanoUsd);
+      process.stdout.write(
+        welcomeText({
+          address,
+          startedInMs: Date.now() - startedAtMs,
+          dataDir,
+          mode: `a process per service, MariaDB; logs in ${logFolder}`,
+          command: `env $(cat ${join(dataDir, 'operator.env')}) ./tollgate`,
+          ...(firstRun === undefined ? {} : { firstRun: { startingBalanceNanoUsd, ...(isTerminal ? { secret: firstRun.secret } : { keyPath: join(dataDir, 'first-key') }) } }),
+        }),
+      );
+    },
+    stop: async () => undefined,
+  };
+  return [mariadbPart, ...serviceParts, operator, gateway, welcome];
+}
+
+async function firstRunOver(addresses: { auth: string; ledger: string }, tlsFolder: string, dataDir: string, startingBalanceNanoUsd: bigint): Promise<FirstRun | undefined> {
+  const options = { caller: 'operator', tls: readTls(ensureCertificate(tlsFolder, 'operator')) };
+  const [auth, ledger] = [dialGrpc(addresses.auth, options), dialGrpc(addresses.ledger, options)];
+  let firstRun: FirstRun | undefined;
+  try {
+    await ensureFirstRun(dataDir, { auth: auth.client(AuthServiceDefinition), ledger: ledger.client(LedgerServiceDefinition) }, startingBalanceNanoUsd, (made) => {
+      firstRun = made;
+      if (!isTerminal) writeFileSync(join(dataDir, 'first-key'), `${made.secret}\n`, { mode: 0o600 });
+    });
+  } finally {
+    auth.close();
+    ledger.close();
+  }
+  return firstRun;
+}
+
+/** Waits until the gateway says that calls can be served. Raises an Error when that takes too long. */
+async function untilReady(address: string): Promise<void> {
+  for (const untilMs = Date.now() + startMsMax; Date.now() < untilMs; await sleep(50)) {
+    const response = await fetch(`${address}/readyz`).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.status === 200) return;
+  }
+  throw new Error('The gateway did not become ready in time; see the logs of the processes.');
+}
+
+/** Ports that are free now. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => new Promise<ReturnType<typeof createServer>>((done) => {
+      const server = createServer();
+      server.listen(0, '127.0.0.1', () => done(server));
+    })),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}

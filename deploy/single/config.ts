@@ -1,0 +1,27 @@
+// Settings of the single process beside those of its parts.
+import { type Settings, text, type Values } from '#kit/config/settings.js';
+import type { Environment } from '#kit/config/settings.js';
+import { parseUsd } from '#kit/money.js';
+
+/** Where data is kept and what the first start gives. */
+export const singleSettings = {
+  dataDir: text('TOLLGATE_DATA_DIR', 'folder of the databases, the secret key and the operator’s socket', { default: './data' }),
+  startingBalanceNanoUsd: {
+    env: 'TOLLGATE_STARTING_BALANCE_USD',
+    description: 'what the first account is given at the first start, in USD',
+    default: 5_000_000_000n,
+    parse(value: string): bigint {
+      const amount = parseUsd(value);
+      if (amount === undefined || amount < 0n) throw new Error('must be an amount such as "5" or "0.25"');
+      return amount;
+    },
+  },
+} satisfies Settings;
+
+/** The parsed settings. */
+export type SingleConfig = Values<typeof singleSettings>;
+
+/** The environment of the process: on a terminal, lines of every request would bury what a person reads, so only warnings stay. */
+export function singleEnvironment(isTerminal: boolean): Environment {
+  return isTerminal ? { TOLLGATE_LOG_LEVEL: 'warn', ...process.env } : process.env;
+}

@@ -1,0 +1,128 @@
+// The whole of Tollgate in one process: a SQLite file per service, no network between them, one public address.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import { claimAdminSocket } from '#kit/admin-socket.js';
+import { openDatabase } from '#kit/db/open.js';
+import type { Part } from '#kit/lifecycle.js';
+import { type ProcessHost, runProcess } from '#kit/process.js';
+import { localClient } from '#kit/rpc/local-client.js';
+import { decorateService } from '#kit/rpc/standard-chain.js';
+import { grpcPart, offer } from '#kit/service-process.js';
+import { createGateway, gatewaySettings } from '../../gateway/index.js';
+import { authPolicy, authSettings, createAuth } from '../../services/auth/index.js';
+import { catalogPolicy, catalogSettings, createCatalog } from '../../services/catalog/index.js';
+import { createInference, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
+import { createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
+import { createMetering, meteringPolicy, meteringSettings } from '../../services/metering/index.js';
+import { ensureFirstRun, type FirstRun } from '../first-run.js';
+import { ensureSecretKey } from '../secret-key.js';
+import { welcomeText } from '../welcome.js';
+import { singleEnvironment, singleSettings } from './config.js';
+
+const startedAtMs = performance.timeOrigin;
+const isTerminal = process.stdout.isTTY === true;
+
+const settings = {
+  single: singleSettings,
+  auth: authSettings,
+  catalog: catalogSettings,
+  ledger: ledgerSettings,
+  metering: meteringSettings,
+  inference: inferenceSettings,
+  gateway: gatewaySettings,
+};
+
+await runProcess({ name: 'single', settings, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
+
+async function build(config: Parameters<Parameters<typeof runProcess<typeof settings>>[0]['build']>[0], host: ProcessHost): Promise<Part[]> {
+  const { log, clock } = host;
+  const { dataDir, startingBalanceNanoUsd } = config.single;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // Claimed first: it is what keeps a second process away from these databases.
+  const socketPath = await claimAdminSocket(dataDir);
+
+  const databases = Object.fromEntries(
+    (['auth', 'catalog', 'ledger', 'metering', 'inference'] as const).map((name) => [name, openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`)]),
+  ) as Record<'auth' | 'catalog' | 'ledger' | 'metering' | 'inference', ReturnType<typeof openDatabase>>;
+  const databasesPart: Part = {
+    name: 'databases',
+    start: async () => undefined,
+    async stop() {
+      for (const db of Object.values(databases)) await db.close();
+    },
+  };
+
+  const auth = createAuth(config.auth, { db: databases.auth, clock, log });
+  const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log });
+  const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log });
+  const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
+  const metering = createMetering(config.metering, {
+    db: databases.metering,
+    clock,
+    log,
+    ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
+  });
+  const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey: ensureSecretKey(join(dataDir, 'secret-key')) });
+
+  const as = { caller: 'gateway' };
+  const gateway = createGateway(config.gateway, {
+    peers: {
+      auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, { policy: authPolicy, log }), as),
+      catalog: localClient(CatalogServiceDefinition, decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log }), as),
+      ledger: localClient(LedgerServiceDefinition, ledgerService, as),
+      metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }), as),
+      inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, { policy: inferencePolicy, log }), as),
+    },
+    clock,
+    log,
+    drainTimeoutMs: host.common.drainTimeoutMs,
+  });
+
+  const operatorDoor = grpcPart(
+    `unix:${socketPath}`,
+    [
+      offer(AuthServiceDefinition, auth, authPolicy),
+      offer(CatalogServiceDefinition, catalog, catalogPolicy),
+      offer(LedgerServiceDefinition, ledger, ledgerPolicy),
+      offer(MeteringServiceDefinition, metering, meteringPolicy),
+      offer(InferenceServiceDefinition, inference, inferencePolicy),
+    ],
+    host,
+  );
+
+  let firstRun: FirstRun | undefined;
+  const keyPath = join(dataDir, 'first-key');
+  const firstRunPart: Part = {
+    name: 'first run',
+    start: () =>
+      ensureFirstRun(dataDir, { auth: auth.service, ledger: ledger.service }, startingBalanceNanoUsd, (made) => {
+        firstRun = made;
+        // At once, so that a later fault of the start cannot lose it.
+        if (isTerminal) process.stdout.write(`platform key: ${made.secret}\n`);
+        else writeFileSync(keyPath, `${made.secret}\n`, { mode: 0o600 });
+      }),
+    stop: async () => undefined,
+  };
+  const welcomePart: Part = {
+    name: 'welcome',
+    async start() {
+      process.stdout.write(
+        welcomeText({
+          address: gateway.address(),
+          startedInMs: Date.now() - startedAtMs,
+          dataDir,
+          mode: 'one process, SQLite',
+          command: './tollgate',
+          ...(firstRun === undefined ? {} : { firstRun: { startingBalanceNanoUsd: firstRun.startingBalanceNanoUsd, ...(isTerminal ? { secret: firstRun.secret } : { keyPath }) } }),
+        }),
+      );
+    },
+    stop: async () => undefined,
+  };
+  return [databasesPart, auth, catalog, ledger, metering, inference, firstRunPart, operatorDoor, gateway, welcomePart];
+}

@@ -1,0 +1,40 @@
+// The process of the gateway when it runs apart.
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import { type Settings, text } from '#kit/config/settings.js';
+import { runProcess } from '#kit/process.js';
+import { createGateway, gatewaySettings } from './index.js';
+
+const peerSettings = {
+  auth: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
+  catalog: text('TOLLGATE_CATALOG_ADDRESS', 'where the catalog is: host:port', { default: '127.0.0.1:7102' }),
+  ledger: text('TOLLGATE_LEDGER_ADDRESS', 'where the ledger is: host:port', { default: '127.0.0.1:7103' }),
+  metering: text('TOLLGATE_METERING_ADDRESS', 'where metering is: host:port', { default: '127.0.0.1:7104' }),
+  inference: text('TOLLGATE_INFERENCE_ADDRESS', 'where inference is: host:port', { default: '127.0.0.1:7105' }),
+} satisfies Settings;
+
+await runProcess({
+  name: 'gateway',
+  settings: { gateway: gatewaySettings, peers: peerSettings },
+  ownPrefixes: ['TOLLGATE_GATEWAY_'],
+  build(config, host) {
+    const { log, clock, common } = host;
+    const { peers } = config;
+    const gateway = createGateway(config.gateway, {
+      peers: {
+        auth: host.dial(peers.auth).client(AuthServiceDefinition),
+        catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
+        ledger: host.dial(peers.ledger).client(LedgerServiceDefinition),
+        metering: host.dial(peers.metering).client(MeteringServiceDefinition),
+        inference: host.dial(peers.inference).client(InferenceServiceDefinition),
+      },
+      clock,
+      log,
+      drainTimeoutMs: common.drainTimeoutMs,
+    });
+    return [gateway];
+  },
+});

@@ -1,0 +1,36 @@
+// Whether calls can be served: each peer reached, each local copy filled.
+import { newId } from '#kit/id.js';
+import type { Clock } from '#kit/clock.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import type { GatewayPeers } from './peers.js';
+import type { KeyReplica } from './replicas/keys.js';
+import type { ModelReplica } from './replicas/models.js';
+
+const checkTimeoutMs = 1000;
+/** An answer is kept this long, so that probes cannot load the services. */
+const keptMs = 250;
+
+/** A function that names the parts which are missing; none when calls can be served. */
+export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; models: ModelReplica; clock: Clock }): () => Promise<string[]> {
+  const { peers, keys, models, clock } = deps;
+  // Any account will do: the ledger answers zero for one that it does not know.
+  const probeAccountId = newId('acct');
+  let kept: { atMs: number; missing: Promise<string[]> } | undefined;
+
+  async function findMissing(): Promise<string[]> {
+    const context = callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs });
+    const isReached = (answer: Promise<unknown>): Promise<boolean> => answer.then(() => true, () => false);
+    const [ledger, metering] = await Promise.all([
+      isReached(peers.ledger.getBalance({ accountId: probeAccountId }, context)),
+      isReached(peers.metering.getOutbox({}, context)),
+    ]);
+    const parts: Record<string, boolean> = { auth: keys.isLive(), 'catalog or inference': models.isReady(), ledger, metering };
+    return Object.keys(parts).filter((name) => !parts[name]);
+  }
+
+  return () => {
+    const nowMs = clock.nowMs();
+    if (kept === undefined || nowMs - kept.atMs >= keptMs) kept = { atMs: nowMs, missing: findMissing() };
+    return kept.missing;
+  };
+}

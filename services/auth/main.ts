@@ -1,0 +1,16 @@
+// The process of auth when it runs apart.
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { databasePart, databaseUrl } from '#kit/db/part.js';
+import { offer, runService } from '#kit/service-process.js';
+import { createAuth, authPolicy, authSettings } from './index.js';
+
+await runService({
+  name: 'auth',
+  listen: '127.0.0.1:7101',
+  settings: { ...authSettings, databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL') },
+  build(config, { log, clock }) {
+    const database = databasePart(config.databaseUrl);
+    const auth = createAuth(config, { db: database.db, clock, log });
+    return { parts: [database, auth], offers: [offer(AuthServiceDefinition, auth, authPolicy)] };
+  },
+});

@@ -1,0 +1,23 @@
+// A database as a part of a process: opened before the service that owns it, closed after it.
+import type { Setting } from '../config/settings.js';
+import type { Part } from '../lifecycle.js';
+import { type Database, openDatabase } from './open.js';
+
+/** The setting that says where a service's database is. */
+export function databaseUrl(env: string): Setting<string> {
+  return {
+    env,
+    description: 'where the service’s own database is: mysql://user:password@host:port/schema or sqlite:/path/to/file',
+    secret: true,
+    parse(value) {
+      if (!/^(mysql|sqlite):/.test(value)) throw new Error('must begin with "mysql:" or "sqlite:"');
+      return value;
+    },
+  };
+}
+
+/** The database of this url; connections are made when first needed. */
+export function databasePart(url: string): Part & { readonly db: Database } {
+  const db = openDatabase(url);
+  return { name: 'database', db, start: async () => undefined, stop: () => db.close() };
+}

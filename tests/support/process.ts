@@ -1,0 +1,71 @@
+// Child processes of the end-to-end tests: started from the build, ended by the test that started them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+/** The root of the checkout. */
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A started process and what it has said. */
+export interface Child {
+  readonly process: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Sends a signal and waits for the end; the exit code, or null after a fatal signal. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Environment of a child: ours without any Tollgate or vendor setting, plus `env`. */
+export function cleanEnv(env: Record<string, string>): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|OTEL_|OPENAI_|ANTHROPIC_|PORT$|NODE_OPTIONS$|JEST_)/.test(name));
+  return { ...Object.fromEntries(own), ...env };
+}
+
+/** Starts a script of the build with the Node that runs the tests. */
+export function startScript(script: string, args: readonly string[], env: Record<string, string>): Child {
+  const child = spawn(process.execPath, [script, ...args], { cwd: root, env: cleanEnv(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => (stdout += chunk));
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  child.stdin.on('error', () => undefined);
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    end: (signal) =>
+      new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);
+        child.once('exit', (code) => resolve(code));
+        child.kill(signal);
+      }),
+  };
+}
+
+/** A TCP port that is free now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Waits until `check` gives something other than undefined, or throws what it last failed with. */
+export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000): Promise<T> {
+  const untilMs = Date.now() + timeoutMs;
+  let failure: unknown = new Error('It never came true.');
+  while (Date.now() < untilMs) {
+    try {
+      const value = await check();
+      if (value !== undefined) return value;
+    } catch (error) {
+      failure = error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw failure;
+}

@@ -1,0 +1,122 @@
+// A whole Tollgate for a test: one process on SQLite, or a process per service on MariaDB. The tests cannot tell which.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, eventually, freePort, startScript } from './process.js';
+
+/** The two ways to run. */
+export type Mode = 'single' | 'distributed';
+
+/** For `describe.each(modes)`; TOLLGATE_TEST_MODES limits a run to some. */
+export const modes: readonly Mode[] = (process.env['TOLLGATE_TEST_MODES']?.split(',') as Mode[] | undefined) ?? ['single', 'distributed'];
+
+const scripts: Record<Mode, string> = {
+  single: 'dist/deploy/single/main.js',
+  distributed: 'dist/deploy/distributed/main.js',
+};
+
+/** A running Tollgate. */
+export interface System {
+  readonly mode: Mode;
+  /** Without a trailing slash and without /v1. */
+  readonly baseUrl: string;
+  readonly dataDir: string;
+  /** The secret that the first start made. */
+  readonly firstKey: string;
+  /** Everything that was printed since the last start. */
+  output(): string;
+  /** Runs the operator's command; throws with its stderr when it fails. */
+  cli(...args: string[]): Promise<string>;
+  /** The same with --json, parsed. */
+  json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
+  /** Runs the operator's command, whatever comes of it. */
+  tryCli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  /** SIGKILL to the whole system, as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts again on the same data and address. */
+  start(): Promise<void>;
+  /** Ends everything and removes the data. */
+  stop(): Promise<void>;
+}
+
+/** Starts a Tollgate on a fresh data folder and waits until calls can be served. */
+export async function startSystem(mode: Mode, env: Record<string, string> = {}): Promise<System> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const settings = { PORT: String(port), TOLLGATE_DATA_DIR: dataDir, ...env };
+  let child: Child;
+
+  async function start(): Promise<void> {
+    child = startScript(scripts[mode], [], settings);
+    await eventually(async () => {
+      if (child.process.exitCode !== null) throw new Error(`Tollgate ended with ${child.process.exitCode}:\n${child.stdout()}\n${child.stderr()}`);
+      const response = await fetch(`${baseUrl}/readyz`);
+      return response.status === 200 && child.stdout().includes('ready') ? true : undefined;
+    }, 60_000).catch((error: Error) => {
+      child.process.kill('SIGKILL');
+      throw new Error(`Tollgate did not become ready: ${error.message}\n${child.stdout()}\n${child.stderr()}`);
+    });
+  }
+
+  async function tryCli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    const command = startScript('dist/cli/main.js', args, { ...settings, ...operatorEnv(mode, dataDir) });
+    command.process.stdin?.end();
+    const code = await new Promise<number | null>((resolve) => command.process.once('close', resolve));
+    return { code, stdout: command.stdout(), stderr: command.stderr() };
+  }
+
+  async function cli(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await tryCli(...args);
+    if (code !== 0) throw new Error(`tollgate ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  await start();
+  return {
+    mode,
+    baseUrl,
+    dataDir,
+    firstKey: readFileSync(join(dataDir, 'first-key'), 'utf8').trim(),
+    output: () => child.stdout() + child.stderr(),
+    cli,
+    tryCli,
+    json: async (...args) => JSON.parse(await cli(...args, '--json')),
+    async kill() {
+      await killSystem(mode, dataDir, child);
+    },
+    start,
+    async stop() {
+      await child.end('SIGTERM');
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** How the command finds the services of a distributed Tollgate. */
+function operatorEnv(mode: Mode, dataDir: string): Record<string, string> {
+  if (mode === 'single') return {};
+  const lines = readFileSync(join(dataDir, 'operator.env'), 'utf8').trim().split('\n');
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
+}
+
+async function killSystem(mode: Mode, dataDir: string, child: Child): Promise<void> {
+  if (mode === 'distributed') {
+    const { pids } = JSON.parse(readFileSync(join(dataDir, 'processes.json'), 'utf8')) as { pids: Record<string, number> };
+    // The launcher first, so that it does not tidy up after the others.
+    await child.end('SIGKILL');
+    for (const pid of Object.values(pids)) process.kill(pid, 'SIGKILL');
+    await eventually(() => (Object.values(pids).every((pid) => !isAlive(pid)) ? true : undefined));
+    return;
+  }
+  await child.end('SIGKILL');
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
