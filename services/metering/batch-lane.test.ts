@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { BatchLane } from './batch-lane.js';
+
+/** A lane over a fake database that takes one item at most once and refuses what is poisoned. */
+function lane(options: { batchMax?: number; queueMax?: number; down?: boolean } = {}) {
+  const batches: string[][] = [];
+  const stored: string[] = [];
+  const subject = new BatchLane<string>({
+    apply: async (items) => {
+      batches.push([...items]);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (options.down === true) throw new Error('down');
+      if (items.some((item) => item.startsWith('poison'))) throw new Error('poisoned');
+      stored.push(...items);
+    },
+    isOfOneItem: (error) => (error as Error).message === 'poisoned',
+    batchMax: options.batchMax ?? 100,
+    queueMax: options.queueMax ?? 100,
+  });
+  return { subject, batches, stored };
+}
+
+describe('a lane', () => {
+  it('puts what arrives together, and what queued up meanwhile, into one batch each', async () => {
+    const { subject, batches } = lane();
+    const first = [subject.add('a'), subject.add('b')];
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([...first, subject.add('c'), subject.add('d')]);
+    expect(batches).toEqual([['a', 'b'], ['c', 'd']]);
+  });
+
+  it('fails only the poisoned of a batch', async () => {
+    const { subject, stored } = lane();
+    const results = await Promise.allSettled(['a', 'poison-1', 'b', 'poison-2', 'c'].map((item) => subject.add(item)));
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(stored).toEqual(['a', 'b', 'c']);
+  });
+
+  it('does not try items one by one when none of them is at fault', async () => {
+    const { subject, batches } = lane({ down: true });
+    const results = await Promise.allSettled(['a', 'b', 'c'].map((item) => subject.add(item)));
+    expect(results.every((result) => result.status === 'rejected')).toBe(true);
+    expect(batches).toHaveLength(1);
+  });
+
+  it('keeps its batches and its queue within their bounds', async () => {
+    const { subject, batches } = lane({ batchMax: 2, queueMax: 4 });
+    const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((item) => subject.add(item)));
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+    expect((results[4] as PromiseRejectedResult).reason).toMatchObject({ reason: 'overloaded' });
+    expect(batches).toEqual([['a', 'b'], ['c', 'd']]);
+  });
+
+  it('is idle once all that was added is done', async () => {
+    const { subject, stored } = lane({ batchMax: 1 });
+    void subject.add('a');
+    void subject.add('b');
+    await subject.idle();
+    expect(stored).toEqual(['a', 'b']);
+    await subject.idle();
+  });
+});

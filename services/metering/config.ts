@@ -1,0 +1,51 @@
+// What can be set about metering. The defaults suit one machine and many.
+import { duration, integer, type Settings, type Values } from '#kit/config/settings.js';
+
+/** The settings of metering, for the process and the composition to parse. */
+export const meteringSettings = {
+  leaseMs: duration('TOLLGATE_METERING_LEASE', 'a call in flight that is not checkpointed for this long is taken for lost', {
+    minMs: 1000,
+    maxMs: 3_600_000,
+    default: 30_000,
+  }),
+  sweepIntervalMs: duration('TOLLGATE_METERING_SWEEP_INTERVAL', 'how often lost calls are looked for', { minMs: 5, maxMs: 600_000, default: 1000 }),
+  holdTtlMs: duration('TOLLGATE_METERING_HOLD_TTL', 'how long a checkpoint keeps the hold of a call alive at the ledger', {
+    minMs: 1000,
+    maxMs: 3_600_000,
+    default: 120_000,
+  }),
+  checkpointTimeoutMs: duration('TOLLGATE_METERING_CHECKPOINT_TIMEOUT', 'how long the ledger may take over a batch of checkpoints', {
+    minMs: 10,
+    maxMs: 60_000,
+    default: 2000,
+  }),
+  settleTimeoutMs: duration('TOLLGATE_METERING_SETTLE_TIMEOUT', 'how long the ledger may take over one settlement', {
+    minMs: 10,
+    maxMs: 60_000,
+    default: 5000,
+  }),
+  settleConcurrency: integer('TOLLGATE_METERING_SETTLE_CONCURRENCY', 'settlements under way at the ledger at once', { min: 1, max: 1000, default: 32 }),
+  settleBackoffMaxMs: duration('TOLLGATE_METERING_SETTLE_BACKOFF_MAX', 'the longest pause before a failed settlement is tried again', {
+    minMs: 10,
+    maxMs: 3_600_000,
+    default: 30_000,
+  }),
+  outboxPollMs: duration('TOLLGATE_METERING_OUTBOX_POLL', 'how often the outbox is searched for settlements that are due', {
+    minMs: 5,
+    maxMs: 600_000,
+    default: 500,
+  }),
+  outboxClaimMs: duration('TOLLGATE_METERING_OUTBOX_CLAIM', 'how long one replica keeps a settlement to itself before another may deliver it', {
+    minMs: 10,
+    maxMs: 600_000,
+    default: 15_000,
+  }),
+  drainTimeoutMs: duration('TOLLGATE_METERING_DRAIN_TIMEOUT', 'how long a stop waits for settlements that are under way', {
+    minMs: 0,
+    maxMs: 600_000,
+    default: 5000,
+  }),
+} satisfies Settings;
+
+/** The parsed settings of metering. */
+export type MeteringConfig = Values<typeof meteringSettings>;

@@ -1,0 +1,21 @@
+// What the RPCs of metering need.
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { MeteringConfig } from './config.js';
+import type { LedgerOutage } from './ledger-outage.js';
+import type { OutboxWorker } from './outbox-worker.js';
+import type { RecordLane } from './record-lane.js';
+
+/** Handed to every RPC; each uses a part. */
+export interface RpcDeps {
+  readonly config: MeteringConfig;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ledger: Pick<LedgerService, 'checkpoint'>;
+  readonly outage: LedgerOutage;
+  readonly records: RecordLane;
+  readonly outbox: OutboxWorker;
+}

@@ -1,0 +1,53 @@
+// Metering's front door: all that a composition may import, beside its settings.
+import type { Clock } from '#kit/clock.js';
+import { migrate } from '#kit/db/migrate.js';
+import type { Database } from '#kit/db/open.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import type { Logger } from '#kit/log.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { MeteringService } from '#proto/metering/v1/metering.js';
+import type { MeteringConfig } from './config.js';
+import { LeaseSweeper } from './lease-sweeper.js';
+import { LedgerOutage } from './ledger-outage.js';
+import { migrations } from './migrations/index.js';
+import { OutboxWorker } from './outbox-worker.js';
+import { createRecordLane } from './record-lane.js';
+import { MeteringRpcs } from './service.js';
+import { isReachable } from './store/records.js';
+
+export { type MeteringConfig, meteringSettings } from './config.js';
+export { meteringPolicy } from './policy.js';
+
+/** What metering is built on. The composition opens and closes the database. */
+export interface MeteringDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint'>;
+}
+
+/** Metering over these dependencies. `start` migrates, then delivers settlements and looks for lost calls until `stop`. */
+export function createMetering(config: MeteringConfig, deps: MeteringDeps): ServiceModule<MeteringService> {
+  const { db } = deps;
+  const outage = new LedgerOutage(deps.clock, deps.log);
+  const records = createRecordLane({ config, ...deps });
+  const outbox = new OutboxWorker({ config, ...deps, outage });
+  const sweeper = new LeaseSweeper({ config, ...deps, outbox });
+  return {
+    name: 'metering',
+    service: new MeteringRpcs({ config, ...deps, outage, records, outbox }),
+    async start() {
+      await migrate(db, migrations);
+      await outbox.start();
+      sweeper.start();
+    },
+    async stop() {
+      await sweeper.stop();
+      await records.idle();
+      await outbox.stop();
+    },
+    async ready() {
+      return (await isReachable(db)) ? { ok: true } : { ok: false, why: 'the database of metering does not answer' };
+    },
+  };
+}

@@ -1,0 +1,6 @@
+// The schema's steps, in order.
+import type { Migration } from '#kit/db/migrate.js';
+import { usage } from './0001-usage.js';
+
+/** All migrations of metering. */
+export const migrations: readonly Migration[] = [usage];

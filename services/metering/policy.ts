@@ -1,0 +1,13 @@
+// Who may call metering.
+import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
+import type { MeteringService } from '#proto/metering/v1/metering.js';
+
+/** The callers of each RPC beside the operator, who may call all. */
+export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
+  checkpointUsage: ['gateway'],
+  recordUsage: ['gateway'],
+  getUsageRecord: ['gateway'],
+  listUsageRecords: ['gateway'],
+  getUsageTotals: ['gateway'],
+  getOutbox: ['gateway'],
+};

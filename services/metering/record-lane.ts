@@ -1,0 +1,25 @@
+// Where records wait for their transaction: concurrent RecordUsage calls share one.
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import { BatchLane } from './batch-lane.js';
+import type { MeteringConfig } from './config.js';
+import { isDatabaseAway } from './database-away.js';
+import { insertRecords } from './store/close-calls.js';
+import type { PricedRecord } from './usage-record.js';
+
+const recordsPerTransactionMax = 100;
+const queueMax = 10_000;
+
+/** A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record alone. */
+export type RecordLane = BatchLane<PricedRecord>;
+
+/** The lane of this replica. Stored records are claimed for its own outbox worker. */
+export function createRecordLane(deps: { config: MeteringConfig; db: Database; clock: Clock }): RecordLane {
+  const { config, db, clock } = deps;
+  return new BatchLane({
+    apply: (records) => insertRecords(db, records, clock.nowMs() + config.outboxClaimMs),
+    isOfOneItem: (error) => !isDatabaseAway(error),
+    batchMax: recordsPerTransactionMax,
+    queueMax,
+  });
+}

@@ -1,0 +1,23 @@
+// Background work that runs again and again.
+import { setTimeout as pause } from 'node:timers/promises';
+
+/**
+ * Runs `work` every `intervalMs`, counted from the end of the run before, and hands what it throws to `onError`. Returns a
+ * function that ends it and resolves once no run is under way.
+ */
+export function repeat(intervalMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  const stopping = new AbortController();
+  const loop = async (): Promise<void> => {
+    for (;;) {
+      // An aborted pause is the end of the loop, not a fault.
+      await pause(intervalMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      await work().catch(onError);
+    }
+  };
+  const ended = loop();
+  return () => {
+    stopping.abort();
+    return ended;
+  };
+}

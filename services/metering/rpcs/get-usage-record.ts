@@ -1,0 +1,19 @@
+// One record by call id.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { findRecord } from '../store/records.js';
+import { requireId } from '../validate-call.js';
+
+/** Raises not_found when there is none, or when it is of another account than the one asked for. */
+export async function getUsageRecord(request: GetUsageRecordRequest, _context: CallContext, { db }: RpcDeps): Promise<GetUsageRecordResponse> {
+  const { callId, accountId } = request;
+  requireId('req', callId, 'call_id');
+  if (accountId !== '') requireId('acct', accountId, 'account_id');
+  const record = await findRecord(db, callId);
+  if (record === undefined || (accountId !== '' && record.call?.accountId !== accountId)) {
+    throw new AppError('not_found', 'There is no usage record with this id.', { details: { what: 'usage_record' } });
+  }
+  return { record };
+}

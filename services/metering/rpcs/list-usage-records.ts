@@ -1,0 +1,24 @@
+// Records of a filter, newest first, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { decodePageToken, encodePageToken } from '../page-token.js';
+import { findRecords } from '../store/queries.js';
+import { requireThat } from '../validate-call.js';
+import { validateFilter } from '../validate-filter.js';
+
+const pageSizeDefault = 50;
+const pageSizeMax = 1000;
+
+/** Raises invalid_request for a malformed filter, page size or page token. */
+export async function listUsageRecords(request: ListUsageRecordsRequest, _context: CallContext, { db }: RpcDeps): Promise<ListUsageRecordsResponse> {
+  const filter = validateFilter(request.filter);
+  requireThat(request.pageSize <= pageSizeMax, 'page_size', `must be at most ${pageSizeMax}`);
+  const pageSize = request.pageSize === 0 ? pageSizeDefault : request.pageSize;
+  // One more than fits tells whether another page follows.
+  const found = await findRecords(db, filter, decodePageToken(request.pageToken), pageSize + 1);
+  const records = found.slice(0, pageSize);
+  const last = records.at(-1)?.call;
+  const hasMore = found.length > pageSize && last !== undefined;
+  return { records, nextPageToken: hasMore ? encodePageToken({ startedAtMs: last.startedAtMs, callId: last.id }) : '' };
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Ending, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { call, price, report, tokens } from '../testing/calls.js';
+import { checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
+
+describe.each(testEngines)('a recorded call on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+
+  beforeAll(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica());
+  });
+
+  afterAll(() => harness.close());
+
+  it('is charged tokens times price and reads back as it was answered', async () => {
+    const request = report({ call: call({ price: price({ reasoningNanoUsdPerMtok: 3_000_000_000n }) }), tokens: tokens({ inputTokens: 7, outputTokens: 9, reasoningTokens: 4 }) });
+    const stored = await record(service, request);
+    expect(stored).toMatchObject({ call: request.call, tokens: request.tokens, chargeNanoUsd: 7_000n + 10_000n + 12_000n, firstOutputMs: 120, durationMs: 900, quarantined: false });
+    const read = await find(service, stored.call!.id);
+    expect({ ...read, settlement: undefined }).toEqual(stored);
+  });
+
+  it('is settled at the ledger at once, for its account and key', async () => {
+    const request = report();
+    const { id, accountId, keyId } = request.call!;
+    await record(service, request);
+    await until(async () => (await find(service, id))?.settlement !== undefined);
+    expect((await find(service, id))?.settlement).toEqual({ capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n, settledAtMs: BigInt(harness.clock.nowMs()) });
+    expect(harness.ledger.settled.get(id)).toEqual({ holdId: id, accountId, keyId, costNanoUsd: 200_000n });
+    expect((await outboxOf(service)).pending).toBe(0n);
+  });
+
+  it('answers a repeat with the first record, whatever the repeat says', async () => {
+    const request = report();
+    await record(service, request);
+    const { record: repeated, replayed } = await service.recordUsage({ ...request, tokens: tokens({ inputTokens: 9_999 }) });
+    expect(replayed).toBe(true);
+    expect(repeated).toMatchObject({ tokens: { inputTokens: 100 }, chargeNanoUsd: 200_000n });
+    await until(() => harness.ledger.settled.has(request.call!.id));
+    expect(harness.ledger.settled.get(request.call!.id)?.costNanoUsd).toBe(200_000n);
+  });
+
+  it('is not shown to another account that uses its id', async () => {
+    const request = report();
+    await record(service, request);
+    const other = { ...request, call: { ...request.call!, accountId: newId('acct') } };
+    await expect(service.recordUsage(other)).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
+    await expect(service.getUsageRecord({ callId: request.call!.id, accountId: newId('acct') })).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it.each([
+    ['that is free', { free: true, ending: Ending.ENDING_GATEWAY_ERROR }],
+    ['that failed before output', { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT }],
+  ])('%s costs nothing, shows no lines, and still ends its hold', async (_, changes) => {
+    const request = report(changes);
+    const stored = await record(service, request);
+    expect(stored).toMatchObject({ chargeNanoUsd: 0n, lineItems: [], tokens: request.tokens });
+    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    expect(harness.ledger.settled.get(request.call!.id)?.costNanoUsd).toBe(0n);
+    expect((await find(service, request.call!.id))?.lineItems).toEqual([]);
+  });
+
+  it('with nonsense from the upstream is quarantined and charged only up to the cap', async () => {
+    const request = report({ tokens: tokens({ inputTokens: 100, outputTokens: 4_000_000_000 }) });
+    await record(service, request);
+    expect(await find(service, request.call!.id)).toMatchObject({
+      quarantined: true,
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      endingDetail: 'output_above_cap (4000000000 of 1000)',
+      tokens: { inputTokens: 100, outputTokens: 1000 },
+      chargeNanoUsd: 2_100_000n,
+    });
+    expect(harness.lines.some((line) => line.call_id === request.call!.id && line.msg.includes('breaks a rule'))).toBe(true);
+  });
+
+  it('keeps the quarantine of whoever reports it', async () => {
+    const request = report({ quarantined: true, source: UsageSource.USAGE_SOURCE_ESTIMATED, endingDetail: 'cached_above_input' });
+    expect(await record(service, request)).toMatchObject({ quarantined: true, endingDetail: 'cached_above_input' });
+  });
+
+  it('is not lost for long texts, which are cut', async () => {
+    const stored = await record(service, report({ call: call({ clientRequestId: 'é'.repeat(500) }), endingDetail: 'é'.repeat(500) }));
+    expect(stored.call?.clientRequestId).toBe('é'.repeat(128));
+    expect((await find(service, stored.call!.id))?.endingDetail).toBe('é'.repeat(200));
+  });
+
+  it('is no call in flight any more', async () => {
+    const request = report();
+    const before = (await outboxOf(service)).openCalls;
+    await checkpoint(service, { call: request.call, tokens: request.tokens });
+    expect((await outboxOf(service)).openCalls).toBe(before + 1n);
+    await record(service, request);
+    expect((await outboxOf(service)).openCalls).toBe(before);
+  });
+
+  it('shares its transaction with others, and suffers from none of them', async () => {
+    const first = report();
+    await record(service, first);
+    const fresh = Array.from({ length: 60 }, () => report());
+    // Among the fresh ones: a repeat of a stored call, and one id twice.
+    const requests = [...fresh.slice(0, 20), first, ...fresh.slice(20), fresh[5]!];
+    const answers = await Promise.all(requests.map((request) => service.recordUsage(request)));
+    expect(answers.filter((answer) => answer.replayed)).toHaveLength(2);
+    expect(answers.map((answer) => answer.record?.call?.id)).toEqual(requests.map((request) => request.call!.id));
+    await until(() => fresh.every((request) => harness.ledger.settled.has(request.call!.id)));
+  });
+
+  const refusals: [string, RecordUsageRequest][] = [
+    ['call', report({ call: undefined })],
+    ['call.id', report({ call: call({ id: 'req_1' }) })],
+    ['call.account_id', report({ call: call({ accountId: newId('key') }) })],
+    ['call.price', report({ call: { ...call(), price: undefined } })],
+    ['call.price.output_nano_usd_per_mtok', report({ call: call({ price: price({ outputNanoUsdPerMtok: -1n }) }) })],
+    ['call.output_cap_tokens', report({ call: call({ outputCapTokens: 0 }) })],
+    ['call.started_at_ms', report({ call: call({ startedAtMs: 0n }) })],
+    ['call.trace_id', report({ call: call({ traceId: 'xyz' }) })],
+    ['tokens', report({ tokens: undefined })],
+    ['source', report({ source: UsageSource.USAGE_SOURCE_UNSPECIFIED })],
+    ['ending', report({ ending: Ending.ENDING_UNSPECIFIED })],
+    ['ending', report({ ending: Ending.ENDING_GATEWAY_LOST })],
+    ['duration_ms', report({ durationMs: -1 })],
+  ];
+  it.each(refusals)('is refused for a malformed %s, and leaves nothing', async (field, request) => {
+    await expect(service.recordUsage(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+    if (request.call !== undefined) expect(await find(service, request.call.id)).toBeUndefined();
+  });
+});

@@ -1,0 +1,58 @@
+// Prices and durably stores the record of an ended call, and queues its settlement.
+import { AppError } from '#kit/errors/app-error.js';
+import { isDuplicate } from '#kit/db/errors.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { Ending, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { settlementOf } from '../store/outbox.js';
+import { findRecord } from '../store/records.js';
+import { type EndedCall, type PricedRecord, priceRecord } from '../usage-record.js';
+import { isEnding, requireThat, requireTokens, requireUint32, validateCall } from '../validate-call.js';
+
+/**
+ * Answers after the commit. A repeat answers with the first record. Raises call_closed when the call was recorded as lost,
+ * idempotency_mismatch when its id is on record for another account.
+ */
+export async function recordUsage(request: RecordUsageRequest, _context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
+  const { clock, log, outbox, records } = deps;
+  const priced = priceRecord(validateRequest(request), clock.nowMs());
+  try {
+    await records.add(priced);
+  } catch (error) {
+    if (isDuplicate(error)) return replay(priced, deps);
+    throw error;
+  }
+  outbox.take([settlementOf(priced)]);
+  const { record } = priced;
+  if (record.quarantined) {
+    log.warn({ call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.endingDetail }, 'an upstream reported usage that breaks a rule; it was not charged as it came');
+  }
+  return { record, replayed: false };
+}
+
+async function replay({ record }: PricedRecord, { db }: RpcDeps): Promise<RecordUsageResponse> {
+  const { id, accountId } = record.call;
+  const first = await findRecord(db, id);
+  if (first?.call?.accountId !== accountId) {
+    throw new AppError('idempotency_mismatch', 'This call id is on record for another account.', { details: { field: 'call.id' } });
+  }
+  if (first.ending === Ending.ENDING_GATEWAY_LOST) {
+    throw new AppError('call_closed', 'The call was taken for lost and is on record at its last checkpoint.');
+  }
+  return { record: first, replayed: true };
+}
+
+function validateRequest(request: RecordUsageRequest): EndedCall {
+  const call = validateCall(request.call);
+  const tokens = requireTokens(request.tokens, 'tokens');
+  requireThat(
+    request.source === UsageSource.USAGE_SOURCE_REPORTED || request.source === UsageSource.USAGE_SOURCE_ESTIMATED,
+    'source',
+    'must say where the counts came from',
+  );
+  requireThat(isEnding(request.ending) && request.ending !== Ending.ENDING_GATEWAY_LOST, 'ending', 'must be a known ending other than GATEWAY_LOST');
+  if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
+  requireUint32(request.durationMs, 'duration_ms');
+  const { source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined } = request;
+  return { call, tokens, source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined };
+}

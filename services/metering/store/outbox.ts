@@ -1,0 +1,148 @@
+// Settlements that the ledger has not answered yet.
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import type { PricedRecord } from '../usage-record.js';
+import { insertMany } from './insert-many.js';
+import { bytesOf } from './record-rows.js';
+
+const pending = 0;
+const failed = 1;
+const errorCharsMax = 200;
+
+const columns = [
+  'id', 'account_id', 'key_id', 'charge_nano_usd', 'state', 'attempts', 'next_attempt_at_ms', 'created_at_ms', 'last_error',
+] as const;
+
+/** A charge on its way to the ledger. */
+export interface PendingSettlement {
+  readonly callId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly chargeNanoUsd: bigint;
+  /** Deliveries tried so far. */
+  readonly attempts: number;
+}
+
+/** What became of one delivery. */
+export type Outcome =
+  | { readonly kind: 'settled'; readonly item: PendingSettlement; readonly capturedNanoUsd: bigint; readonly shortfallNanoUsd: bigint }
+  | { readonly kind: 'postponed'; readonly item: PendingSettlement; readonly nextAttemptAtMs: number; readonly error: string }
+  | { readonly kind: 'failed'; readonly item: PendingSettlement; readonly error: string };
+
+/** The settlement of a new record. */
+export function settlementOf({ record }: PricedRecord): PendingSettlement {
+  const { call, chargeNanoUsd } = record;
+  return { callId: call.id, accountId: call.accountId, keyId: call.keyId, chargeNanoUsd, attempts: 0 };
+}
+
+/** Queues the settlements of new records, in the transaction that stores them. Nobody else delivers them before `claimedUntilMs`. */
+export async function enqueueSettlements(tx: Knex, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
+  const rows = records.map(({ record }) => [
+    bytesOf('req', record.call.id),
+    bytesOf('acct', record.call.accountId),
+    bytesOf('key', record.call.keyId),
+    record.chargeNanoUsd,
+    pending,
+    0,
+    claimedUntilMs,
+    record.recordedAtMs,
+    '',
+  ]);
+  await insertMany(tx, 'outbox', columns, rows);
+}
+
+/**
+ * Takes up to `limit` settlements that are due and keeps other replicas from them until `claimedUntilMs`. A replica that looked
+ * at the same moment finds the instant changed and takes none of them.
+ */
+export async function claimDue(db: Database, nowMs: number, claimedUntilMs: number, limit: number): Promise<PendingSettlement[]> {
+  const due: Record<(typeof columns)[number], unknown>[] = await db
+    .knex('outbox')
+    .select(columns)
+    .where({ state: pending })
+    .where('next_attempt_at_ms', '<=', nowMs)
+    .orderBy('next_attempt_at_ms')
+    .limit(limit);
+  if (due.length === 0) return [];
+  const claimed = await db.transaction(async (tx) => {
+    const ours: typeof due = [];
+    for (const row of due) {
+      const taken = await tx('outbox')
+        .where({ id: row.id, state: pending, next_attempt_at_ms: row.next_attempt_at_ms })
+        .update({ next_attempt_at_ms: claimedUntilMs });
+      if (taken === 1) ours.push(row);
+    }
+    return ours;
+  });
+  return claimed.map((row) => ({
+    callId: idFromBytes('req', asBytes(row.id)),
+    accountId: idFromBytes('acct', asBytes(row.account_id)),
+    keyId: idFromBytes('key', asBytes(row.key_id)),
+    chargeNanoUsd: asBigInt(row.charge_nano_usd),
+    attempts: asNumber(row.attempts),
+  }));
+}
+
+/** Makes every pending settlement due now, whoever had claimed it. */
+export async function makeAllDue(db: Database, nowMs: number): Promise<void> {
+  await db.knex('outbox').where({ state: pending }).where('next_attempt_at_ms', '>', nowMs).update({ next_attempt_at_ms: nowMs });
+}
+
+/** Stores what became of deliveries: the ledger's answers on the records, the rest on the outbox. */
+export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], nowMs: number): Promise<void> {
+  const settled = outcomes.filter((outcome) => outcome.kind === 'settled');
+  await db.transaction(async (tx) => {
+    const whole = settled.filter(isWhole).map(({ item }) => bytesOf('req', item.callId));
+    if (whole.length > 0) {
+      await tx('usage_record')
+        .whereIn('id', whole)
+        .update({ captured_nano_usd: tx.ref('charge_nano_usd'), shortfall_nano_usd: 0, settled_at_ms: nowMs });
+    }
+    for (const { item, capturedNanoUsd, shortfallNanoUsd } of settled.filter((outcome) => !isWhole(outcome))) {
+      await tx('usage_record')
+        .where({ id: bytesOf('req', item.callId) })
+        .update({ captured_nano_usd: capturedNanoUsd, shortfall_nano_usd: shortfallNanoUsd, settled_at_ms: nowMs });
+    }
+    if (settled.length > 0) await tx('outbox').whereIn('id', settled.map(({ item }) => bytesOf('req', item.callId))).delete();
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'settled') continue;
+      const changes = outcome.kind === 'failed' ? { state: failed } : { next_attempt_at_ms: outcome.nextAttemptAtMs };
+      await tx('outbox')
+        .where({ id: bytesOf('req', outcome.item.callId), state: pending })
+        .update({ ...changes, attempts: outcome.item.attempts + 1, last_error: outcome.error.slice(0, errorCharsMax) });
+    }
+  });
+}
+
+/** The usual case, in which many rows can share one statement: the ledger took exactly the charge. */
+function isWhole(outcome: Outcome & { kind: 'settled' }): boolean {
+  return outcome.shortfallNanoUsd === 0n && outcome.capturedNanoUsd === outcome.item.chargeNanoUsd;
+}
+
+/** How the outbox stands. */
+export interface OutboxState {
+  readonly pending: bigint;
+  /** 0 when nothing is pending. */
+  readonly oldestPendingAtMs: bigint;
+  /** Settlements that the ledger refused for good. */
+  readonly failed: bigint;
+  readonly openCalls: bigint;
+}
+
+/** Counts what waits, what failed and which calls are in flight. */
+export async function readOutboxState(db: Database): Promise<OutboxState> {
+  const rows: { state: unknown; items: unknown; oldest: unknown }[] = await db
+    .knex('outbox')
+    .select('state', db.knex.raw('COUNT(*) AS items'), db.knex.raw('MIN(created_at_ms) AS oldest'))
+    .groupBy('state');
+  const inState = (state: number) => rows.find((row) => asNumber(row.state) === state);
+  const calls: { items: unknown }[] = await db.knex('open_call').select(db.knex.raw('COUNT(*) AS items'));
+  return {
+    pending: asBigInt(inState(pending)?.items ?? 0),
+    oldestPendingAtMs: asBigInt(inState(pending)?.oldest ?? 0),
+    failed: asBigInt(inState(failed)?.items ?? 0),
+    openCalls: asBigInt(calls[0]?.items ?? 0),
+  };
+}

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Ending, GroupBy, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { call, report, startedAtMs, tokens } from '../testing/calls.js';
+import { Harness, record } from '../testing/harness.js';
+
+const hourMs = 3_600_000n;
+
+describe.each(testEngines)('usage records on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+  const accountId = newId('acct');
+  const keys = [newId('key'), newId('key')];
+  const models = ['sandbox/echo', 'sandbox/long', 'vendor/größer'];
+  const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_MAX_TOKENS, Ending.ENDING_CLIENT_GONE, Ending.ENDING_COMPLETED];
+  // Newest first, as they are to be listed.
+  const all: UsageRecord[] = [];
+
+  beforeAll(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica());
+    for (let index = 0; index < 30; index += 1) {
+      all.push(
+        await record(
+          service,
+          report({
+            // Every third starts together with the one before, so that the id must decide.
+            call: call({ accountId, keyId: keys[index % 2]!, modelId: models[index % 3]!, startedAtMs: startedAtMs + BigInt(index - (index % 3 === 2 ? 1 : 0)) * hourMs }),
+            tokens: tokens({ inputTokens: index, cacheReadTokens: 2, cacheWrite5mTokens: 3, cacheWrite1hTokens: 4, outputTokens: 10, reasoningTokens: 5 }),
+            ending: endings[index % 4]!,
+          }),
+        ),
+      );
+      await record(service, report());
+    }
+    all.sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1));
+  });
+
+  afterAll(() => harness.close());
+
+  const keyOf = (stored: UsageRecord) => `${stored.call!.startedAtMs}/${stored.call!.id}`;
+  const idsOf = (records: readonly UsageRecord[]) => records.map((stored) => stored.call!.id);
+
+  async function pages(filter: Partial<UsageFilter>, pageSize: number): Promise<UsageRecord[][]> {
+    const found: UsageRecord[][] = [];
+    let pageToken = '';
+    do {
+      const page = await service.listUsageRecords({ filter: UsageFilter.fromPartial(filter), pageSize, pageToken });
+      found.push(page.records);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    return found;
+  }
+
+  it.each([1, 7, 10, 30, 1000])('come newest first in pages of %i, each once', async (pageSize) => {
+    const found = await pages({ accountId }, pageSize);
+    expect(idsOf(found.flat())).toEqual(idsOf(all));
+    expect(found.every((page) => page.length > 0 && page.length <= pageSize)).toBe(true);
+  });
+
+  const filters: [string, Partial<UsageFilter>, (stored: UsageRecord) => boolean][] = [
+    ['key', { keyId: keys[0]! }, (stored) => stored.call!.keyId === keys[0]],
+    ['model', { modelId: models[2]! }, (stored) => stored.call!.modelId === models[2]],
+    ['ending', { ending: Ending.ENDING_CLIENT_GONE }, (stored) => stored.ending === Ending.ENDING_CLIENT_GONE],
+    ['start', { fromMs: startedAtMs + 5n * hourMs, untilMs: startedAtMs + 9n * hourMs }, (stored) => stored.call!.startedAtMs >= startedAtMs + 5n * hourMs && stored.call!.startedAtMs < startedAtMs + 9n * hourMs],
+    ['key, model and ending', { keyId: keys[1]!, modelId: models[1]!, ending: Ending.ENDING_COMPLETED }, (stored) => stored.call!.keyId === keys[1] && stored.call!.modelId === models[1] && stored.ending === Ending.ENDING_COMPLETED],
+  ];
+  it.each(filters)('are found by %s', async (_, filter, matches) => {
+    const expected = all.filter(matches);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(idsOf((await pages({ accountId, ...filter }, 4)).flat())).toEqual(idsOf(expected));
+  });
+
+  it('of all accounts come when none is named', async () => {
+    expect((await pages({}, 1000)).flat().length).toBeGreaterThanOrEqual(60);
+  });
+
+  it('neither repeat nor hide when others arrive between two pages', async () => {
+    const mine = newId('acct');
+    const at = (hours: bigint) => record(service, report({ call: call({ accountId: mine, startedAtMs: startedAtMs + hours * hourMs }) }));
+    const [oldest, middle, newest] = [await at(1n), await at(2n), await at(3n)];
+    const filter = UsageFilter.fromPartial({ accountId: mine });
+    const first = await service.listUsageRecords({ filter, pageSize: 2, pageToken: '' });
+    await at(4n);
+    const second = await service.listUsageRecords({ filter, pageSize: 2, pageToken: first.nextPageToken });
+    expect(idsOf([...first.records, ...second.records])).toEqual(idsOf([newest, middle, oldest]));
+    expect(second.nextPageToken).toBe('');
+  });
+
+  it.each([
+    ['page_token', { pageToken: 'nonsense' }],
+    ['page_size', { pageSize: 1001 }],
+    ['filter.account_id', { filter: UsageFilter.fromPartial({ accountId: 'me' }) }],
+    ['filter.ending', { filter: UsageFilter.fromPartial({ ending: 99 as Ending }) }],
+  ])('are refused for a malformed %s', async (field, changes) => {
+    const request = { filter: undefined, pageSize: 0, pageToken: '', ...changes };
+    await expect(service.listUsageRecords(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+  });
+
+  const sumOf = (records: readonly UsageRecord[], name: string) => {
+    const sum = (read: (stored: UsageRecord) => number) => BigInt(records.reduce((total, stored) => total + read(stored), 0));
+    return {
+      name,
+      calls: BigInt(records.length),
+      chargeNanoUsd: records.reduce((total, stored) => total + stored.lineItems.reduce((lines, item) => lines + item.amountNanoUsd, 0n), 0n),
+      inputTokens: sum((stored) => stored.tokens!.inputTokens),
+      cacheReadTokens: sum((stored) => stored.tokens!.cacheReadTokens),
+      cacheWriteTokens: sum((stored) => stored.tokens!.cacheWrite5mTokens + stored.tokens!.cacheWrite1hTokens),
+      outputTokens: sum((stored) => stored.tokens!.outputTokens),
+      reasoningTokens: sum((stored) => stored.tokens!.reasoningTokens),
+    };
+  };
+
+  const groupings: [string, GroupBy, (stored: UsageRecord) => string][] = [
+    ['in one', GroupBy.GROUP_BY_UNSPECIFIED, () => ''],
+    ['by key', GroupBy.GROUP_BY_KEY, (stored) => stored.call!.keyId],
+    ['by model', GroupBy.GROUP_BY_MODEL, (stored) => stored.call!.modelId],
+    ['by day', GroupBy.GROUP_BY_DAY, (stored) => new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 10)],
+    ['by ending', GroupBy.GROUP_BY_ENDING, (stored) => Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase()],
+  ];
+  it.each(groupings)('are summed %s, to the nano-dollar', async (_, groupBy, nameOf) => {
+    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy });
+    const names = [...new Set(all.map(nameOf))];
+    const expected = names.map((name) => sumOf(all.filter((stored) => nameOf(stored) === name), name));
+    expect(expected.length).toBeGreaterThanOrEqual(groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? 1 : 2);
+    expect(groups.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(expected.toSorted((a, b) => (a.name < b.name ? -1 : 1)));
+  });
+
+  it('give days in order and other groups dearest first', async () => {
+    const filter = UsageFilter.fromPartial({ accountId });
+    const days = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_DAY })).groups.map((group) => group.name);
+    expect(days).toEqual(days.toSorted());
+    const charges = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_MODEL })).groups.map((group) => group.chargeNanoUsd);
+    expect(charges).toEqual(charges.toSorted((a, b) => (a < b ? 1 : -1)));
+  });
+
+  it('sum to zero where there are none', async () => {
+    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId: newId('acct') }), groupBy: GroupBy.GROUP_BY_UNSPECIFIED });
+    expect(groups).toEqual([sumOf([], '')]);
+  });
+
+  it('are read through an index, whatever they are looked up by', async () => {
+    if (engine !== 'sqlite') return;
+    const by = async (where: string) => {
+      const text = `EXPLAIN QUERY PLAN SELECT * FROM usage_record WHERE ${where} ORDER BY started_at_ms DESC, id DESC LIMIT 50`;
+      const plan: { detail: string }[] = await harness.db.knex.raw(text);
+      return plan.map((step) => step.detail).join('; ');
+    };
+    expect(await by("account_id = x'00'")).toMatch(/^SEARCH usage_record USING INDEX usage_record_by_account \(account_id=\?\)$/);
+    expect(await by("account_id = x'00' AND key_id = x'00'")).toMatch(/^SEARCH .* usage_record_by_key \(account_id=\? AND key_id=\?\)$/);
+    expect(await by("account_id = x'00' AND model_id = 'm'")).toMatch(/^SEARCH .* usage_record_by_model \(account_id=\? AND model_id=\?\)$/);
+    expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(/^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/);
+    expect(await by('1 = 1')).toMatch(/^SCAN usage_record USING INDEX usage_record_by_start$/);
+  });
+});

@@ -1,0 +1,28 @@
+// Finding single usage records.
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asBytes } from '#kit/db/values.js';
+import type { UsageRecord } from '#proto/metering/v1/metering.js';
+import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
+
+/** Which of these ids (16 bytes each) are on record, as hexadecimal digits. */
+export async function recordedIds(knex: Knex, ids: readonly Buffer[]): Promise<Set<string>> {
+  const rows: { id: unknown }[] = await knex('usage_record').select('id').whereIn('id', ids);
+  return new Set(rows.map((row) => asBytes(row.id).toString('hex')));
+}
+
+/** The record of a call, or undefined. */
+export async function findRecord(db: Database, callId: string): Promise<UsageRecord | undefined> {
+  const row: RecordRow | undefined = await db.knex('usage_record').select(allRecordColumns).where({ id: bytesOf('req', callId) }).first();
+  return row === undefined ? undefined : recordFromRow(row);
+}
+
+/** Whether the database answers and has the tables. */
+export async function isReachable(db: Database): Promise<boolean> {
+  try {
+    await db.knex('usage_record').select('id').limit(1);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,64 @@
+// Calls, prices and token counts for tests.
+import { newId } from '#kit/id.js';
+import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { Call, Ending, Format, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+
+/** When the calls of tests start, unless they say otherwise. */
+export const startedAtMs = 1_800_000_000_000n;
+
+/** Token counts; classes not named are zero. */
+export function tokens(counts: Partial<TokenCounts> = {}): TokenCounts {
+  return TokenCounts.fromPartial(counts);
+}
+
+/** A price version: 1 USD input, 2 USD output per million tokens, unless `changes` says otherwise. */
+export function price(changes: Partial<PriceVersion> = {}): PriceVersion {
+  return PriceVersion.fromPartial({
+    id: newId('price'),
+    modelId: 'sandbox/echo',
+    effectiveFromMs: 1_700_000_000_000n,
+    inputNanoUsdPerMtok: 1_000_000_000n,
+    cacheReadNanoUsdPerMtok: 100_000_000n,
+    cacheWrite5mNanoUsdPerMtok: 1_250_000_000n,
+    cacheWrite1hNanoUsdPerMtok: 2_000_000_000n,
+    outputNanoUsdPerMtok: 2_000_000_000n,
+    createdAtMs: 1_700_000_000_000n,
+    ...changes,
+  });
+}
+
+/** A call of an account and key of its own. */
+export function call(changes: Partial<Call> = {}): Call {
+  return Call.fromPartial({
+    id: newId('req'),
+    accountId: newId('acct'),
+    keyId: newId('key'),
+    modelId: 'sandbox/echo',
+    upstreamId: 'sandbox',
+    upstreamModel: 'echo',
+    format: Format.FORMAT_MESSAGES,
+    streaming: true,
+    price: price(),
+    heldNanoUsd: 5_000_000n,
+    outputCapTokens: 1000,
+    startedAtMs,
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    clientRequestId: 'client-1',
+    ...changes,
+  });
+}
+
+/** The report of a completed call: 100 tokens in, 50 out, which cost 200,000 nano-USD at the usual price. */
+export function report(changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest {
+  return RecordUsageRequest.fromPartial({
+    call: call(),
+    tokens: tokens({ inputTokens: 100, outputTokens: 50 }),
+    source: UsageSource.USAGE_SOURCE_REPORTED,
+    ending: Ending.ENDING_COMPLETED,
+    endingDetail: '',
+    firstOutputMs: 120,
+    durationMs: 900,
+    ...changes,
+  });
+}

@@ -1,0 +1,51 @@
+// A ledger for tests: idempotent as the real one, and able to be away, to refuse and to be short of money.
+import { AppError } from '#kit/errors/app-error.js';
+import { CheckpointResponse, type CheckpointRequest, type SettleRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
+import type { MeteringDeps } from '../index.js';
+
+/** Set its fields to make it misbehave; look at them to see what reached it. */
+export class FakeLedger {
+  /** The first settlement of each hold. */
+  readonly settled = new Map<string, SettleRequest>();
+  /** Settlements that were asked for, repeats included. */
+  deliveries = 0;
+  readonly checkpoints: CheckpointRequest[] = [];
+  /** Every call fails as if the process were gone. */
+  away = false;
+  /** Settlements are carried out but their answers get lost. */
+  losesAnswers = false;
+  /** Holds whose settlement is refused for good. */
+  readonly refused = new Set<string>();
+  /** Holds that are not open any more. */
+  readonly closedHolds = new Set<string>();
+  /** No capture exceeds this. */
+  capturedMaxNanoUsd = 2n ** 62n;
+
+  /** The part that metering sees. */
+  readonly client: MeteringDeps['ledger'] = {
+    settle: async (request) => this.settle(request),
+    checkpoint: async (request) => this.checkpoint(request),
+  };
+
+  private settle(request: SettleRequest): SettleResponse {
+    if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    this.deliveries += 1;
+    if (this.refused.has(request.holdId)) throw new AppError('hold_closed', 'The hold was released.');
+    const first = this.settled.get(request.holdId);
+    if (first !== undefined && first.costNanoUsd !== request.costNanoUsd) throw new AppError('idempotency_mismatch', 'Settled at another cost.');
+    this.settled.set(request.holdId, first ?? request);
+    if (this.losesAnswers) throw new AppError('deadline_exceeded', 'No answer came in time.');
+    const cost = request.costNanoUsd;
+    const captured = cost < this.capturedMaxNanoUsd ? cost : this.capturedMaxNanoUsd;
+    return SettleResponse.fromPartial({
+      hold: { id: request.holdId, capturedNanoUsd: captured, shortfallNanoUsd: cost - captured },
+      replayed: first !== undefined,
+    });
+  }
+
+  private checkpoint(request: CheckpointRequest): CheckpointResponse {
+    if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    this.checkpoints.push(request);
+    return { renewed: request.items.map((item) => !this.closedHolds.has(item.holdId)) };
+  }
+}

@@ -1,0 +1,93 @@
+// Metering on a database of its own, with a clock and a ledger that tests hold in hand.
+import { ManualClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
+import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import { createLogger } from '#kit/log.js';
+import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
+import type { CheckpointUsageRequest_Item, GetOutboxResponse, MeteringService, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import { createMetering, type MeteringConfig, meteringSettings } from '../index.js';
+import { startedAtMs } from './calls.js';
+import { FakeLedger } from './fake-ledger.js';
+
+const config: MeteringConfig = { ...parseSettings(meteringSettings, {}), outboxPollMs: 5, sweepIntervalMs: 5, drainTimeoutMs: 500 };
+
+/** Replicas of metering on one database, and what they stand on. */
+export class Harness {
+  readonly ledger = new FakeLedger();
+  /** A minute after the calls of tests started. */
+  readonly clock = new ManualClock(Number(startedAtMs) + 60_000);
+  /** Log lines at warn and above, oldest first. */
+  readonly lines: { level: number; msg: string; call_id?: string }[] = [];
+  private readonly replicas: ServiceModule<MeteringService>[] = [];
+  private readonly extraDatabases: Database[] = [];
+
+  private constructor(
+    readonly engine: Engine,
+    private readonly database: TestDatabase,
+  ) {}
+
+  static async create(engine: Engine): Promise<Harness> {
+    return new Harness(engine, await createTestDatabase(engine));
+  }
+
+  get db(): Database {
+    return this.database.db;
+  }
+
+  /** Starts a replica. On MySQL it has connections of its own; a SQLite file has one connection in one process. */
+  async replica(changes: Partial<MeteringConfig> = {}): Promise<ServiceModule<MeteringService>> {
+    const first = this.replicas.length === 0;
+    const db = first || this.engine === 'sqlite' ? this.db : openDatabase(this.database.url);
+    if (db !== this.db) this.extraDatabases.push(db);
+    const log = createLogger({ name: 'metering', level: 'warn' }, { write: (line) => void this.lines.push(JSON.parse(line)) });
+    const metering = createMetering({ ...config, ...changes }, { db, clock: this.clock, log, ledger: this.ledger.client });
+    await metering.start();
+    this.replicas.push(metering);
+    return metering;
+  }
+
+  async close(): Promise<void> {
+    for (const replica of this.replicas) await replica.stop();
+    for (const db of this.extraDatabases) await db.close();
+    await this.database.drop();
+  }
+}
+
+/** Records one call and returns its record. */
+export async function record(service: MeteringService, request: RecordUsageRequest): Promise<UsageRecord> {
+  return (await service.recordUsage(request)).record!;
+}
+
+/** The record of a call as it is now; undefined when there is none. */
+export async function find(service: MeteringService, callId: string): Promise<UsageRecord | undefined> {
+  try {
+    return (await service.getUsageRecord({ callId, accountId: '' })).record;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checkpoints calls and returns which are open. */
+export async function checkpoint(service: MeteringService, ...items: CheckpointUsageRequest_Item[]): Promise<boolean[]> {
+  return (await service.checkpointUsage({ items })).open;
+}
+
+/** The state of the outbox. */
+export function outboxOf(service: MeteringService): Promise<GetOutboxResponse> {
+  return service.getOutbox({});
+}
+
+/** Waits until the condition holds; throws when it does not within five seconds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 1000; attempt += 1) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('What was waited for did not happen within five seconds.');
+}
+
+/** Lets background work run for a while, to show that it does not do something. */
+export function aWhile(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 60));
+}

@@ -1,0 +1,54 @@
+// Makes the record of an ended call: the one place where the rule of an ending, the validity of its token counts and its price
+// come together. Pure.
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { Ending, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { chargeFor } from './charge.js';
+import { endingDetailOf, type PricedCall } from './validate-call.js';
+import { validateUsage } from './validate-usage.js';
+
+/** What is known of a call when it ends. */
+export interface EndedCall {
+  readonly call: PricedCall;
+  readonly tokens: TokenCounts;
+  readonly source: UsageSource;
+  readonly ending: Ending;
+  readonly endingDetail: string;
+  readonly firstOutputMs: number | undefined;
+  readonly durationMs: number;
+  /** Charge nothing, whatever the tokens. */
+  readonly free: boolean;
+  /** Whoever reports already found the upstream's figures to be nonsense. */
+  readonly quarantined: boolean;
+}
+
+/** A record as it is stored. */
+export interface PricedRecord {
+  readonly record: UsageRecord & { call: PricedCall; tokens: TokenCounts };
+  /** Kept beside the tokens, so that the charge can be recomputed from the record alone. */
+  readonly free: boolean;
+}
+
+/** Prices an ended call. Token counts that break a rule are brought within it and quarantine the record. */
+export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecord {
+  const { tokens, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call.outputCapTokens);
+  const broken = brokenRules.length > 0;
+  const free = ended.free || ended.ending === Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
+  const charge = chargeFor(tokens, ended.call.price);
+  return {
+    free,
+    record: {
+      call: ended.call,
+      tokens,
+      source: broken ? UsageSource.USAGE_SOURCE_ESTIMATED : ended.source,
+      ending: ended.ending,
+      endingDetail: endingDetailOf(ended.endingDetail, ...brokenRules),
+      chargeNanoUsd: free ? 0n : charge.chargeNanoUsd,
+      lineItems: free ? [] : [...charge.lineItems],
+      firstOutputMs: ended.firstOutputMs,
+      durationMs: ended.durationMs,
+      recordedAtMs: BigInt(recordedAtMs),
+      settlement: undefined,
+      quarantined: ended.quarantined || broken,
+    },
+  };
+}

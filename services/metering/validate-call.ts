@@ -1,0 +1,105 @@
+// The form of what callers send: refused with invalid_request, naming the field, before anything is stored.
+import { AppError } from '#kit/errors/app-error.js';
+import { isId } from '#kit/id.js';
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { type Call, Ending, Format } from '#proto/metering/v1/metering.js';
+import { nanoUsdPerMtokMax } from './charge.js';
+
+const nameCharsMax = 200;
+const clientRequestIdCharsMax = 128;
+const endingDetailCharsMax = 200;
+const uint32Max = 4_294_967_295;
+// The year 9999: far enough, and safe as a number.
+const instantMsMax = 253_402_300_799_999n;
+
+/** A call whose price is known to be there. */
+export type PricedCall = Call & { price: PriceVersion };
+
+/** Raises invalid_request naming the field, unless the condition holds. */
+export function requireThat(condition: boolean, field: string, must: string): asserts condition {
+  if (!condition) throw new AppError('invalid_request', `${field} ${must}.`, { details: { field } });
+}
+
+/**
+ * The call as it may be stored. Text that only people read is cut to its maximum, because a long header of a client's is no
+ * reason to lose a record. Raises invalid_request for anything else that is malformed.
+ */
+export function validateCall(call: Call | undefined, field = 'call'): PricedCall {
+  requireThat(call !== undefined, field, 'is required');
+  requireId('req', call.id, `${field}.id`);
+  requireId('acct', call.accountId, `${field}.account_id`);
+  requireId('key', call.keyId, `${field}.key_id`);
+  requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, `${field}.model_id`, `must have 1 to ${nameCharsMax} characters`);
+  requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);
+  requireThat(call.upstreamModel.length <= nameCharsMax, `${field}.upstream_model`, `must have at most ${nameCharsMax} characters`);
+  requireThat(
+    call.format === Format.FORMAT_CHAT_COMPLETIONS || call.format === Format.FORMAT_MESSAGES,
+    `${field}.format`,
+    'must be a known format',
+  );
+  const price = validatePrice(call.price, `${field}.price`);
+  requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
+  requireThat(isUint32(call.outputCapTokens) && call.outputCapTokens > 0, `${field}.output_cap_tokens`, 'must be the cap that was sent upstream, 1 or more');
+  requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
+  requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
+  return { ...call, price, clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax) };
+}
+
+/** The price of a call, within the bounds that arithmetic in 64 bits needs. */
+function validatePrice(price: PriceVersion | undefined, field: string): PriceVersion {
+  requireThat(price !== undefined, field, 'is required: an unpriced call is refused, never free');
+  requireId('price', price.id, `${field}.id`);
+  requireThat(price.modelId.length <= nameCharsMax, `${field}.model_id`, `must have at most ${nameCharsMax} characters`);
+  requireThat(isInstant(price.effectiveFromMs), `${field}.effective_from_ms`, 'must be an instant in epoch milliseconds');
+  requireThat(isInstant(price.createdAtMs), `${field}.created_at_ms`, 'must be an instant in epoch milliseconds');
+  const unitPrices = {
+    input: price.inputNanoUsdPerMtok,
+    cache_read: price.cacheReadNanoUsdPerMtok,
+    cache_write_5m: price.cacheWrite5mNanoUsdPerMtok,
+    cache_write_1h: price.cacheWrite1hNanoUsdPerMtok,
+    output: price.outputNanoUsdPerMtok,
+    reasoning: price.reasoningNanoUsdPerMtok ?? 0n,
+  };
+  for (const [name, value] of Object.entries(unitPrices)) {
+    requireThat(value >= 0n && value <= nanoUsdPerMtokMax, `${field}.${name}_nano_usd_per_mtok`, `must be from 0 to ${nanoUsdPerMtokMax}`);
+  }
+  return price;
+}
+
+/** Token counts that are there; whether they make sense is for `validateUsage`. */
+export function requireTokens(tokens: TokenCounts | undefined, field: string): TokenCounts {
+  requireThat(tokens !== undefined, field, 'is required');
+  return tokens;
+}
+
+/** Raises invalid_request unless the text is an id with this prefix. */
+export function requireId(prefix: string, id: string, field: string): void {
+  requireThat(isId(prefix, id), field, `must be ${prefix}_ and 32 hexadecimal digits`);
+}
+
+/** Raises invalid_request unless the value is a whole number of milliseconds that fits 32 bits. */
+export function requireUint32(value: number, field: string): void {
+  requireThat(isUint32(value), field, `must be a whole number from 0 to ${uint32Max}`);
+}
+
+/** A cause for people, cut to what is stored. */
+export function endingDetailOf(...parts: readonly string[]): string {
+  return parts
+    .filter((part) => part !== '')
+    .join('; ')
+    .slice(0, endingDetailCharsMax);
+}
+
+function isUint32(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= uint32Max;
+}
+
+function isInstant(valueMs: bigint): boolean {
+  return valueMs >= 0n && valueMs <= instantMsMax;
+}
+
+/** Whether the value is an ending that this version knows. */
+export function isEnding(value: Ending): boolean {
+  return value >= Ending.ENDING_COMPLETED && value <= Ending.ENDING_GATEWAY_ERROR;
+}
