@@ -24,6 +24,9 @@ export interface ParsedCall {
   droppedFields: string[];
 }
 
+/** The fields of a common inference call that no caller's body fills. */
+export const unfilledRequest = { callId: '', targets: [], maxOutputTokens: 0, messagesVersion: '' };
+
 /** What an answer needs to know beside its events. */
 export interface AnswerContext {
   /** The call id, req_…; the answer's own id is made from it. */

@@ -1,0 +1,99 @@
+// What GET /v1/key, GET /v1/usage/{request id}, the probes and every refusal look like.
+import { Type } from 'typebox';
+
+const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
+const Count = Type.Integer({ minimum: 0 });
+const Time = Type.String({ description: 'RFC 3339.' });
+const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** The body of GET /v1/key. */
+export const KeyView = Type.Object(
+  {
+    object: Type.Literal('key'),
+    id: Type.String(),
+    name: Type.String(),
+    last_four: Type.String(),
+    account_id: Type.String(),
+    state: Type.String({ examples: ['active'] }),
+    models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
+    expires_at: nullable(Time),
+    limit_usd: nullable(Usd),
+    spent_usd: Usd,
+    held_usd: Usd,
+    remaining_usd: nullable(Usd),
+    balance: Type.Object({ credited_usd: Usd, spent_usd: Usd, held_usd: Usd, available_usd: Usd }),
+  },
+  { title: 'Key' },
+);
+
+/** The body of GET /v1/usage/{request id}. */
+export const UsageRecordView = Type.Object(
+  {
+    object: Type.Literal('usage_record'),
+    request_id: Type.String(),
+    account_id: Type.String(),
+    key_id: Type.String(),
+    model: Type.String(),
+    format: Type.String({ examples: ['chat-completions', 'messages'] }),
+    stream: Type.Boolean(),
+    started_at: Time,
+    first_output_ms: nullable(Count),
+    duration_ms: Count,
+    ending: Type.String({ examples: ['completed', 'max_tokens', 'client_gone'] }),
+    ending_detail: nullable(Type.String()),
+    usage_source: Type.String({ examples: ['reported', 'estimated'] }),
+    tokens: Type.Object({
+      input: Count,
+      cache_read: Count,
+      cache_write_5m: Count,
+      cache_write_1h: Count,
+      output: Count,
+      reasoning: Count,
+    }),
+    price_version: nullable(Type.String()),
+    line_items: Type.Array(
+      Type.Object(
+        { kind: Type.String(), tokens: Count, usd_per_million_tokens: Usd, amount_usd: Usd },
+        { description: 'amount = tokens × price, rounded up to the nano-dollar.' },
+      ),
+    ),
+    charge_usd: Type.String({ description: 'The sum of the line items, in decimal USD.' }),
+    held_usd: Usd,
+    output_cap_tokens: Count,
+    settlement: nullable(Type.Object({ captured_usd: Usd, shortfall_usd: Usd, settled_at: Time })),
+    trace_id: nullable(Type.String()),
+    client_request_id: nullable(Type.String()),
+  },
+  { title: 'UsageRecord' },
+);
+
+/** The body of a refusal, in either dialect. */
+export const ErrorBody = Type.Object(
+  {
+    type: Type.Literal('error'),
+    error: Type.Object(
+      {
+        type: Type.String({ description: 'In the words of the format that was called.' }),
+        message: Type.String({ description: 'Names the fault and the fix.' }),
+        code: nullable(Type.String()),
+        param: nullable(Type.String({ description: 'The field at fault.' })),
+        reason: Type.String({ description: 'One of a closed list; the same in both formats.' }),
+        available: Type.Optional(Usd),
+        held: Type.Optional(Usd),
+        needed: Type.Optional(Usd),
+        limit: Type.Optional(Usd),
+        spent: Type.Optional(Usd),
+        details: Type.Optional(Type.Object({ error_code: Type.String() })),
+      },
+      { additionalProperties: true },
+    ),
+    request_id: Type.String(),
+  },
+  { title: 'Error' },
+);
+
+/** The body of GET /livez. */
+export const Health = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' });
+
+/** The body of POST /v1/messages/count_tokens. */
+export const TokenCount = Type.Object({ input_tokens: Count }, { title: 'TokenCount' });

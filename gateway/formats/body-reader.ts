@@ -1,0 +1,128 @@
+// Validates a body against its schema: a compiled check on the way of every call, and, only when it fails, a search for the one
+// fault that helps the caller. A compiled validator says yes or no; a schema library's list of errors names every branch of
+// every union that did not match, of which a person needs one.
+import { type Static, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Errors } from 'typebox/value';
+import { AppError } from '#kit/errors/app-error.js';
+import { unsupportedKeyword } from './fields.js';
+
+/** Where in a body: property names and array indexes. */
+export type Path = readonly (string | number)[];
+
+/** How a format writes a path: messages[0].content or messages.0.content. */
+export type PathStyle = 'brackets' | 'dots';
+
+interface Fault {
+  path: Path;
+  text: string;
+  unsupported: boolean;
+}
+
+interface Node {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Node[];
+  items?: Node;
+  properties?: Record<string, Node>;
+  required?: string[];
+  [unsupportedKeyword]?: string;
+}
+
+/** The path as text; the body itself is "body". */
+export function pathText(path: Path, style: PathStyle): string {
+  if (path.length === 0) return 'body';
+  return path
+    .map((step, index) => (typeof step === 'number' && style === 'brackets' ? `[${step}]` : `${index === 0 ? '' : '.'}${step}`))
+    .join('');
+}
+
+/** An AppError that names the field and the fix. */
+export function fieldError(reason: 'invalid_request' | 'unsupported_field', field: string, text: string): AppError {
+  return new AppError(reason, `${field}: ${text}`, { details: { field } });
+}
+
+/** A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. */
+export function bodyReader<S extends TSchema>(schema: S, style: PathStyle): (body: unknown) => Static<S> {
+  const validator = Compile(schema);
+  return (body) => {
+    if (validator.Check(body)) return body as Static<S>;
+    const fault = findFault(schema as Node, body, []) ?? { path: [], text: 'does not match the schema', unsupported: false };
+    throw fieldError(fault.unsupported ? 'unsupported_field' : 'invalid_request', pathText(fault.path, style), fault.text);
+  };
+}
+
+function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
+  if (node.anyOf !== undefined) return findUnionFault(node, node.anyOf, value, path);
+  if (node.properties !== undefined && isObject(value)) return findObjectFault(node, node.properties, value, path);
+  const [error] = Errors(node as TSchema, value).filter((each) => each.instancePath === '');
+  if (error !== undefined) return faultAt(node, path, leafText(node, error.message));
+  if (node.items === undefined || !Array.isArray(value)) return undefined;
+  return firstFault(value, (item, index) => findFault(node.items!, item, [...path, index]));
+}
+
+function findObjectFault(node: Node, properties: Record<string, Node>, value: Record<string, unknown>, path: Path): Fault | undefined {
+  return firstFault(Object.entries(properties), ([name, property]) => {
+    if (value[name] !== undefined) return findFault(property, value[name], [...path, name]);
+    return node.required?.includes(name) ? { path: [...path, name], text: 'Field required', unsupported: false } : undefined;
+  });
+}
+
+/** The fault in the branch that the value was meant for, judged by its JSON type and its tag (such as role or type). */
+function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path): Fault | undefined {
+  const sameType = branches.filter((branch) => branch.type === undefined || branch.type === jsonType(value, branch.type));
+  const solid = branches.filter((branch) => branch.type !== 'null');
+  if (sameType.length === 0) {
+    if (solid.length === 1) return findFault(solid[0]!, value, path);
+    return faultAt(node, path, `must be ${solid.map((branch) => branch.type).join(' or ')}`);
+  }
+  if (!isObject(value) || sameType.length === 1) return firstFault(sameType, (branch) => findFault(branch, value, path));
+  const tag = tagOf(sameType);
+  const meant = sameType.find((branch) => tagValues(branch, tag).includes(value[tag]));
+  if (meant !== undefined) return findFault(meant, value, path);
+  if (value[tag] === undefined) return { path: [...path, tag], text: 'Field required', unsupported: false };
+  const allowed = sameType.flatMap((branch) => tagValues(branch, tag)).join(', ');
+  return faultAt(node, [...path, tag], `${JSON.stringify(value[tag])} is not one of ${allowed}`);
+}
+
+function faultAt(node: Node, path: Path, text: string): Fault {
+  const fix = node[unsupportedKeyword];
+  return fix === undefined ? { path, text, unsupported: false } : { path, text: fix, unsupported: true };
+}
+
+function leafText(node: Node, message: string): string {
+  if (node.const !== undefined) return `must be ${JSON.stringify(node.const)}`;
+  if (node.enum !== undefined) return `must be one of ${node.enum.join(', ')}`;
+  return message;
+}
+
+/** The property that tells the branches of a union apart: one that is a constant in the first. */
+function tagOf(branches: Node[]): string {
+  const [tag] = Object.keys(branches[0]!.properties ?? {}).filter((name) => tagValues(branches[0]!, name).length > 0);
+  return tag ?? 'type';
+}
+
+function tagValues(branch: Node, tag: string): unknown[] {
+  const property = branch.properties?.[tag];
+  return property?.enum ?? (property?.const === undefined ? [] : [property.const]);
+}
+
+function jsonType(value: unknown, wanted: string): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number' && wanted === 'integer') return 'integer';
+  return typeof value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function firstFault<T>(items: readonly T[], find: (item: T, index: number) => Fault | undefined): Fault | undefined {
+  for (const [index, item] of items.entries()) {
+    const fault = find(item, index);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}

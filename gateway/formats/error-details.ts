@@ -1,0 +1,60 @@
+// The part of a refusal's body that both dialects share: what a program can read.
+import { type AppError, internalMessage } from '#kit/errors/app-error.js';
+import type { Reason } from '#kit/errors/reasons.js';
+import { formatUsd } from '#kit/money.js';
+
+/** How one dialect tells a reason. */
+export interface Rendering {
+  status: number;
+  /** The vendor's word in error.type. */
+  type: string;
+  /** error.code: the vendor's word where there is one, else ours. */
+  code: string | null;
+  /** Whether a repeat of the same request can help. */
+  retry: 'never' | 'later' | 'unsaid';
+}
+
+/** How a dialect tells every reason. */
+export type Renderings = Readonly<Record<Reason, Rendering>>;
+
+/** The error object of both dialects. */
+export interface ErrorObject {
+  type: string;
+  message: string;
+  code: string | null;
+  /** The field at fault. */
+  param: string | null;
+  /** Our own reason, finer than the vendor's words. */
+  reason: Reason;
+  /** Particulars such as needed and available, which are decimal USD. */
+  [detail: string]: string | null;
+}
+
+// These say what happened inside; to a caller they are all the same fault of ours.
+const hiddenReasons: ReadonlySet<Reason> = new Set(['internal', 'peer_not_permitted', 'hold_closed', 'call_closed']);
+
+const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field']);
+const amountSuffix = '_nano_usd';
+
+/** Builds the error object. Amounts become decimal USD: needed_nano_usd "1500000000" is told as needed "1.5". */
+export function errorObject(error: AppError, { type, code }: Rendering): ErrorObject {
+  if (hiddenReasons.has(error.reason)) return { type, message: internalMessage, code, param: null, reason: 'internal' };
+  const object: ErrorObject = { type, message: error.message, code, param: error.details['field'] ?? null, reason: error.reason };
+  for (const [name, value] of Object.entries(error.details)) {
+    if (ownKeys.has(name)) continue;
+    if (name.endsWith(amountSuffix) && /^-?\d{1,19}$/.test(value)) object[name.slice(0, -amountSuffix.length)] = formatUsd(BigInt(value));
+    else object[name] = value;
+  }
+  return object;
+}
+
+// Some client libraries sleep for as long as they are told, and others stop retrying beyond a minute.
+const retryAfterSecondsMax = 60;
+
+/** The headers that tell client libraries whether and when to repeat. */
+export function retryHeaders(error: AppError, { retry }: Rendering): Record<string, string> {
+  if (retry === 'never') return { 'x-should-retry': 'false' };
+  if (retry === 'unsaid') return {};
+  const seconds = Math.ceil((error.retryAfterMs ?? 1000) / 1000);
+  return { 'retry-after': String(Math.min(Math.max(seconds, 1), retryAfterSecondsMax)) };
+}

@@ -1,0 +1,37 @@
+// How many tokens a prompt can have at most, so that the hold covers the call whatever the vendor's tokenizer makes of it.
+import type { Message, Part, Prompt } from '#proto/inference/v1/inference.js';
+
+// No tokenizer in use makes more tokens than bytes; the constants cover what vendors add around messages and tools.
+const messageOverhead = 64;
+const toolOverhead = 512;
+const toolsOverhead = 1024;
+
+/** The UTF-8 bytes of everything in the prompt, 64 for each message, 512 for each tool, and 1024 if there are tools. */
+export function inputTokensMax(prompt: Prompt): number {
+  let bound = prompt.system.length * messageOverhead + prompt.messages.length * messageOverhead;
+  for (const text of prompt.system) bound += Buffer.byteLength(text);
+  for (const message of prompt.messages) bound += messageBytes(message);
+  for (const tool of prompt.tools) {
+    bound += toolOverhead + Buffer.byteLength(tool.name) + Buffer.byteLength(tool.description) + Buffer.byteLength(tool.parametersJson);
+  }
+  return prompt.tools.length === 0 ? bound : bound + toolsOverhead;
+}
+
+function messageBytes(message: Message): number {
+  let bytes = 0;
+  for (const { part } of message.parts) if (part !== undefined) bytes += partBytes(part);
+  return bytes;
+}
+
+function partBytes(part: NonNullable<Part['part']>): number {
+  switch (part.$case) {
+    case 'text':
+      return Buffer.byteLength(part.value.text);
+    case 'toolCall':
+      return Buffer.byteLength(part.value.id) + Buffer.byteLength(part.value.name) + Buffer.byteLength(part.value.argumentsJson);
+    case 'toolResult':
+      return Buffer.byteLength(part.value.toolCallId) + Buffer.byteLength(part.value.text);
+    case 'reasoning':
+      return Buffer.byteLength(part.value.text) + Buffer.byteLength(part.value.signature) + Buffer.byteLength(part.value.redactedData);
+  }
+}

@@ -1,0 +1,76 @@
+// Refusals in the words of the messages format.
+import type { AppError } from '#kit/errors/app-error.js';
+import { errorObject, type Rendering, type Renderings, retryHeaders } from '../error-details.js';
+import type { HttpError } from '../format.js';
+
+const invalid = (code: string, status = 400): Rendering => ({ status, type: 'invalid_request_error', code, retry: 'never' });
+const badKey: Rendering = { status: 401, type: 'authentication_error', code: 'invalid_api_key', retry: 'never' };
+const forbidden = (code: string): Rendering => ({ status: 403, type: 'permission_error', code, retry: 'never' });
+const notFound = (code: string): Rendering => ({ status: 404, type: 'not_found_error', code, retry: 'never' });
+const conflict = (code: string): Rendering => ({ status: 409, type: 'conflict_error', code, retry: 'never' });
+const unpaid = (code: string): Rendering => ({ status: 402, type: 'billing_error', code, retry: 'never' });
+const failed = (status: number, code: string | null, retry: Rendering['retry']): Rendering => ({ status, type: 'api_error', code, retry });
+const overloaded = (code: string): Rendering => ({ status: 529, type: 'overloaded_error', code, retry: 'later' });
+const timedOut = (code: string): Rendering => ({ status: 504, type: 'timeout_error', code, retry: 'unsaid' });
+
+/** How this format tells every reason. */
+export const renderings: Renderings = {
+  invalid_request: invalid('invalid_value'),
+  unsupported_field: invalid('unsupported_parameter'),
+  context_length_exceeded: invalid('context_length_exceeded'),
+  body_too_large: { status: 413, type: 'request_too_large', code: 'body_too_large', retry: 'never' },
+  idempotency_mismatch: conflict('idempotency_mismatch'),
+  not_found: notFound('not_found'),
+  already_exists: conflict('already_exists'),
+  failed_precondition: invalid('failed_precondition'),
+  method_not_allowed: invalid('method_not_allowed', 405),
+
+  key_missing: badKey,
+  key_malformed: badKey,
+  key_unknown: badKey,
+  key_revoked: badKey,
+  key_expired: badKey,
+  key_disabled: forbidden('key_disabled'),
+  account_suspended: forbidden('account_suspended'),
+  model_not_permitted: forbidden('model_not_permitted'),
+  peer_not_permitted: failed(500, null, 'never'),
+
+  model_unknown: notFound('model_not_found'),
+  model_unpriced: invalid('model_unpriced'),
+  model_unavailable: overloaded('model_unavailable'),
+
+  balance_empty: unpaid('balance_empty'),
+  balance_held: { ...unpaid('balance_held'), retry: 'later' },
+  key_limit_reached: unpaid('key_limit_reached'),
+  hold_closed: failed(500, null, 'unsaid'),
+  call_closed: failed(500, null, 'unsaid'),
+
+  upstream_rejected: invalid('upstream_rejected'),
+  upstream_rate_limited: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded', retry: 'later' },
+  upstream_overloaded: overloaded('upstream_overloaded'),
+  upstream_unavailable: overloaded('upstream_unavailable'),
+  upstream_failed: failed(502, 'upstream_failed', 'unsaid'),
+  upstream_timeout: timedOut('upstream_timeout'),
+
+  overloaded: overloaded('overloaded'),
+  service_unavailable: overloaded('service_unavailable'),
+  deadline_exceeded: timedOut('deadline_exceeded'),
+  cancelled: failed(499, 'cancelled', 'never'),
+  unimplemented: failed(501, 'unimplemented', 'never'),
+  internal: failed(500, null, 'unsaid'),
+};
+
+/** A refusal as an HTTP answer. The body also holds what clients of the chat-completions format read. */
+export function renderError(error: AppError, requestId: string): HttpError {
+  const rendering = renderings[error.reason];
+  const object = errorObject(error, rendering);
+  // Newer clients of this format look for a machine-readable code in here.
+  const details = object.code === null ? {} : { details: { error_code: object.code } };
+  const body = { type: 'error', error: { ...object, ...details }, request_id: requestId };
+  return { status: rendering.status, body, headers: retryHeaders(error, rendering) };
+}
+
+/** A refusal inside a stream that has begun. */
+export function renderErrorFrame(error: AppError, requestId: string): string {
+  return `event: error\ndata: ${JSON.stringify(renderError(error, requestId).body)}\n\n`;
+}

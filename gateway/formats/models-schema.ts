@@ -1,0 +1,66 @@
+// Models as JSON: one shape that serves the clients of both formats, with what only Tollgate tells about a model beside it.
+import { type Static, Type } from 'typebox';
+
+const UsdPerMillionTokens = Type.String({ description: 'Decimal USD, exact.', examples: ['2.5'] });
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+
+/** A model as GET /v1/models and GET /v1/models/{id} show it. */
+export const ModelView = Type.Object(
+  {
+    id: Type.String({ description: 'The value to send as `model`.', examples: ['sandbox/echo'] }),
+    object: Type.Literal('model'),
+    created: Type.Integer({ description: 'Unix time in seconds.' }),
+    owned_by: Type.String(),
+    type: Type.Literal('model'),
+    display_name: Type.String(),
+    created_at: Type.String({ description: 'RFC 3339.' }),
+    max_input_tokens: Type.Integer({ description: 'Context limit: input and output together.' }),
+    max_tokens: Type.Integer({ description: 'The most that one answer may have.' }),
+    lifecycle: Type.Enum(['active', 'deprecated', 'retired']),
+    description: Type.String(),
+    aliases: Type.Array(Type.String()),
+    input_modalities: Type.Array(Type.String()),
+    output_modalities: Type.Array(Type.String()),
+    features: Type.Array(Type.String()),
+    usd_per_million_tokens: Type.Union([
+      Type.Object(
+        {
+          input: UsdPerMillionTokens,
+          cache_read: UsdPerMillionTokens,
+          cache_write_5m: UsdPerMillionTokens,
+          cache_write_1h: UsdPerMillionTokens,
+          output: UsdPerMillionTokens,
+          reasoning: Type.Optional(Type.String({ description: 'Only where reasoning is priced apart from output.' })),
+        },
+        { description: 'Prices in force now.' },
+      ),
+      Type.Null(),
+    ]),
+  },
+  { title: 'Model' },
+);
+export type ModelView = Static<typeof ModelView>;
+
+/** The envelope of GET /v1/models. */
+export const ModelList = Type.Object(
+  {
+    object: Type.Literal('list'),
+    data: Type.Array(ModelView),
+    has_more: Type.Boolean(),
+    first_id: nullableText,
+    last_id: nullableText,
+  },
+  { title: 'ModelList' },
+);
+export type ModelList = Static<typeof ModelList>;
+
+/** A model as GET /v1/catalog shows it. */
+export const CatalogModel = Type.Object(
+  { ...ModelView.properties, available: Type.Boolean({ description: 'Priced, and served by an upstream that is set up here.' }) },
+  { title: 'CatalogModel' },
+);
+export type CatalogModel = Static<typeof CatalogModel>;
+
+/** The body of GET /v1/catalog. */
+export const Catalog = Type.Object({ object: Type.Literal('list'), data: Type.Array(CatalogModel) }, { title: 'Catalog' });
+export type Catalog = Static<typeof Catalog>;

@@ -1,0 +1,104 @@
+// Catalog models → the bodies of GET /v1/models, GET /v1/models/{id} and GET /v1/catalog.
+import { Capability, Modality, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { formatUsd } from '#kit/money.js';
+import type { Catalog, ModelList, ModelView } from './models-schema.js';
+
+/** The query of GET /v1/models, as it came. */
+export interface Paging {
+  limit?: string | undefined;
+  afterId?: string | undefined;
+  beforeId?: string | undefined;
+}
+
+const pageSizeDefault = 20;
+const pageSizeMax = 1000;
+
+/**
+ * The list in the order given: all of it when no paging is asked for, because clients of the chat-completions format cannot
+ * page; else one page. Raises invalid_request on a limit or id that is none.
+ */
+export function renderModelList(models: readonly Model[], paging: Paging = {}): ModelList {
+  const { page, hasMore } = pageOf(models, paging);
+  const data = page.map(renderModel);
+  return { object: 'list', data, has_more: hasMore, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}
+
+/** One model. */
+export function renderModel(model: Model): ModelView {
+  const createdAtMs = Number(model.createdAtMs);
+  return {
+    id: model.id,
+    object: 'model',
+    created: Math.floor(createdAtMs / 1000),
+    owned_by: model.owner,
+    type: 'model',
+    display_name: model.displayName,
+    created_at: new Date(createdAtMs).toISOString(),
+    max_input_tokens: model.contextLimitTokens,
+    max_tokens: model.outputLimitTokens,
+    lifecycle: lifecycleOf(model.state),
+    description: model.description,
+    aliases: model.aliases,
+    input_modalities: model.inputModalities.map((modality) => word(Modality[modality], 'MODALITY_')),
+    output_modalities: model.outputModalities.map((modality) => word(Modality[modality], 'MODALITY_')),
+    features: model.capabilities.map((capability) => word(Capability[capability], 'CAPABILITY_')),
+    usd_per_million_tokens: model.price === undefined ? null : pricesOf(model.price),
+  };
+}
+
+/** Every model with its limits and prices, for everybody; `isServed` says whether an upstream can be reached for it. */
+export function renderCatalog(models: readonly Model[], isServed: (model: Model) => boolean): Catalog {
+  const data = models.map((model) => ({ ...renderModel(model), available: model.price !== undefined && isServed(model) }));
+  return { object: 'list', data };
+}
+
+function pageOf(models: readonly Model[], { limit, afterId, beforeId }: Paging): { page: readonly Model[]; hasMore: boolean } {
+  if (limit === undefined && afterId === undefined && beforeId === undefined) return { page: models, hasMore: false };
+  const size = pageSizeOf(limit);
+  if (beforeId !== undefined) {
+    const end = indexOf(models, beforeId, 'before_id');
+    const start = Math.max(0, end - size);
+    return { page: models.slice(start, end), hasMore: start > 0 };
+  }
+  const start = afterId === undefined ? 0 : indexOf(models, afterId, 'after_id') + 1;
+  return { page: models.slice(start, start + size), hasMore: start + size < models.length };
+}
+
+function pageSizeOf(limit: string | undefined): number {
+  if (limit === undefined) return pageSizeDefault;
+  const size = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+  if (size < 1 || size > pageSizeMax) throw queryError('limit', `must be a whole number from 1 to ${pageSizeMax}`);
+  return size;
+}
+
+function indexOf(models: readonly Model[], id: string, field: string): number {
+  const index = models.findIndex((model) => model.id === id);
+  if (index < 0) throw queryError(field, 'is not the id of a model in this list; start again without it');
+  return index;
+}
+
+function queryError(field: string, text: string): AppError {
+  return new AppError('invalid_request', `${field}: ${text}`, { details: { field } });
+}
+
+function lifecycleOf(state: ModelState): ModelView['lifecycle'] {
+  if (state === ModelState.MODEL_STATE_DEPRECATED) return 'deprecated';
+  return state === ModelState.MODEL_STATE_RETIRED ? 'retired' : 'active';
+}
+
+function pricesOf(price: PriceVersion): NonNullable<ModelView['usd_per_million_tokens']> {
+  const reasoning = price.reasoningNanoUsdPerMtok;
+  return {
+    input: formatUsd(price.inputNanoUsdPerMtok),
+    cache_read: formatUsd(price.cacheReadNanoUsdPerMtok),
+    cache_write_5m: formatUsd(price.cacheWrite5mNanoUsdPerMtok),
+    cache_write_1h: formatUsd(price.cacheWrite1hNanoUsdPerMtok),
+    output: formatUsd(price.outputNanoUsdPerMtok),
+    ...(reasoning === undefined ? {} : { reasoning: formatUsd(reasoning) }),
+  };
+}
+
+function word(name: string | undefined, prefix: string): string {
+  return (name ?? 'UNKNOWN').replace(prefix, '').toLowerCase();
+}

@@ -1,0 +1,175 @@
+// The OpenAPI document, made of the very schemas that validate requests and that answers are tested against.
+import type { TSchema } from 'typebox';
+import { ErrorBody, Health, KeyView, TokenCount, UsageRecordView } from './account-schema.js';
+import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from './chat-completions/schema.js';
+import { CountTokensRequest, MessageAnswer, MessagesRequest, MessageStreamEvent } from './messages/schema.js';
+import { Catalog, ModelList, ModelView } from './models-schema.js';
+
+const schemas = [
+  ChatCompletionRequest,
+  ChatCompletion,
+  ChatCompletionChunk,
+  MessagesRequest,
+  MessageAnswer,
+  MessageStreamEvent,
+  CountTokensRequest,
+  TokenCount,
+  ModelView,
+  ModelList,
+  Catalog,
+  KeyView,
+  UsageRecordView,
+  ErrorBody,
+  Health,
+];
+
+const titleOf = (schema: TSchema): string => (schema as { title: string }).title;
+const ref = (schema: TSchema): object => ({ $ref: `#/components/schemas/${titleOf(schema)}` });
+const json = (schema: TSchema): object => ({ 'application/json': { schema: ref(schema) } });
+
+const requestIdHeaders = {
+  'x-request-id': { $ref: '#/components/headers/RequestId' },
+  'request-id': { $ref: '#/components/headers/RequestId' },
+};
+const ok = (description: string, schema: TSchema): object => ({ description, headers: requestIdHeaders, content: json(schema) });
+const refusal = (name: string): object => ({ $ref: `#/components/responses/${name}` });
+
+/** Refusals by the status they come with, on the routes that they are possible on. */
+const keyed = { 401: refusal('Unauthenticated'), 403: refusal('Forbidden'), '5XX': refusal('Failed') };
+const generating = { 400: refusal('Invalid'), ...keyed, 402: refusal('Unpaid'), 404: refusal('NotFound'), 413: refusal('TooLarge'), 429: refusal('RateLimited') };
+
+const pathParameter = (name: string, description: string): object => ({ name, in: 'path', required: true, description, schema: { type: 'string' } });
+const queryParameter = (name: string, description: string): object => ({ name, in: 'query', description, schema: { type: 'string' } });
+const versionHeaders = ['provider-version', 'anthropic-version'].map((name) => ({
+  name,
+  in: 'header',
+  description: 'Version of the format as a date; 2023-06-01 when absent.',
+  schema: { type: 'string', format: 'date' },
+}));
+
+const generatedHeaders = {
+  ...requestIdHeaders,
+  'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
+};
+
+function generation(summary: string, request: TSchema, answer: TSchema, frame: TSchema, stream: string): object {
+  return {
+    summary,
+    requestBody: { required: true, content: json(request) },
+    responses: {
+      200: {
+        description: `The answer; with "stream": true as server-sent events. ${stream} An error after the first frame is a frame of its own.`,
+        headers: generatedHeaders,
+        content: { ...json(answer), 'text/event-stream': { schema: { type: 'string', description: stream }, 'x-tollgate-frame': ref(frame) } },
+      },
+      ...generating,
+    },
+  };
+}
+
+const paths = {
+  '/v1/chat/completions': {
+    post: generation(
+      'Generate an answer in the chat-completions format.',
+      ChatCompletionRequest,
+      ChatCompletion,
+      ChatCompletionChunk,
+      'Each frame is "data: " and a ChatCompletionChunk; the last is "data: [DONE]". Lines that begin with a colon are keep-alives.',
+    ),
+  },
+  '/v1/messages': {
+    post: {
+      parameters: versionHeaders,
+      ...generation(
+        'Generate an answer in the messages format.',
+        MessagesRequest,
+        MessageAnswer,
+        MessageStreamEvent,
+        'Each frame is an "event: " line with the type and a "data: " line with a MessageStreamEvent; the last is message_stop.',
+      ),
+    },
+  },
+  '/v1/messages/count_tokens': {
+    post: {
+      summary: 'Count the input tokens of a messages request, free of charge.',
+      parameters: versionHeaders,
+      requestBody: { required: true, content: json(CountTokensRequest) },
+      responses: { 200: ok('The count.', TokenCount), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound'), 413: refusal('TooLarge') },
+    },
+  },
+  '/v1/models': {
+    get: {
+      summary: 'List the models that the key may call.',
+      parameters: [
+        queryParameter('limit', '1 to 1000; without any of these parameters the whole list is returned.'),
+        queryParameter('after_id', 'Continue after this id.'),
+        queryParameter('before_id', 'The page before this id.'),
+      ],
+      responses: { 200: ok('The models.', ModelList), 400: refusal('Invalid'), ...keyed },
+    },
+  },
+  '/v1/models/{id}': {
+    get: {
+      summary: 'Show one model.',
+      parameters: [pathParameter('id', 'A model id or alias; slashes may be raw or encoded.')],
+      responses: { 200: ok('The model.', ModelView), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
+    },
+  },
+  '/v1/key': {
+    get: { summary: 'Show what the key may still do.', responses: { 200: ok('The key, its limit and its balance.', KeyView), ...keyed } },
+  },
+  '/v1/usage/{request_id}': {
+    get: {
+      summary: 'Show what one call cost.',
+      parameters: [pathParameter('request_id', 'The x-request-id of the call.')],
+      responses: { 200: ok('The usage record.', UsageRecordView), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
+    },
+  },
+  '/v1/catalog': {
+    get: { summary: 'List every model with its limits and prices.', security: [], responses: { 200: ok('The catalog.', Catalog), '5XX': refusal('Failed') } },
+  },
+  '/livez': { get: { summary: 'Whether the process is up.', security: [], responses: { 200: ok('It is.', Health) } } },
+  '/readyz': {
+    get: {
+      summary: 'Whether calls can be served.',
+      security: [],
+      responses: { 200: ok('They can.', Health), 503: { description: 'Not now; the body names the missing parts.' } },
+    },
+  },
+  '/openapi.json': { get: { summary: 'This document.', security: [], responses: { 200: { description: 'OpenAPI 3.1.' } } } },
+};
+
+const refused = (description: string, headers: object = {}): object => ({ description, headers: { ...requestIdHeaders, ...headers }, content: json(ErrorBody) });
+const retryAfter = { 'retry-after': { description: 'Seconds, 1 to 60, when a repeat may succeed.', schema: { type: 'integer' } } };
+
+/** The document of GET /openapi.json. */
+export const openapi = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Tollgate',
+    version: '1',
+    description: 'A metered gateway to text-generation models, in two request formats. Every route also accepts the other kind of credential.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  servers: [{ url: '/' }],
+  security: [{ bearer: [] }, { apiKey: [] }],
+  paths,
+  components: {
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'A platform key.' },
+      apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A platform key.' },
+    },
+    headers: { RequestId: { description: 'The id of the request and of its usage record.', schema: { type: 'string' } } },
+    responses: {
+      Invalid: refused('A field is missing, malformed or not supported; error.param names it.'),
+      Unauthenticated: refused('The platform key is missing, unknown, revoked or expired.'),
+      Unpaid: refused('The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code tells which.', retryAfter),
+      Forbidden: refused('The key may not do this.'),
+      NotFound: refused('There is no such thing.'),
+      TooLarge: refused('The body is too large.'),
+      RateLimited: refused('Too many requests upstream.', retryAfter),
+      Failed: refused('The service or the upstream failed or is overloaded.', retryAfter),
+    },
+    schemas: Object.fromEntries(schemas.map((schema) => [titleOf(schema), schema])),
+  },
+};
