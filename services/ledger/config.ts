@@ -1,0 +1,20 @@
+// The ledger's settings; every one has a default that suits one process and many.
+import { duration, integer, type Settings, type Values } from '#kit/config/settings.js';
+
+/** Settings of the ledger by the name that code uses. */
+export const ledgerSettings = {
+  sweepIntervalMs: duration('TOLLGATE_LEDGER_SWEEP_INTERVAL', 'how often holds whose expiry has passed are looked for', {
+    minMs: 5,
+    maxMs: 3_600_000,
+    default: 1000,
+  }),
+  sweepBatchSize: integer('TOLLGATE_LEDGER_SWEEP_BATCH_SIZE', 'how many expired holds one look ends at most', { min: 1, max: 1000, default: 200 }),
+  clockSkewMs: duration('TOLLGATE_LEDGER_CLOCK_SKEW', 'how far the clocks of two ledger processes may differ; a hold is ended this long after its expiry', {
+    minMs: 0,
+    maxMs: 60_000,
+    default: 500,
+  }),
+} satisfies Settings;
+
+/** The parsed settings of the ledger. */
+export type LedgerConfig = Values<typeof ledgerSettings>;

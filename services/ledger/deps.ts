@@ -1,0 +1,15 @@
+// What the RPCs of the ledger work with.
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { LedgerConfig } from './config.js';
+import type { Reads } from './store/reads.js';
+import type { Executor } from './store/store.js';
+
+/** Handed to every RPC. */
+export interface RpcDeps {
+  readonly store: Executor;
+  readonly reads: Reads;
+  readonly config: LedgerConfig;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

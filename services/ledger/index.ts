@@ -1,0 +1,48 @@
+// The front door of the ledger: all that composition may import.
+import type { Clock } from '#kit/clock.js';
+import { migrate } from '#kit/db/migrate.js';
+import type { Database } from '#kit/db/open.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import type { Logger } from '#kit/log.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { LedgerConfig } from './config.js';
+import type { RpcDeps } from './deps.js';
+import { migrations } from './migrations/index.js';
+import { ledgerService } from './service.js';
+import { Reads } from './store/reads.js';
+import { createStore } from './store/store.js';
+import { Sweeper } from './sweeper.js';
+
+export { type LedgerConfig, ledgerSettings } from './config.js';
+export { ledgerPolicy } from './policy.js';
+
+/** What the ledger needs from its process. */
+export interface LedgerDeps {
+  /** The ledger's own database, opened and closed by the composition. */
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The ledger over its own database. `start` migrates and begins to end expired holds. */
+export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
+  const deps: RpcDeps = { store: createStore(db), reads: new Reads(db), config, clock, log };
+  const sweeper = new Sweeper(deps);
+  return {
+    name: 'ledger',
+    service: ledgerService(deps),
+    async start() {
+      await migrate(db, migrations);
+      sweeper.start();
+    },
+    stop: () => sweeper.stop(),
+    async ready() {
+      try {
+        await deps.reads.ping();
+        return { ok: true };
+      } catch {
+        return { ok: false, why: 'the ledger cannot reach its database' };
+      }
+    },
+  };
+}

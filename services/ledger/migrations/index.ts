@@ -1,0 +1,6 @@
+// The schema's steps in order.
+import type { Migration } from '#kit/db/migrate.js';
+import { books } from './0001-books.js';
+
+/** All migrations of the ledger. */
+export const migrations: readonly Migration[] = [books];

@@ -1,0 +1,195 @@
+// What the ledger's rules speak of: buckets, holds, operations, and what an operation changes. Plain data, never mutated.
+import type { AppError } from '#kit/errors/app-error.js';
+import type { Balance, DepositSource, Entry, HoldState } from '#proto/ledger/v1/ledger.js';
+
+/** An account's money. */
+export interface AccountBucket {
+  readonly accountId: string;
+  /** All that was ever credited, less corrections downwards. */
+  readonly creditedNanoUsd: bigint;
+  /** Captured, less what was given back. */
+  readonly spentNanoUsd: bigint;
+  /** Set aside for open holds. */
+  readonly heldNanoUsd: bigint;
+  /** Number of the account's last journal entry; 0 before the first. */
+  readonly seq: bigint;
+}
+
+/** A key's lifetime spend and the limit it is measured against. */
+export interface KeyBucket {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly spentNanoUsd: bigint;
+  readonly heldNanoUsd: bigint;
+  /** Undefined: no limit. May be lower than what is spent and held; then nothing more is available. */
+  readonly limitNanoUsd: bigint | undefined;
+  /** Which version of the key the limit came with; -1 before any was heard of. */
+  readonly limitVersion: bigint;
+}
+
+/** One hold as it is stored. */
+export interface HoldRecord {
+  readonly id: string;
+  readonly accountId: string;
+  /** Undefined for a tombstone: a hold that was released before it arrived. */
+  readonly keyId: string | undefined;
+  readonly amountNanoUsd: bigint;
+  /** The highest cost noted so far, at most the amount. */
+  readonly checkpointNanoUsd: bigint;
+  readonly capturedNanoUsd: bigint;
+  readonly shortfallNanoUsd: bigint;
+  readonly state: HoldState;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** Of the parameters of Hold; undefined when no Hold made the record (a tombstone, or the settle of a lost hold). */
+  readonly fingerprint: string | undefined;
+  /** Number of the last journal entry about this hold; 0 for none. */
+  readonly lastSeq: bigint;
+}
+
+/** A deposit or adjustment that was done, found again by its idempotency key. */
+export interface OperationRecord {
+  readonly accountId: string;
+  readonly idempotencyKey: string;
+  readonly fingerprint: string;
+  readonly entry: Entry;
+}
+
+/** What one account's row, its keys and its open holds say at one instant. */
+export interface AccountSnapshot {
+  /** Undefined: nothing was ever written about this account. */
+  readonly account: AccountBucket | undefined;
+  readonly keys: readonly KeyBucket[];
+  readonly openHolds: readonly HoldRecord[];
+  /** Number of the last entry that the journal has; 0 for none. */
+  readonly lastSeq: bigint;
+}
+
+interface OfHold {
+  readonly accountId: string;
+  readonly holdId: string;
+}
+
+export interface HoldOperation extends OfHold {
+  readonly kind: 'hold';
+  readonly keyId: string;
+  readonly limitNanoUsd: bigint | undefined;
+  readonly limitVersion: bigint;
+  readonly amountNanoUsd: bigint;
+  readonly minAmountNanoUsd: bigint;
+  readonly ttlMs: number;
+  readonly fingerprint: string;
+}
+
+export interface CheckpointOperation extends OfHold {
+  readonly kind: 'checkpoint';
+  readonly costSoFarNanoUsd: bigint;
+  readonly ttlMs: number;
+}
+
+export interface SettleOperation extends OfHold {
+  readonly kind: 'settle';
+  readonly costNanoUsd: bigint;
+  /** Undefined when the caller did not say. */
+  readonly keyId: string | undefined;
+}
+
+export interface ReleaseOperation extends OfHold {
+  readonly kind: 'release';
+}
+
+export interface ExpireOperation extends OfHold {
+  readonly kind: 'expire';
+  /** Only a hold whose expiry is at or before this instant is ended. */
+  readonly expiredAtMs: number;
+}
+
+interface Credit {
+  readonly accountId: string;
+  readonly idempotencyKey: string;
+  /** Of all parameters. */
+  readonly fingerprint: string;
+  readonly amountNanoUsd: bigint;
+  readonly reason: string;
+}
+
+export interface DepositOperation extends Credit {
+  readonly kind: 'deposit';
+  readonly source: DepositSource;
+}
+
+export interface AdjustOperation extends Credit {
+  readonly kind: 'adjust';
+  /** The entry that is corrected. */
+  readonly linkedEntryId: string | undefined;
+}
+
+/** Everything that changes the books. */
+export type Operation =
+  | HoldOperation
+  | CheckpointOperation
+  | SettleOperation
+  | ReleaseOperation
+  | ExpireOperation
+  | DepositOperation
+  | AdjustOperation;
+
+/** The hold as it is now, and whether this id had been executed before. */
+export interface HoldReply {
+  readonly hold: HoldRecord;
+  readonly replayed: boolean;
+}
+
+/** The entry written and the balance it left, and whether this idempotency key had been executed before. */
+export interface CreditReply {
+  readonly entry: Entry;
+  readonly balance: Balance;
+  readonly replayed: boolean;
+}
+
+interface Replies {
+  hold: HoldReply;
+  checkpoint: { readonly renewed: boolean };
+  settle: HoldReply;
+  /** Undefined hold: unknown until now, a tombstone is left. */
+  release: { readonly hold: HoldRecord | undefined };
+  /** Undefined hold: it was not open or not expired, and stays as it is. */
+  expire: { readonly hold: HoldRecord | undefined };
+  deposit: CreditReply;
+  adjust: CreditReply;
+}
+
+/** What an operation answers. */
+export type ReplyTo<O extends Operation> = Replies[O['kind']];
+
+/** The rows that one operation reads and may change; undefined where there is none yet. */
+export interface Touched {
+  readonly account: AccountBucket | undefined;
+  /** Of the key that the operation names or that its hold belongs to. */
+  readonly key: KeyBucket | undefined;
+  readonly hold: HoldRecord | undefined;
+  /** What was done before under the operation's idempotency key. */
+  readonly record: OperationRecord | undefined;
+}
+
+/** New values of the rows that changed, and the entries to append to the journal. */
+export interface Changes {
+  readonly account?: AccountBucket;
+  readonly key?: KeyBucket;
+  readonly hold?: HoldRecord;
+  readonly record?: OperationRecord;
+  readonly entries?: readonly Entry[];
+}
+
+/** The outcome of one operation. A refusal may carry changes too: a newer key limit is kept even when the hold is refused. */
+export type Applied<R> = { readonly changes: Changes } & ({ readonly reply: R; readonly refusal?: undefined } | { readonly refusal: AppError });
+
+/** An operation that was done. */
+export function done<R>(reply: R, changes: Changes = {}): Applied<R> {
+  return { reply, changes };
+}
+
+/** An operation that was refused. */
+export function refused(refusal: AppError, changes: Changes = {}): Applied<never> {
+  return { refusal, changes };
+}

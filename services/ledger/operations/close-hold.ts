@@ -1,0 +1,58 @@
+// Ends a hold: frees what it set aside and books its cost. Shared by settle, release and expire. Pure.
+import assert from 'node:assert/strict';
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { emptyAccount, emptyKey } from '../buckets.js';
+import { entryId, post, postings } from '../journal.js';
+import type { Changes, HoldRecord, Touched } from '../model.js';
+import type { EntryText, Posting } from '../journal.js';
+
+/** How a hold ends. Amounts are what is booked now, beside what may have been captured at its expiry; at least zero. */
+export interface Ending {
+  readonly state: HoldState;
+  readonly captureNanoUsd?: bigint;
+  readonly shortfallNanoUsd?: bigint;
+  readonly refundNanoUsd?: bigint;
+}
+
+/** What an open hold sets aside; an ended one sets nothing aside. */
+export function reservedNanoUsd(hold: HoldRecord): bigint {
+  return hold.state === HoldState.HOLD_STATE_OPEN ? hold.amountNanoUsd : 0n;
+}
+
+/** The rows of account, key and hold after the hold has ended so, with one entry for each amount that is not zero. */
+export function closeHold(touched: Touched, hold: HoldRecord, ending: Ending, nowMs: number): Changes & { hold: HoldRecord } {
+  assert(hold.keyId !== undefined, 'A tombstone is never closed again.');
+  const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, refundNanoUsd = 0n } = ending;
+  const key = touched.key ?? emptyKey(hold.accountId, hold.keyId);
+  const before = touched.account ?? emptyAccount(hold.accountId);
+  let account = { ...before, heldNanoUsd: before.heldNanoUsd - reservedNanoUsd(hold) };
+  const entries = [];
+  const text: Omit<EntryText, 'amountNanoUsd'> = { reference: hold.id, keyId: hold.keyId };
+  const bookings: [Posting, EntryText][] = [
+    [postings.charge, { ...text, amountNanoUsd: captureNanoUsd }],
+    [postings.shortfall, { ...text, amountNanoUsd: shortfallNanoUsd }],
+    [postings.refund, { ...text, amountNanoUsd: refundNanoUsd, linkedEntryId: entryId(hold.accountId, hold.lastSeq) }],
+  ];
+  for (const [posting, entryText] of bookings) {
+    if (entryText.amountNanoUsd === 0n) continue;
+    const posted = post(account, posting, entryText, nowMs);
+    account = posted.account;
+    entries.push(posted.entry);
+  }
+  return {
+    account,
+    key: {
+      ...key,
+      heldNanoUsd: key.heldNanoUsd - reservedNanoUsd(hold),
+      spentNanoUsd: key.spentNanoUsd + captureNanoUsd - refundNanoUsd,
+    },
+    hold: {
+      ...hold,
+      state: ending.state,
+      capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - refundNanoUsd,
+      shortfallNanoUsd: hold.shortfallNanoUsd + shortfallNanoUsd,
+      lastSeq: entries.at(-1)?.seq ?? hold.lastSeq,
+    },
+    entries,
+  };
+}

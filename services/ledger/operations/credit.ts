@@ -1,0 +1,55 @@
+// Deposit and adjust: change what an account was credited, once per idempotency key. Pure.
+import { AppError } from '#kit/errors/app-error.js';
+import { formatUsd } from '#kit/money.js';
+import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../buckets.js';
+import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../journal.js';
+import { type AccountBucket, type AdjustOperation, type Applied, type CreditReply, type DepositOperation, done, refused, type Touched } from '../model.js';
+import { balanceEmpty, mismatch } from '../refusals.js';
+
+/** Adds money to an account. */
+export function applyDeposit(touched: Touched, operation: DepositOperation, nowMs: number): Applied<CreditReply> {
+  const account = touched.account ?? emptyAccount(operation.accountId);
+  return repeat(touched, operation) ?? overfull(account, operation.amountNanoUsd) ?? credit(account, operation, depositPosting(operation.source), {}, nowMs);
+}
+
+/** Corrects a balance up or down; down only as far as money is available. */
+export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs: number): Applied<CreditReply> {
+  const repeated = repeat(touched, operation);
+  if (repeated !== undefined) return repeated;
+  const account = touched.account ?? emptyAccount(operation.accountId);
+  const { amountNanoUsd, linkedEntryId } = operation;
+  if (linkedEntryId !== undefined && seqOfEntry(account, linkedEntryId) === undefined) {
+    return refused(new AppError('not_found', `The account has no entry ${linkedEntryId}.`, { details: { what: 'entry' } }));
+  }
+  if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(balanceEmpty(account, -amountNanoUsd));
+  const posting = amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
+  return overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs);
+}
+
+function repeat(touched: Touched, operation: DepositOperation | AdjustOperation): Applied<CreditReply> | undefined {
+  if (touched.record === undefined) return undefined;
+  const { entry, fingerprint } = touched.record;
+  if (fingerprint !== operation.fingerprint) return refused(mismatch(`The idempotency key "${operation.idempotencyKey}"`));
+  return done({ entry, balance: balanceAfter(entry), replayed: true });
+}
+
+function overfull(account: AccountBucket, amountNanoUsd: bigint): Applied<never> | undefined {
+  if (account.creditedNanoUsd + amountNanoUsd <= creditedNanoUsdMax) return undefined;
+  return refused(new AppError('failed_precondition', `An account can be credited at most $${formatUsd(creditedNanoUsdMax)} in all.`));
+}
+
+function credit(
+  before: AccountBucket,
+  operation: DepositOperation | AdjustOperation,
+  posting: Posting,
+  link: Pick<EntryText, 'linkedEntryId'>,
+  nowMs: number,
+): Applied<CreditReply> {
+  const { accountId, idempotencyKey, fingerprint, reason } = operation;
+  const amountNanoUsd = operation.amountNanoUsd < 0n ? -operation.amountNanoUsd : operation.amountNanoUsd;
+  const { account, entry } = post(before, posting, { amountNanoUsd, reference: idempotencyKey, reason, ...link }, nowMs);
+  return done(
+    { entry, balance: balanceAfter(entry), replayed: false },
+    { account, record: { accountId, idempotencyKey, fingerprint, entry }, entries: [entry] },
+  );
+}

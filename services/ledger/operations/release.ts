@@ -1,0 +1,42 @@
+// Release and expire: end a hold at what its last checkpoint says. Pure.
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { type Applied, done, type ExpireOperation, type HoldRecord, type ReleaseOperation, type Touched } from '../model.js';
+import { closeHold } from './close-hold.js';
+
+/** Ends an open hold; leaves an ended one as it is; leaves a tombstone for an unknown one, so that it is refused when it arrives. */
+export function applyRelease(touched: Touched, operation: ReleaseOperation, nowMs: number): Applied<{ hold: HoldRecord | undefined }> {
+  const { hold } = touched;
+  if (hold === undefined) return done({ hold: undefined }, { hold: tombstone(operation, nowMs) });
+  if (hold.keyId === undefined) return done({ hold: undefined });
+  if (hold.state !== HoldState.HOLD_STATE_OPEN) return done({ hold });
+  return endAtCheckpoint(touched, hold, HoldState.HOLD_STATE_RELEASED, nowMs);
+}
+
+/** Ends a hold that is open and whose expiry has passed. One that was renewed or ended meanwhile stays as it is. */
+export function applyExpire(touched: Touched, operation: ExpireOperation, nowMs: number): Applied<{ hold: HoldRecord | undefined }> {
+  const { hold } = touched;
+  if (hold?.state !== HoldState.HOLD_STATE_OPEN || hold.expiresAtMs > operation.expiredAtMs) return done({ hold: undefined });
+  return endAtCheckpoint(touched, hold, HoldState.HOLD_STATE_EXPIRED, nowMs);
+}
+
+function endAtCheckpoint(touched: Touched, hold: HoldRecord, state: HoldState, nowMs: number): Applied<{ hold: HoldRecord | undefined }> {
+  const changes = closeHold(touched, hold, { state, captureNanoUsd: hold.checkpointNanoUsd }, nowMs);
+  return done({ hold: changes.hold }, changes);
+}
+
+function tombstone(operation: ReleaseOperation, nowMs: number): HoldRecord {
+  return {
+    id: operation.holdId,
+    accountId: operation.accountId,
+    keyId: undefined,
+    amountNanoUsd: 0n,
+    checkpointNanoUsd: 0n,
+    capturedNanoUsd: 0n,
+    shortfallNanoUsd: 0n,
+    state: HoldState.HOLD_STATE_RELEASED,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs,
+    fingerprint: undefined,
+    lastSeq: 0n,
+  };
+}

@@ -1,0 +1,70 @@
+// Settle: ends a hold with the true cost. Pure.
+import assert from 'node:assert/strict';
+import { AppError } from '#kit/errors/app-error.js';
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../buckets.js';
+import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../model.js';
+import { holdClosed, mismatch } from '../refusals.js';
+import { closeHold, reservedNanoUsd } from './close-hold.js';
+
+/** Books the cost whatever state the hold is in. See the outcome table in the README. */
+export function applySettle(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
+  const { hold } = touched;
+  if (hold === undefined) return settleLost(touched, operation, nowMs);
+  if (hold.keyId !== undefined && operation.keyId !== undefined && hold.keyId !== operation.keyId) {
+    return refused(mismatch(`The hold id ${hold.id}`));
+  }
+  switch (hold.state) {
+    case HoldState.HOLD_STATE_OPEN:
+    case HoldState.HOLD_STATE_EXPIRED:
+      return settle(touched, hold, operation.costNanoUsd, nowMs);
+    case HoldState.HOLD_STATE_SETTLED:
+      return hold.capturedNanoUsd + hold.shortfallNanoUsd === operation.costNanoUsd
+        ? done({ hold, replayed: true })
+        : refused(mismatch(`The settlement of hold ${hold.id}`));
+    case HoldState.HOLD_STATE_RELEASED:
+      return operation.costNanoUsd === 0n ? done({ hold, replayed: true }) : refused(holdClosed(hold.id));
+    default:
+      throw new assert.AssertionError({ message: `A hold has no state ${hold.state}.` });
+  }
+}
+
+function settle(touched: Touched, hold: HoldRecord, costNanoUsd: bigint, nowMs: number): Applied<HoldReply> {
+  assert(hold.keyId !== undefined, 'An open or expired hold has a key.');
+  const state = HoldState.HOLD_STATE_SETTLED;
+  const dueNanoUsd = costNanoUsd - hold.capturedNanoUsd;
+  if (dueNanoUsd < 0n) {
+    const changes = closeHold(touched, hold, { state, refundNanoUsd: -dueNanoUsd }, nowMs);
+    return done({ hold: changes.hold, replayed: false }, changes);
+  }
+  const account = touched.account ?? emptyAccount(hold.accountId);
+  const key = touched.key ?? emptyKey(hold.accountId, hold.keyId);
+  const fromHoldNanoUsd = least(dueNanoUsd, reservedNanoUsd(hold));
+  const fromFreeNanoUsd = least(dueNanoUsd - fromHoldNanoUsd, freeInAllNanoUsd(account, key));
+  const captureNanoUsd = fromHoldNanoUsd + fromFreeNanoUsd;
+  const changes = closeHold(touched, hold, { state, captureNanoUsd, shortfallNanoUsd: dueNanoUsd - captureNanoUsd }, nowMs);
+  return done({ hold: changes.hold, replayed: false }, changes);
+}
+
+/** The hold is unknown: the database lost it. What is free pays, as for a hold of zero that has expired. */
+function settleLost(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
+  if (operation.keyId === undefined) {
+    const message = `The hold ${operation.holdId} is unknown, so key_id must say whose spend it is.`;
+    return refused(new AppError('invalid_request', message, { details: { field: 'key_id' } }));
+  }
+  const lost: HoldRecord = {
+    id: operation.holdId,
+    accountId: operation.accountId,
+    keyId: operation.keyId,
+    amountNanoUsd: 0n,
+    checkpointNanoUsd: 0n,
+    capturedNanoUsd: 0n,
+    shortfallNanoUsd: 0n,
+    state: HoldState.HOLD_STATE_EXPIRED,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs,
+    fingerprint: undefined,
+    lastSeq: 0n,
+  };
+  return settle(touched, lost, operation.costNanoUsd, nowMs);
+}

@@ -1,0 +1,20 @@
+// Who may call the ledger.
+import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+
+/** The callers of each RPC beside the operator, who may call all. Only metering charges, and only the operator credits. */
+export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
+  hold: ['gateway'],
+  checkpoint: ['metering'],
+  settle: ['metering'],
+  release: ['gateway', 'metering'],
+  expireHolds: ['ledger'],
+  deposit: [],
+  adjust: [],
+  getBalance: ['gateway'],
+  listKeySpend: ['gateway'],
+  getHold: ['gateway', 'metering'],
+  listOpenHolds: ['gateway'],
+  listEntries: ['gateway'],
+  verify: [],
+};

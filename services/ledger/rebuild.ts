@@ -1,0 +1,99 @@
+// Rebuilds an account's sums from its journal, entry by entry, and says where the journal contradicts itself. Pure.
+import { BookAccount, type Entry, EntryKind, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
+import { effectOf, isOfHold, postings } from './journal.js';
+import type { AccountSnapshot, HoldRecord } from './model.js';
+
+/** Most drifts that are listed: enough to see what is wrong, however much is. */
+export const driftsMax = 100;
+
+interface HoldSums {
+  capturedNanoUsd: bigint;
+  shortfallNanoUsd: bigint;
+}
+
+/** What one account's journal adds up to. Entries are added in the order of their numbers. */
+export class Rebuild {
+  readonly drifts: VerifyResponse_Drift[] = [];
+  entries = 0n;
+  private lastSeq = 0n;
+  private creditedNanoUsd = 0n;
+  private spentNanoUsd = 0n;
+  private readonly keySpentNanoUsd = new Map<string, bigint>();
+  private readonly booksNanoUsd = new Map<BookAccount, bigint>();
+  /** Only of holds whose last entry is still to come. */
+  private readonly holdSums = new Map<string, HoldSums>();
+
+  constructor(private readonly accountId: string) {}
+
+  /** Adds the next entry. `hold` is what is stored about the hold that it refers to, if it refers to one. */
+  add(entry: Entry, hold: HoldRecord | undefined): void {
+    this.entries += 1n;
+    this.expectEqual(`number of entry ${entry.seq}`, entry.seq, this.lastSeq + 1n);
+    this.lastSeq = entry.seq;
+    const known = Object.values(postings).some(({ kind, debit, credit }) => kind === entry.kind && debit === entry.debit && credit === entry.credit);
+    if (!known) {
+      this.expectEqual(`posting of entry ${entry.seq}`, entry.amountNanoUsd, 0n);
+      return;
+    }
+    this.book(entry.debit, entry.amountNanoUsd);
+    this.book(entry.credit, -entry.amountNanoUsd);
+    const effect = effectOf(entry);
+    this.creditedNanoUsd += effect.creditedNanoUsd;
+    this.spentNanoUsd += effect.spentNanoUsd;
+    this.keySpentNanoUsd.set(entry.keyId, (this.keySpentNanoUsd.get(entry.keyId) ?? 0n) + effect.spentNanoUsd);
+    this.expectEqual(`credited after entry ${entry.seq}`, entry.creditedAfterNanoUsd, this.creditedNanoUsd);
+    this.expectEqual(`spent after entry ${entry.seq}`, entry.spentAfterNanoUsd, this.spentNanoUsd);
+    if (isOfHold(entry.kind)) this.addToHold(entry, effect.spentNanoUsd, hold);
+  }
+
+  /** Compares the sums with what was stored at the instant up to which entries were added. */
+  compare(stored: AccountSnapshot): void {
+    const { account, keys, openHolds } = stored;
+    this.expectEqual('seq', account?.seq ?? 0n, stored.lastSeq);
+    this.expectEqual('credited', account?.creditedNanoUsd ?? 0n, this.creditedNanoUsd);
+    this.expectEqual('spent', account?.spentNanoUsd ?? 0n, this.spentNanoUsd);
+    this.expectEqual('held', account?.heldNanoUsd ?? 0n, sum(openHolds));
+    const liabilityNanoUsd = -(this.booksNanoUsd.get(BookAccount.BOOK_ACCOUNT_CUSTOMER) ?? 0n);
+    this.expectEqual('credited less spent', (account?.creditedNanoUsd ?? 0n) - (account?.spentNanoUsd ?? 0n), liabilityNanoUsd);
+    const keyIds = new Set([...keys.map((key) => key.keyId), ...this.keySpentNanoUsd.keys(), ...openHolds.map((hold) => hold.keyId ?? '')]);
+    // Deposits and adjustments are of no key.
+    keyIds.delete('');
+    for (const keyId of keyIds) {
+      const key = keys.find((candidate) => candidate.keyId === keyId);
+      this.expectEqual(`spent of ${keyId}`, key?.spentNanoUsd ?? 0n, this.keySpentNanoUsd.get(keyId) ?? 0n);
+      this.expectEqual(`held of ${keyId}`, key?.heldNanoUsd ?? 0n, sum(openHolds.filter((hold) => hold.keyId === keyId)));
+    }
+  }
+
+  /** All debits less all credits. */
+  booksSumNanoUsd(): bigint {
+    return [...this.booksNanoUsd.values()].reduce((total, amountNanoUsd) => total + amountNanoUsd, 0n);
+  }
+
+  private addToHold(entry: Entry, spentNanoUsd: bigint, hold: HoldRecord | undefined): void {
+    const sums = this.holdSums.get(entry.reference) ?? { capturedNanoUsd: 0n, shortfallNanoUsd: 0n };
+    sums.capturedNanoUsd += spentNanoUsd;
+    if (entry.kind === EntryKind.ENTRY_KIND_SHORTFALL) sums.shortfallNanoUsd += entry.amountNanoUsd;
+    if (hold === undefined || hold.lastSeq < entry.seq) {
+      this.expectEqual(`last entry of ${entry.reference}`, hold?.lastSeq ?? 0n, entry.seq);
+    } else if (hold.lastSeq === entry.seq) {
+      this.expectEqual(`captured of ${entry.reference}`, hold.capturedNanoUsd, sums.capturedNanoUsd);
+      this.expectEqual(`shortfall of ${entry.reference}`, hold.shortfallNanoUsd, sums.shortfallNanoUsd);
+      this.holdSums.delete(entry.reference);
+      return;
+    }
+    this.holdSums.set(entry.reference, sums);
+  }
+
+  private book(account: BookAccount, amountNanoUsd: bigint): void {
+    this.booksNanoUsd.set(account, (this.booksNanoUsd.get(account) ?? 0n) + amountNanoUsd);
+  }
+
+  private expectEqual(what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): void {
+    if (storedNanoUsd !== rebuiltNanoUsd && this.drifts.length < driftsMax) this.drifts.push({ accountId: this.accountId, what, storedNanoUsd, rebuiltNanoUsd });
+  }
+}
+
+function sum(holds: readonly HoldRecord[]): bigint {
+  return holds.reduce((total, hold) => total + hold.amountNanoUsd, 0n);
+}

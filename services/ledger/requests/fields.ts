@@ -1,0 +1,61 @@
+// The rules of single request fields. Each function gives back the value to work with or raises invalid_request, whose
+// details.field names the field.
+import { AppError } from '#kit/errors/app-error.js';
+import { isId } from '#kit/id.js';
+import { amountNanoUsdMax } from '../buckets.js';
+
+const ttlMsMin = 1000;
+const ttlMsMax = 3_600_000;
+const idempotencyKeyCharactersMax = 200;
+const reasonCharactersMax = 500;
+
+/** An invalid_request about one field; the message names the fault and the fix. */
+export function invalidField(field: string, rule: string): AppError {
+  return new AppError('invalid_request', `${field} must be ${rule}.`, { details: { field } });
+}
+
+/** An id with this prefix. */
+export function checkedId(field: string, prefix: 'acct' | 'key' | 'req', id: string): string {
+  if (!isId(prefix, id)) throw invalidField(field, `"${prefix}_" and 32 hexadecimal digits in lower case`);
+  return id;
+}
+
+/** An id with this prefix, or undefined for an empty text. */
+export function optionalId(field: string, prefix: 'key', id: string): string | undefined {
+  return id === '' ? undefined : checkedId(field, prefix, id);
+}
+
+/** An amount of at least `min` and at most 1e18 nano-USD. */
+export function checkedAmount(field: string, amountNanoUsd: bigint, minNanoUsd: bigint): bigint {
+  if (amountNanoUsd < minNanoUsd || amountNanoUsd > amountNanoUsdMax) throw invalidField(field, `from ${minNanoUsd} to ${amountNanoUsdMax}`);
+  return amountNanoUsd;
+}
+
+/** How long a hold lives without a checkpoint. */
+export function checkedTtl(field: string, ttlMs: number): number {
+  return checkedCount(field, ttlMs, { min: ttlMsMin, max: ttlMsMax });
+}
+
+/** A whole number within bounds; 0 stands for the default where there is one. */
+export function checkedCount(field: string, value: number, bounds: { min: number; max: number; default?: number }): number {
+  if (value === 0 && bounds.default !== undefined) return bounds.default;
+  if (value < bounds.min || value > bounds.max) throw invalidField(field, `from ${bounds.min} to ${bounds.max}`);
+  return value;
+}
+
+/** The caller's own name for a write, which makes it repeatable. */
+export function checkedIdempotencyKey(idempotencyKey: string): string {
+  const field = 'idempotency_key';
+  if (idempotencyKey === '' || idempotencyKey.length > idempotencyKeyCharactersMax) {
+    throw invalidField(field, `1 to ${idempotencyKeyCharactersMax} characters long`);
+  }
+  return idempotencyKey;
+}
+
+/** Why money was moved, for people. */
+export function checkedReason(reason: string, options: { required: boolean }): string {
+  const field = 'reason';
+  if (options.required && reason.trim() === '') throw invalidField(field, 'given, for the people who read the journal');
+  if (reason.length > reasonCharactersMax) throw invalidField(field, `at most ${reasonCharactersMax} characters long`);
+  return reason;
+}

@@ -1,0 +1,24 @@
+// The ledger's records in the words of the contract.
+import type { Hold, KeySpend } from '#proto/ledger/v1/ledger.js';
+import type { HoldRecord, KeyBucket } from '../model.js';
+
+/** A hold as callers see it. A tombstone has no key. */
+export function toHoldMessage(hold: HoldRecord): Hold {
+  return {
+    id: hold.id,
+    accountId: hold.accountId,
+    keyId: hold.keyId ?? '',
+    amountNanoUsd: hold.amountNanoUsd,
+    checkpointNanoUsd: hold.checkpointNanoUsd,
+    capturedNanoUsd: hold.capturedNanoUsd,
+    shortfallNanoUsd: hold.shortfallNanoUsd,
+    state: hold.state,
+    createdAtMs: BigInt(hold.createdAtMs),
+    expiresAtMs: BigInt(hold.expiresAtMs),
+  };
+}
+
+/** A key's spend as callers see it. */
+export function toKeySpend(key: KeyBucket): KeySpend {
+  return { keyId: key.keyId, spentNanoUsd: key.spentNanoUsd, heldNanoUsd: key.heldNanoUsd, limitNanoUsd: key.limitNanoUsd };
+}

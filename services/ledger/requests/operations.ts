@@ -1,0 +1,87 @@
+// Turns requests into operations: every field checked, every fingerprint made. Raises invalid_request.
+import {
+  type AdjustRequest, type CheckpointRequest_Item, type DepositRequest, DepositSource, type HoldRequest, type ReleaseRequest, type SettleRequest,
+} from '#proto/ledger/v1/ledger.js';
+import { amountNanoUsdMax } from '../buckets.js';
+import { fingerprintOf } from '../fingerprint.js';
+import type { AdjustOperation, CheckpointOperation, DepositOperation, HoldOperation, ReleaseOperation, SettleOperation } from '../model.js';
+import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checkedTtl, invalidField, optionalId } from './fields.js';
+
+const int64Max = 2n ** 63n - 1n;
+
+export function holdOperation(request: HoldRequest): HoldOperation {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const keyId = checkedId('key_id', 'key', request.keyId);
+  const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
+  const minAmountNanoUsd = checkedAmount('min_amount_nano_usd', request.minAmountNanoUsd, 1n);
+  if (minAmountNanoUsd > amountNanoUsd) throw invalidField('min_amount_nano_usd', 'at most amount_nano_usd');
+  const ttlMs = checkedTtl('ttl_ms', request.ttlMs);
+  // Without it a forgotten limit would look like none.
+  const { keyLimit } = request;
+  if (keyLimit === undefined) throw invalidField('key_limit', 'set, without limit_nano_usd for a key that has no limit');
+  const { limitNanoUsd, version } = keyLimit;
+  if (limitNanoUsd !== undefined && (limitNanoUsd < 0n || limitNanoUsd > int64Max)) throw invalidField('key_limit.limit_nano_usd', 'zero or more');
+  if (version < 0n) throw invalidField('key_limit.version', 'zero or more');
+  return {
+    kind: 'hold',
+    holdId: checkedId('hold_id', 'req', request.holdId),
+    accountId,
+    keyId,
+    limitNanoUsd,
+    limitVersion: version,
+    amountNanoUsd,
+    minAmountNanoUsd,
+    ttlMs,
+    // The key's limit is what the caller knows, not what it asks for: it may rightly have changed before a retry.
+    fingerprint: fingerprintOf([keyId, amountNanoUsd, minAmountNanoUsd, ttlMs]),
+  };
+}
+
+export function checkpointOperation(item: CheckpointRequest_Item, index: number): CheckpointOperation {
+  const path = `items[${index}]`;
+  return {
+    kind: 'checkpoint',
+    holdId: checkedId(`${path}.hold_id`, 'req', item.holdId),
+    accountId: checkedId(`${path}.account_id`, 'acct', item.accountId),
+    costSoFarNanoUsd: checkedAmount(`${path}.cost_so_far_nano_usd`, item.costSoFarNanoUsd, 0n),
+    ttlMs: checkedTtl(`${path}.ttl_ms`, item.ttlMs),
+  };
+}
+
+export function settleOperation(request: SettleRequest): SettleOperation {
+  return {
+    kind: 'settle',
+    holdId: checkedId('hold_id', 'req', request.holdId),
+    accountId: checkedId('account_id', 'acct', request.accountId),
+    costNanoUsd: checkedAmount('cost_nano_usd', request.costNanoUsd, 0n),
+    keyId: optionalId('key_id', 'key', request.keyId),
+  };
+}
+
+export function releaseOperation(request: ReleaseRequest): ReleaseOperation {
+  return { kind: 'release', holdId: checkedId('hold_id', 'req', request.holdId), accountId: checkedId('account_id', 'acct', request.accountId) };
+}
+
+export function depositOperation(request: DepositRequest): DepositOperation {
+  const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
+  const { source } = request;
+  if (source !== DepositSource.DEPOSIT_SOURCE_CASH && source !== DepositSource.DEPOSIT_SOURCE_PROMOTION) {
+    throw invalidField('source', 'DEPOSIT_SOURCE_CASH or DEPOSIT_SOURCE_PROMOTION');
+  }
+  const reason = checkedReason(request.reason, { required: false });
+  const fingerprint = fingerprintOf(['deposit', amountNanoUsd, source, reason]);
+  return { kind: 'deposit', idempotencyKey, accountId, amountNanoUsd, source, reason, fingerprint };
+}
+
+export function adjustOperation(request: AdjustRequest): AdjustOperation {
+  const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, -amountNanoUsdMax);
+  if (amountNanoUsd === 0n) throw invalidField('amount_nano_usd', 'above zero to credit the account or below zero to debit it');
+  const reason = checkedReason(request.reason, { required: true });
+  const linkedEntryId = request.linkedEntryId === '' ? undefined : request.linkedEntryId;
+  const fingerprint = fingerprintOf(['adjust', amountNanoUsd, reason, request.linkedEntryId]);
+  return { kind: 'adjust', idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId, fingerprint };
+}

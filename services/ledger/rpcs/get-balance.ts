@@ -1,0 +1,13 @@
+// GetBalance: an account's money now.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetBalanceRequest, GetBalanceResponse } from '#proto/ledger/v1/ledger.js';
+import { emptyAccount } from '../buckets.js';
+import type { RpcDeps } from '../deps.js';
+import { balanceOf } from '../journal.js';
+import { checkedId } from '../requests/fields.js';
+
+/** Zero for an account that never had a deposit: the ledger does not know which accounts exist. Raises invalid_request. */
+export async function getBalance(request: GetBalanceRequest, _context: CallContext, deps: RpcDeps): Promise<GetBalanceResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  return { balance: balanceOf((await deps.reads.account(accountId)) ?? emptyAccount(accountId)) };
+}

@@ -1,0 +1,20 @@
+// ListKeySpend: what keys have spent and hold now.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListKeySpendRequest, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
+import { emptyKey } from '../buckets.js';
+import type { RpcDeps } from '../deps.js';
+import { checkedId, invalidField } from '../requests/fields.js';
+import { toKeySpend } from '../requests/messages.js';
+
+const keysMax = 1000;
+
+/** Keys asked for by id come in the order asked for, those never used as zero. Raises invalid_request. */
+export async function listKeySpend(request: ListKeySpendRequest, _context: CallContext, deps: RpcDeps): Promise<ListKeySpendResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  if (request.keyIds.length > keysMax) throw invalidField('key_ids', `at most ${keysMax}`);
+  const keyIds = request.keyIds.map((keyId, index) => checkedId(`key_ids[${index}]`, 'key', keyId));
+  const keys = await deps.reads.keys(accountId, keyIds, keysMax);
+  if (keyIds.length === 0) return { keys: keys.map(toKeySpend) };
+  const byId = new Map(keys.map((key) => [key.keyId, key]));
+  return { keys: keyIds.map((keyId) => toKeySpend(byId.get(keyId) ?? emptyKey(accountId, keyId))) };
+}

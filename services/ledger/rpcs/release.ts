@@ -1,0 +1,13 @@
+// Release: ends a hold at what its last checkpoint says.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ReleaseRequest, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import { perform } from '../perform.js';
+import { toHoldMessage } from '../requests/messages.js';
+import { releaseOperation } from '../requests/operations.js';
+
+/** A hold that has ended stays as it is and is returned. Raises invalid_request. */
+export async function release(request: ReleaseRequest, _context: CallContext, deps: RpcDeps): Promise<ReleaseResponse> {
+  const { hold } = await perform(releaseOperation(request), deps);
+  return { hold: hold === undefined ? undefined : toHoldMessage(hold) };
+}

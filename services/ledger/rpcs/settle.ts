@@ -1,0 +1,25 @@
+// Settle: ends a hold with the true cost.
+import { hasReason } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { SettleRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import { perform } from '../perform.js';
+import { toHoldMessage } from '../requests/messages.js';
+import { settleOperation } from '../requests/operations.js';
+
+/** Raises hold_closed, idempotency_mismatch and invalid_request. */
+export async function settle(request: SettleRequest, _context: CallContext, deps: RpcDeps): Promise<SettleResponse> {
+  try {
+    const reply = await perform(settleOperation(request), deps);
+    return { hold: toHoldMessage(reply.hold), replayed: reply.replayed };
+  } catch (error) {
+    if (hasReason(error, 'hold_closed', 'idempotency_mismatch')) {
+      // Money was earned that is charged to nobody, or the same call was reported with two costs: a person has to look.
+      deps.log.error(
+        { account_id: request.accountId, hold_id: request.holdId, cost_nano_usd: String(request.costNanoUsd), reason: error.reason },
+        'a settlement was refused',
+      );
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+// LedgerService, one line per RPC.
+import { callContext } from '#kit/rpc/call-context.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from './deps.js';
+import { adjust } from './rpcs/adjust.js';
+import { checkpoint } from './rpcs/checkpoint.js';
+import { deposit } from './rpcs/deposit.js';
+import { expireHolds } from './rpcs/expire-holds.js';
+import { getBalance } from './rpcs/get-balance.js';
+import { getHold } from './rpcs/get-hold.js';
+import { hold } from './rpcs/hold.js';
+import { listEntries } from './rpcs/list-entries.js';
+import { listKeySpend } from './rpcs/list-key-spend.js';
+import { listOpenHolds } from './rpcs/list-open-holds.js';
+import { release } from './rpcs/release.js';
+import { settle } from './rpcs/settle.js';
+import { verify } from './rpcs/verify.js';
+
+/** The implementation of the contract over these dependencies. */
+export function ledgerService(deps: RpcDeps): LedgerService {
+  return {
+    hold: (request, context = unknownCaller) => hold(request, context, deps),
+    checkpoint: (request, context = unknownCaller) => checkpoint(request, context, deps),
+    settle: (request, context = unknownCaller) => settle(request, context, deps),
+    release: (request, context = unknownCaller) => release(request, context, deps),
+    expireHolds: (request, context = unknownCaller) => expireHolds(request, context, deps),
+    deposit: (request, context = unknownCaller) => deposit(request, context, deps),
+    adjust: (request, context = unknownCaller) => adjust(request, context, deps),
+    getBalance: (request, context = unknownCaller) => getBalance(request, context, deps),
+    listKeySpend: (request, context = unknownCaller) => listKeySpend(request, context, deps),
+    getHold: (request, context = unknownCaller) => getHold(request, context, deps),
+    listOpenHolds: (request, context = unknownCaller) => listOpenHolds(request, context, deps),
+    listEntries: (request, context = unknownCaller) => listEntries(request, context, deps),
+    verify: (request, context = unknownCaller) => verify(request, context, deps),
+  };
+}
+
+/** The generated interface leaves the context optional; a transport always passes one. */
+const unknownCaller = callContext({ caller: 'unknown' });

@@ -1,0 +1,132 @@
+// What can be asked about the books without changing them. Reads take no locks. Each raises service_unavailable and overloaded.
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
+import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket } from '../model.js';
+import { answerOf } from './failures.js';
+import {
+  accountColumns, accountScope, bucketKey, bucketValues, bytesOf, entryColumns, holdColumns, isAccountRow, type Row, toAccount, toEntry, toHold, toKey,
+} from './rows.js';
+
+/** A hold named with its account. */
+export interface HoldName {
+  readonly accountId: string;
+  readonly holdId: string;
+}
+
+/** Reads over a database. */
+export class Reads {
+  constructor(private readonly db: Database) {}
+
+  /** Whether the database answers: raises when it does not. */
+  async ping(): Promise<void> {
+    await answerOf(this.db.knex.raw('SELECT 1'));
+  }
+
+  async account(accountId: string): Promise<AccountBucket | undefined> {
+    const row: Row | undefined = await answerOf(this.buckets(accountId).where({ scope_id: accountScope }).first());
+    return row === undefined ? undefined : toAccount(row);
+  }
+
+  /** The keys that were ever used, or those of `keyIds` among them; in the order of their ids, at most `limit`. */
+  async keys(accountId: string, keyIds: readonly string[], limit: number): Promise<KeyBucket[]> {
+    const query = this.buckets(accountId).orderBy('scope_id').limit(limit);
+    if (keyIds.length > 0) query.whereIn('scope_id', keyIds.map((keyId) => bytesOf('key', keyId)));
+    else query.whereNot({ scope_id: accountScope });
+    const rows: Row[] = await answerOf(query);
+    return rows.map(toKey);
+  }
+
+  async hold(accountId: string, holdId: string): Promise<HoldRecord | undefined> {
+    const row: Row | undefined = await answerOf(this.db.knex('hold')
+      .select(...holdColumns)
+      .where({ ...accountColumns(accountId, this.db.engine), id: bytesOf('req', holdId) })
+      .first());
+    return row === undefined ? undefined : toHold(row);
+  }
+
+  /** Several holds of one account by id. */
+  async holds(accountId: string, holdIds: readonly string[]): Promise<HoldRecord[]> {
+    const rows: Row[] = await answerOf(this.db.knex('hold')
+      .select(...holdColumns)
+      .where(accountColumns(accountId, this.db.engine))
+      .whereIn('id', holdIds.map((holdId) => bytesOf('req', holdId))));
+    return rows.map(toHold);
+  }
+
+  /** The open holds of an account, oldest first. Looks through all open holds, of which there are as many as calls in flight. */
+  async openHolds(accountId: string, limit: number): Promise<HoldRecord[]> {
+    const rows: Row[] = await answerOf(this.db.knex('hold')
+      .select(...holdColumns)
+      .where({ state: HoldState.HOLD_STATE_OPEN, ...accountColumns(accountId, this.db.engine) })
+      .orderBy(['created_at_ms', 'id'])
+      .limit(limit));
+    return rows.map(toHold);
+  }
+
+  /** Open holds whose expiry is at or before this instant, the longest expired first. */
+  async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
+    const rows: Row[] = await answerOf(this.db.knex('hold')
+      .select('id', 'account_id')
+      .where({ state: HoldState.HOLD_STATE_OPEN })
+      .where('expires_at_ms', '<=', expiredAtMs)
+      .orderBy('expires_at_ms')
+      .limit(limit));
+    return rows.map((row) => ({ accountId: idFromBytes('acct', asBytes(row['account_id'])), holdId: idFromBytes('req', asBytes(row['id'])) }));
+  }
+
+  /** Entries below a number, newest first. */
+  async entriesBefore(accountId: string, seq: bigint | undefined, limit: number): Promise<Entry[]> {
+    const query = this.entries(accountId).orderBy('seq', 'desc').limit(limit);
+    if (seq !== undefined) query.where('seq', '<', asNumber(seq));
+    const rows: Row[] = await answerOf(query);
+    return rows.map(toEntry);
+  }
+
+  /** Entries above a number and up to another, oldest first. */
+  async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
+    const rows: Row[] = await answerOf(this.entries(accountId).where('seq', '>', asNumber(afterSeq)).where('seq', '<=', asNumber(lastSeq)).orderBy('seq').limit(limit));
+    return rows.map(toEntry);
+  }
+
+  /** Ids of accounts in the order of slot and id, after this one; undefined: from the first. */
+  async accountIdsAfter(accountId: string | undefined, limit: number): Promise<string[]> {
+    const query = this.db.knex('bucket').select('account_id').where({ scope_id: accountScope }).orderBy(['slot', 'account_id']).limit(limit);
+    if (accountId !== undefined) {
+      const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
+      query.where((after) => after.where('slot', '>', slot).orWhere((same) => same.where({ slot }).where('account_id', '>', account)));
+    }
+    const rows: Row[] = await answerOf(query);
+    return rows.map((row) => idFromBytes('acct', asBytes(row['account_id'])));
+  }
+
+  /** An account with its keys and open holds, all of one instant. */
+  async snapshot(accountId: string): Promise<AccountSnapshot> {
+    // A repeatable read shows every statement the same state without locking anybody out; SQLite does so always.
+    const isolation = this.db.engine === 'mysql' ? ({ isolationLevel: 'repeatable read' } as const) : {};
+    const work = async (tx: Knex.Transaction): Promise<AccountSnapshot> => {
+      const where = accountColumns(accountId, this.db.engine);
+      const buckets: Row[] = await tx('bucket').select(...bucketKey, ...bucketValues).where(where);
+      const holds: Row[] = await tx('hold').select(...holdColumns).where({ state: HoldState.HOLD_STATE_OPEN, ...where });
+      const last: Row | undefined = await tx('journal').select('seq').where(where).orderBy('seq', 'desc').first();
+      const account = buckets.find(isAccountRow);
+      return {
+        account: account === undefined ? undefined : toAccount(account),
+        keys: buckets.filter((row) => !isAccountRow(row)).map(toKey),
+        openHolds: holds.map(toHold),
+        lastSeq: asBigInt(last?.['seq'] ?? 0n),
+      };
+    };
+    return answerOf(this.db.knex.transaction(work, isolation));
+  }
+
+  private buckets(accountId: string) {
+    return this.db.knex('bucket').select(...bucketKey, ...bucketValues).where(accountColumns(accountId, this.db.engine));
+  }
+
+  private entries(accountId: string) {
+    return this.db.knex('journal').select(...entryColumns).where(accountColumns(accountId, this.db.engine));
+  }
+}

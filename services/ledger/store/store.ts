@@ -1,0 +1,47 @@
+// The ledger's writing store: operations go in, one transaction applies them all, their outcomes come out.
+import { isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import type { Applied, Operation, ReplyTo } from '../model.js';
+import { fromDatabase } from './failures.js';
+import { loadWorkingSet } from './load.js';
+import { writeChanges } from './write.js';
+
+/** Most operations of one transaction: bounds how long its locks are held, and keeps MariaDB's plan for lists of keys (it changes at 500). */
+export const operationsMax = 200;
+
+/** Two who create the same row can collide once for each row that both create; an account and a key make two, the rest is spare. */
+const collisionsMax = 8;
+
+/** What applies operations to the books. */
+export interface Executor {
+  /**
+   * Applies at most `operationsMax` operations in order, in one transaction: all outcomes are durable when it returns, and
+   * nothing has happened when it throws (service_unavailable: nothing or all of it). Every operation is refused on its own.
+   */
+  execute<O extends Operation>(operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]>;
+}
+
+/** The store over a database. Raises overloaded (nothing was done) and service_unavailable (unknown: ask again by the same id). */
+export function createStore(db: Database): Executor {
+  return {
+    async execute<O extends Operation>(operations: readonly O[], nowMs: number) {
+      for (let collisions = 0; ; collisions += 1) {
+        try {
+          return await executeOnce(db, operations, nowMs);
+        } catch (error) {
+          if (isDuplicate(error) && collisions < collisionsMax) continue;
+          throw fromDatabase(error);
+        }
+      }
+    },
+  };
+}
+
+function executeOnce<O extends Operation>(db: Database, operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]> {
+  return db.transaction(async (tx) => {
+    const set = await loadWorkingSet(tx, db.engine, operations);
+    const outcomes = operations.map((operation) => set.apply(operation, nowMs));
+    await writeChanges(tx, db.engine, set);
+    return outcomes;
+  });
+}

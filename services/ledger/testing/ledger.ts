@@ -1,0 +1,55 @@
+// A running ledger on a database of its own, for tests.
+import { ManualClock } from '#kit/clock.js';
+import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
+import { createLogger } from '#kit/log.js';
+import { createTestDatabase } from '#kit/testing/database.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { LedgerConfig } from '../config.js';
+import { createLedger } from '../index.js';
+
+/** A ledger whose own sweeper sleeps, so that a test decides when holds end. */
+export const quietConfig: LedgerConfig = { sweepIntervalMs: 3_600_000, sweepBatchSize: 200, clockSkewMs: 500 };
+
+/** The ledger and what surrounds it. */
+export interface TestLedger {
+  readonly service: LedgerService;
+  readonly db: Database;
+  readonly clock: ManualClock;
+  /** Every line logged so far, of every level. */
+  readonly logLines: string[];
+  /** Another ledger on the same database, as another process would be. */
+  startReplica(config?: LedgerConfig): Promise<LedgerService>;
+  stop(): Promise<void>;
+}
+
+/** Starts a ledger on an empty database of this engine. */
+export async function startTestLedger(engine: Engine, config: LedgerConfig = quietConfig): Promise<TestLedger> {
+  const { db, url, drop } = await createTestDatabase(engine);
+  const clock = new ManualClock();
+  const logLines: string[] = [];
+  const log = createLogger({ name: 'ledger', level: 'trace' }, { write: (line) => void logLines.push(line) });
+  const stops: (() => Promise<void>)[] = [];
+
+  const start = async (on: Database, settings: LedgerConfig): Promise<LedgerService> => {
+    const module = createLedger(settings, { db: on, clock, log });
+    await module.start();
+    stops.push(() => module.stop());
+    return module.service;
+  };
+  const service = await start(db, config);
+  return {
+    service,
+    db,
+    clock,
+    logLines,
+    async startReplica(settings = config) {
+      const replicaDb = openDatabase(url);
+      stops.push(() => replicaDb.close());
+      return start(replicaDb, settings);
+    },
+    async stop() {
+      for (const stop of stops.reverse()) await stop();
+      await drop();
+    },
+  };
+}
