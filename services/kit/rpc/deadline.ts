@@ -23,7 +23,10 @@ export const deadline: Decorator = (method) => (context) => {
     late = new AppError('deadline_exceeded', `${method.fullName} was not done in time.`);
     call.abort(late);
   }, Math.min(leftMs, timerMsMax));
-  const onAbort = (): void => call.abort(context.signal.reason);
+  const onAbort = (): void => {
+    clearTimeout(timer);
+    call.abort(context.signal.reason);
+  };
   context.signal.addEventListener('abort', onAbort, { once: true });
   if (context.signal.aborted) onAbort();
   return {

@@ -52,6 +52,7 @@ function stream(info: MethodInfo, handler: StreamHandler, caller: string): Strea
       const producer = handler(received, { ...outer, signal: call.signal })[Symbol.asyncIterator]();
       iterator = producer;
       for (;;) {
+        if (outer.signal.aborted) throw abortError(outer.signal);
         // One message at a time: a consumer that stalls holds the producer at its next message.
         const result = await new Promise<IteratorResult<unknown>>((resolve, reject) => {
           failPending = reject;
@@ -86,6 +87,8 @@ function unlessAborted<T>(signal: AbortSignal, pending: Promise<T>): Promise<T> 
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(abortError(signal));
     signal.addEventListener('abort', onAbort, { once: true });
+    // The method's first steps, which ran already, may have led to it.
+    if (signal.aborted) onAbort();
     const settled = (): void => signal.removeEventListener('abort', onAbort);
     pending.then(
       (value) => {

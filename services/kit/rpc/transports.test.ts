@@ -1,0 +1,360 @@
+// One suite for every way to reach a service: whatever passes here is the same in one process and in many.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { AppError } from '../errors/app-error.js';
+import { newId } from '../id.js';
+import { register } from '../telemetry-sdk.js';
+import type { Telemetry } from '../telemetry.js';
+import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
+import { type LogLine, recordingLogger } from '../testing/log.js';
+import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
+import { type CallContext, callContext } from './call-context.js';
+import { messageBytesMax } from './codec.js';
+import { dialGrpc } from './grpc-client.js';
+import { serveGrpc } from './grpc-server.js';
+import { localClient } from './local-client.js';
+import { decorateService } from './standard-chain.js';
+
+interface Connection {
+  client: ProbeService;
+  close(): Promise<void>;
+}
+
+/** Puts a decorated service at the other end of a transport, called by `caller`. */
+type Connect = (service: ProbeService, caller: string) => Promise<Connection>;
+
+let authority: TestAuthority;
+
+const local: Connect = async (service, caller) => ({ client: localClient(ProbeServiceDefinition, service, { caller }), close: async () => {} });
+
+const overGrpc = (address: () => string, hasTls: boolean): Connect => async (service, caller) => {
+  const { log } = recordingLogger();
+  const tls = (name: string) => (hasTls ? { tls: authority.issue(name) } : {});
+  const server = await serveGrpc({ services: [{ definition: ProbeServiceDefinition, service }], address: address(), log, ...tls('probe') });
+  const connection = dialGrpc(server.address, { caller, ...tls(caller) });
+  return {
+    client: connection.client(ProbeServiceDefinition),
+    async close() {
+      connection.close();
+      await server.stop(100);
+    },
+  };
+};
+
+const transports: [string, Connect, number][] = [
+  ['in one process', local, 2],
+  ['over gRPC', overGrpc(() => '127.0.0.1:0', false), 200],
+  ['over gRPC on a Unix socket', overGrpc(() => `unix:${join(tmpdir(), `${newId('t')}.sock`)}`, false), 200],
+  ['over gRPC with mutual TLS', overGrpc(() => 'localhost:0', true), 200],
+];
+
+const policy = { echo: ['gateway', 'metering'], count: ['gateway'], watchTicks: ['gateway'] };
+
+const spans = new InMemorySpanExporter();
+let telemetry: Telemetry;
+
+beforeAll(() => {
+  authority = createTestAuthority();
+  telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+});
+
+afterAll(async () => {
+  authority.drop();
+  await telemetry.stop();
+});
+
+describe.each(transports)('a service %s', (_, connect, aheadMax) => {
+  let connection: Connection | undefined;
+  let lines: LogLine[] = [];
+
+  afterEach(async () => {
+    await connection?.close();
+    spans.reset();
+  });
+
+  async function clientOf(methods: Partial<ProbeService>, caller = 'gateway'): Promise<ProbeService> {
+    const recording = recordingLogger('debug');
+    lines = recording.lines;
+    connection = await connect(decorateService(ProbeServiceDefinition, probeService(methods), { policy, log: recording.log }), caller);
+    return connection.client;
+  }
+
+  const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
+
+  it('answers', async () => {
+    const client = await clientOf({ echo: async (request) => probe(`${request.text}!`, request.parts) });
+    expect(await client.echo(probe('hello', ['a', 'b']), context())).toEqual(probe('hello!', ['a', 'b']));
+  });
+
+  it('streams in order, to the end', async () => {
+    const client = await clientOf({
+      async *count(request) {
+        for (let index = 0; index < Number(request.text); index += 1) yield probe(String(index));
+      },
+    });
+    const texts: string[] = [];
+    for await (const message of client.count(probe('300'), context())) texts.push(message.text);
+    expect(texts).toEqual(Array.from({ length: 300 }, (__, index) => String(index)));
+  });
+
+  it('hands a typed error over whole, but for its cause', async () => {
+    const thrown = new AppError('balance_held', 'Wait for the calls in flight.', {
+      details: { held_nano_usd: '9007199254740993' },
+      retryAfterMs: 1500,
+      cause: new Error('secret'),
+    });
+    const client = await clientOf({
+      echo: async () => {
+        throw thrown;
+      },
+    });
+    const error = await failureOf(client.echo(probe(''), context()));
+    expect(error).toMatchObject({
+      reason: 'balance_held',
+      message: 'Wait for the calls in flight.',
+      details: { held_nano_usd: '9007199254740993' },
+      retryAfterMs: 1500,
+    });
+    expect(error).not.toBe(thrown);
+    expect(JSON.stringify(error.cause ?? null)).not.toContain('secret');
+  });
+
+  it('hides an unknown error and logs it once', async () => {
+    const client = await clientOf({
+      echo: async () => {
+        throw new TypeError('password is hunter2');
+      },
+    });
+    const error = await failureOf(client.echo(probe(''), context()));
+    expect(error).toMatchObject({ reason: 'internal', message: 'Something went wrong on our side.' });
+    expect(`${JSON.stringify(error)}${String(error.cause)}`).not.toContain('hunter2');
+    const logged = lines.filter((line) => JSON.stringify(line).includes('hunter2'));
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatchObject({ level: 50, rpc: 'tollgate.test.v1.ProbeService/Echo', caller: 'gateway' });
+  });
+
+  it('delivers what came before an error in a stream', async () => {
+    const client = await clientOf({
+      async *count() {
+        yield probe('1');
+        yield probe('2');
+        throw new AppError('upstream_failed', 'The upstream broke off.');
+      },
+    });
+    const texts: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const message of client.count(probe(''), context())) texts.push(message.text);
+    };
+    expect(await failureOf(read())).toMatchObject({ reason: 'upstream_failed' });
+    expect(texts).toEqual(['1', '2']);
+  });
+
+  it("runs the producer's finally when the consumer leaves", async () => {
+    const cleaned = promised<boolean>();
+    const client = await clientOf({
+      async *count(__, producerContext) {
+        try {
+          for (let index = 0; ; index += 1) yield probe(String(index));
+        } finally {
+          cleaned.resolve(producerContext!.signal.aborted);
+        }
+      },
+    });
+    for await (const message of client.count(probe(''), context())) if (message.text === '3') break;
+    expect(await cleaned.promise).toBe(true);
+  });
+
+  it('aborts a producer that is waiting when its consumer cancels', async () => {
+    const cleaned = promised<boolean>();
+    const client = await clientOf({
+      async *count(__, producerContext) {
+        try {
+          yield probe('first');
+          await new Promise((resolve) => producerContext!.signal.addEventListener('abort', resolve));
+        } finally {
+          cleaned.resolve(true);
+        }
+      },
+    });
+    const leave = new AbortController();
+    const read = async (): Promise<void> => {
+      for await (const _message of client.count(probe(''), context({ signal: leave.signal }))) leave.abort();
+    };
+    expect(await failureOf(read())).toMatchObject({ reason: 'cancelled' });
+    expect(await cleaned.promise).toBe(true);
+  });
+
+  it('holds the producer back while the consumer stalls', async () => {
+    let produced = 0;
+    const client = await clientOf({
+      async *count() {
+        // 10 kB each: within the bound there are 2 MB on the way at most.
+        for (; produced < 2000; ) {
+          produced += 1;
+          yield probe('x'.repeat(10_000));
+        }
+      },
+    });
+    const iterator = client.count(probe(''), context())[Symbol.asyncIterator]();
+    await iterator.next();
+    await untilStill(() => produced);
+    expect(produced).toBeLessThanOrEqual(aheadMax);
+    let received = 1;
+    while ((await iterator.next()).done !== true) received += 1;
+    expect(received).toBe(2000);
+  });
+
+  it('gives up at the deadline though the service does not', async () => {
+    const client = await clientOf({ echo: () => new Promise(() => {}) });
+    const startMs = performance.now();
+    expect(await failureOf(client.echo(probe(''), context({ timeoutMs: 150 })))).toMatchObject({ reason: 'deadline_exceeded' });
+    expect(performance.now() - startMs).toBeLessThan(1000);
+  });
+
+  it('tells a service that it is late before the caller gives up', async () => {
+    const late = promised<unknown>();
+    const client = await clientOf({
+      echo: (__, callee) =>
+        new Promise((_resolve, reject) => {
+          callee!.signal.addEventListener('abort', () => {
+            late.resolve(callee!.signal.reason);
+            reject(new AppError('upstream_timeout', 'The upstream was slow.'));
+          });
+        }),
+    });
+    // On a busy machine the answer may miss the 20 ms that are kept for its way back; the order of the two ends may not change.
+    expect(['upstream_timeout', 'deadline_exceeded']).toContain((await failureOf(client.echo(probe(''), context({ timeoutMs: 300 })))).reason);
+    expect(await late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo was not done in time.' });
+  });
+
+  it('does not begin what cannot be finished', async () => {
+    let begun = false;
+    const client = await clientOf({
+      echo: async (request) => {
+        begun = true;
+        return request;
+      },
+    });
+    expect(await failureOf(client.echo(probe(''), context({ timeoutMs: 15 })))).toMatchObject({ reason: 'deadline_exceeded' });
+    expect(begun).toBe(false);
+  });
+
+  it('aborts a unary call that its caller cancels', async () => {
+    const aborted = promised<boolean>();
+    const leave = new AbortController();
+    const client = await clientOf({
+      echo: (__, callee) =>
+        new Promise(() => {
+          callee!.signal.addEventListener('abort', () => aborted.resolve(true));
+          leave.abort();
+        }),
+    });
+    expect(await failureOf(client.echo(probe(''), context({ signal: leave.signal })))).toMatchObject({ reason: 'cancelled' });
+    expect(await aborted.promise).toBe(true);
+  });
+
+  it('continues the trace of the caller, through streams too', async () => {
+    const tracer = trace.getTracer('test');
+    const client = await clientOf({
+      echo: async (request) => {
+        tracer.startSpan('inside echo').end();
+        return request;
+      },
+      async *count() {
+        yield probe('1');
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        tracer.startSpan('inside count').end();
+        yield probe('2');
+      },
+    });
+    const root = await tracer.startActiveSpan('root', async (span) => {
+      await client.echo(probe(''), context());
+      // The consumer of a stream may well go on in another trace's context; the producer stays in its own.
+      for await (const _message of client.count(probe(''), context())) await tracer.startActiveSpan('consumer', async (each) => each.end());
+      span.end();
+      return span.spanContext();
+    });
+    await untilTrue(() => spans.getFinishedSpans().length >= 7);
+    const byName = new Map(spans.getFinishedSpans().map((span) => [span.name, span]));
+    const echo = byName.get('tollgate.test.v1.ProbeService/Echo')!;
+    const count = byName.get('tollgate.test.v1.ProbeService/Count')!;
+    expect([echo.parentSpanContext?.spanId, count.parentSpanContext?.spanId]).toEqual([root.spanId, root.spanId]);
+    expect(byName.get('inside echo')!.parentSpanContext?.spanId).toBe(echo.spanContext().spanId);
+    expect(byName.get('inside count')!.parentSpanContext?.spanId).toBe(count.spanContext().spanId);
+    expect(new Set(spans.getFinishedSpans().map((span) => span.spanContext().traceId))).toEqual(new Set([root.traceId]));
+    expect(echo.attributes).toMatchObject({ 'rpc.response.status_code': 'OK', 'tollgate.caller': 'gateway' });
+  });
+
+  it('shares no object between the two sides', async () => {
+    const kept = probe('kept', ['service']);
+    const client = await clientOf({
+      echo: async (request) => {
+        request.parts.push('changed by the service');
+        return kept;
+      },
+    });
+    const request = probe('mine', ['caller']);
+    const response = await client.echo(request, context());
+    response.parts.push('changed by the caller');
+    expect(request.parts).toEqual(['caller']);
+    expect(kept.parts).toEqual(['service']);
+  });
+
+  it('knows its caller by the transport, not by what the call says', async () => {
+    const client = await clientOf({ echo: async (__, callee) => probe(callee!.caller) }, 'metering');
+    expect(await client.echo(probe(''), callContext({ caller: 'gateway' }))).toEqual(probe('metering'));
+  });
+
+  it('refuses callers that the policy does not name', async () => {
+    const client = await clientOf({}, 'metering');
+    const read = async (): Promise<void> => {
+      for await (const _message of client.count(probe(''), context())) throw new Error('no message was due');
+    };
+    expect(await failureOf(read())).toMatchObject({ reason: 'peer_not_permitted' });
+  });
+
+  it('lets the operator call everything', async () => {
+    const client = await clientOf({ echo: async (request) => request }, 'operator');
+    expect(await client.echo(probe('all'), context())).toEqual(probe('all'));
+  });
+
+  it('carries a large message, and refuses one beyond the limit', async () => {
+    const client = await clientOf({ echo: async (request) => probe(String(request.text.length)) });
+    expect(await client.echo(probe('x'.repeat(8_000_000)), context())).toEqual(probe('8000000'));
+    const error = await failureOf(client.echo(probe('x'.repeat(messageBytesMax)), context()));
+    expect(error).toMatchObject({ reason: 'body_too_large', details: { limit_bytes: String(messageBytesMax) } });
+  });
+});
+
+/** The AppError that the promise is rejected with. */
+async function failureOf(promise: Promise<unknown>): Promise<AppError> {
+  const outcome = await promise.then(
+    () => new Error('It did not fail.'),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof AppError) return outcome;
+  throw outcome;
+}
+
+function promised<T>(): { promise: Promise<T>; resolve(value: T): void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+async function untilTrue(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Waits until the number has stood still for a tenth of a second. */
+async function untilStill(read: () => number): Promise<void> {
+  for (let before = -1; before !== read(); ) {
+    before = read();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

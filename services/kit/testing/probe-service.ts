@@ -1,0 +1,46 @@
+// A service made by hand for tests of the transports: its definition has the shape that ts-proto generates, its codec is JSON.
+import type { CallContext } from '../rpc/call-context.js';
+
+/** The one message of the probe, both ways. */
+export interface Probe {
+  text: string;
+  parts: string[];
+}
+
+/** As ts-proto would generate it. */
+export interface ProbeService {
+  echo(request: Probe, metadata?: CallContext): Promise<Probe>;
+  count(request: Probe, metadata?: CallContext): AsyncIterable<Probe>;
+  watchTicks(request: Probe, metadata?: CallContext): AsyncIterable<Probe>;
+}
+
+const Probe = {
+  encode: (message: Probe) => ({ finish: () => new TextEncoder().encode(JSON.stringify(message)) }),
+  decode: (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as Probe,
+};
+
+const method = <const S extends boolean>(name: string, responseStream: S) => ({
+  name,
+  requestType: Probe,
+  requestStream: false,
+  responseType: Probe,
+  responseStream,
+});
+
+/** As ts-proto would generate it. */
+export const ProbeServiceDefinition = {
+  name: 'ProbeService',
+  fullName: 'tollgate.test.v1.ProbeService',
+  methods: { echo: method('Echo', false), count: method('Count', true), watchTicks: method('WatchTicks', true) },
+} as const;
+
+/** A message with this text. */
+export const probe = (text: string, parts: string[] = []): Probe => ({ text, parts });
+
+/** A probe service of which only some methods matter to a test; the others fail it. */
+export function probeService(methods: Partial<ProbeService>): ProbeService {
+  const unexpected = (): never => {
+    throw new Error('This test did not expect the call.');
+  };
+  return { echo: unexpected, count: unexpected, watchTicks: unexpected, ...methods };
+}
