@@ -40,7 +40,7 @@ export interface GrpcServer {
   readonly address: string;
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** What health checks answer for every service; true from the start. */
+  /** What health checks answer for every service; true from the start, and false for good once the server stops. */
   setServing(serving: boolean): void;
   /** Answers health checks with NOT_SERVING, ends watches, lets other calls finish for at most `graceMs`, then cuts them off. */
   stop(graceMs: number): Promise<void>;
@@ -66,11 +66,13 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   // The socket is an operator's door: whoever may open it may do everything.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
+  let isStopping = false;
   return {
     address: socketPath === undefined ? `${address.slice(0, address.lastIndexOf(':'))}:${port}` : address,
     port: socketPath === undefined ? port : 0,
-    setServing: (serving) => health.setServing(serving),
+    setServing: (serving) => health.setServing(serving && !isStopping),
     async stop(graceMs) {
+      isStopping = true;
       health.setServing(false);
       for (const watch of watches) watch.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
       const cutOff = setTimeout(() => server.forceShutdown(), graceMs);

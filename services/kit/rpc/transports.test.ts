@@ -11,6 +11,7 @@ import type { Telemetry } from '../telemetry.js';
 import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
+import { promised } from '../testing/promised.js';
 import { type CallContext, callContext } from './call-context.js';
 import { messageBytesMax } from './codec.js';
 import { dialGrpc } from './grpc-client.js';
@@ -337,14 +338,6 @@ async function failureOf(promise: Promise<unknown>): Promise<AppError> {
   );
   if (outcome instanceof AppError) return outcome;
   throw outcome;
-}
-
-function promised<T>(): { promise: Promise<T>; resolve(value: T): void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
 
 async function untilTrue(condition: () => boolean): Promise<void> {

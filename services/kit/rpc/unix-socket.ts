@@ -1,10 +1,12 @@
 // Unix sockets outlive a process that was killed; the file must go before the next one can listen.
-import { existsSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { isListening } from '../admin-socket.js';
 
-/** Removes the socket file when nobody listens behind it. Throws when somebody does. */
+/** Removes the socket when nobody listens behind it. Throws when somebody does, or when the path is of another kind of file. */
 export async function removeStaleSocket(path: string): Promise<void> {
-  if (!existsSync(path)) return;
+  const file = lstatSync(path, { throwIfNoEntry: false });
+  if (file === undefined) return;
+  if (!file.isSocket()) throw new Error(`${path} is to be a socket, but there is a file of another kind.`);
   if (await isListening(path)) throw new Error(`Another process listens on ${path}.`);
   rmSync(path);
 }

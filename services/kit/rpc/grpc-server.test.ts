@@ -1,0 +1,207 @@
+// What only a server has: health, reflection, an orderly stop, and doors that stay shut.
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { service as healthService } from 'grpc-health-check';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { newId } from '../id.js';
+import { createTestAuthority } from '../testing/certificates.js';
+import { recordingLogger } from '../testing/log.js';
+import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
+import { promised } from '../testing/promised.js';
+import { callContext } from './call-context.js';
+import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from './grpc-client.js';
+import { type GrpcServer, serveGrpc, type ServeGrpcOptions } from './grpc-server.js';
+
+const context = callContext({ caller: 'gateway' });
+const { log } = recordingLogger();
+
+const closeAll: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closeAll.splice(0).reverse()) await close();
+});
+
+async function serve(methods: Partial<ProbeService>, options: Partial<ServeGrpcOptions> = {}): Promise<GrpcServer> {
+  const services = [{ definition: ProbeServiceDefinition, service: probeService(methods) }];
+  const server = await serveGrpc({ services, address: '127.0.0.1:0', log, ...options });
+  closeAll.push(() => server.stop(0));
+  return server;
+}
+
+function dial(address: string, options: Partial<DialGrpcOptions> = {}): GrpcConnection {
+  const connection = dialGrpc(address, { caller: 'gateway', ...options });
+  closeAll.push(() => connection.close());
+  return connection;
+}
+
+/** The answers of a unary or streaming method of a library's own client, which shares no code with ours. */
+function foreignClient(address: string, Constructor: ServiceClientConstructor): Client & Record<string, (...args: unknown[]) => unknown> {
+  const client = new Constructor(address, credentials.createInsecure());
+  closeAll.push(() => client.close());
+  return client as unknown as Client & Record<string, (...args: unknown[]) => unknown>;
+}
+
+const HealthClient = loadPackageDefinition({ Health: healthService })['Health'] as ServiceClientConstructor;
+
+function health(address: string, service: string): Promise<string> {
+  const client = foreignClient(address, HealthClient);
+  return new Promise((resolve, reject) => {
+    client['check']!({ service }, (error: Error | null, answer: { status: string }) => (error === null ? resolve(answer.status) : reject(error)));
+  });
+}
+
+describe('health', () => {
+  it('is told for each service and for the whole', async () => {
+    const server = await serve({});
+    expect([await health(server.address, ''), await health(server.address, 'tollgate.test.v1.ProbeService')]).toEqual(['SERVING', 'SERVING']);
+    server.setServing(false);
+    expect(await health(server.address, 'tollgate.test.v1.ProbeService')).toBe('NOT_SERVING');
+  });
+});
+
+describe('reflection', () => {
+  it('lists what is served and describes it', async () => {
+    const ledger = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, async () => ({})]));
+    const server = await serve({}, { services: [{ definition: LedgerServiceDefinition, service: ledger }] });
+    const [services, file] = await reflect(server.address, [{ listServices: '' }, { fileContainingSymbol: 'tollgate.ledger.v1.LedgerService' }]);
+    expect(services).toMatchObject({ listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.LedgerService' }] } });
+    const descriptors = (file as { fileDescriptorResponse: { fileDescriptorProto: Buffer[] } }).fileDescriptorResponse.fileDescriptorProto;
+    expect(descriptors.map(String).join('')).toContain('amount_nano_usd');
+  });
+});
+
+describe('stopping', () => {
+  it('lets a call under way finish, and takes no new one', async () => {
+    const begun = promised<void>();
+    const finish = promised<void>();
+    const server = await serve({
+      async echo(request) {
+        begun.resolve();
+        await finish.promise;
+        return request;
+      },
+    });
+    const underWay = dial(server.address).client(ProbeServiceDefinition).echo(probe('late'), context);
+    await begun.promise;
+    const stopped = server.stop(5000);
+    await expect(dial(server.address).client(ProbeServiceDefinition).echo(probe('new'), context)).rejects.toMatchObject({ reason: 'service_unavailable' });
+    finish.resolve();
+    expect(await underWay).toEqual(probe('late'));
+    await stopped;
+  });
+
+  it('ends watches at once, so that nobody waits for what has no end', async () => {
+    const server = await serve({
+      async *watchTicks(_, callee) {
+        yield probe('first');
+        await new Promise((resolve) => callee!.signal.addEventListener('abort', resolve));
+      },
+    });
+    const iterator = dial(server.address).client(ProbeServiceDefinition).watchTicks(probe(''), context)[Symbol.asyncIterator]();
+    await iterator.next();
+    const startMs = performance.now();
+    const ended = expect(iterator.next()).rejects.toMatchObject({ reason: 'service_unavailable' });
+    await server.stop(5000);
+    await ended;
+    expect(performance.now() - startMs).toBeLessThan(2000);
+  });
+
+  it('cuts off what does not finish in time, as unavailable', async () => {
+    const server = await serve({ echo: () => new Promise(() => {}) });
+    const call = dial(server.address).client(ProbeServiceDefinition).echo(probe(''), context);
+    const cutOff = expect(call).rejects.toMatchObject({ reason: 'service_unavailable' });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await server.stop(50);
+    await cutOff;
+  });
+});
+
+describe('an address', () => {
+  it('that other machines reach is refused without certificates', async () => {
+    await expect(serve({}, { address: '0.0.0.0:0' })).rejects.toThrow('TOLLGATE_TLS_CA');
+    await expect(serve({}, { address: '0.0.0.0:0', trustNetwork: true })).resolves.toBeDefined();
+  });
+
+  it('of a Unix socket is for its owner only, and is taken over from a killed process', async () => {
+    const path = join(tmpdir(), `${newId('t')}.sock`);
+    closeAll.push(() => rmSync(path, { force: true }));
+    const listenAndDie = `require('node:net').createServer().listen('${path}', () => process.kill(process.pid, 'SIGKILL'))`;
+    spawnSync(process.execPath, ['-e', listenAndDie]);
+    expect(existsSync(path)).toBe(true);
+    const server = await serve({ echo: async (request) => request }, { address: `unix:${path}` });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(await dial(server.address).client(ProbeServiceDefinition).echo(probe('hi'), context)).toEqual(probe('hi'));
+    await expect(serve({}, { address: `unix:${path}` })).rejects.toThrow('Another process listens');
+    expect(await dial(server.address).client(ProbeServiceDefinition).echo(probe('still'), context)).toEqual(probe('still'));
+  });
+
+  it('of a file that is no socket leaves the file alone', async () => {
+    const path = join(tmpdir(), `${newId('t')}.txt`);
+    closeAll.push(() => rmSync(path, { force: true }));
+    writeFileSync(path, 'precious');
+    await expect(serve({}, { address: `unix:${path}` })).rejects.toThrow('another kind');
+    expect(existsSync(path)).toBe(true);
+  });
+});
+
+describe('a caller', () => {
+  it('without a certificate does not get in under TLS', async () => {
+    const authority = createTestAuthority();
+    closeAll.push(() => authority.drop());
+    const server = await serve({ echo: async (request) => request }, { address: 'localhost:0', tls: authority.issue('ledger') });
+    const stranger = createTestAuthority();
+    closeAll.push(() => stranger.drop());
+    const forged = { ...stranger.issue('gateway'), ca: authority.issue('gateway').ca };
+    for (const connection of [dial(server.address), dial(server.address, { tls: forged })]) {
+      await expect(connection.client(ProbeServiceDefinition).echo(probe(''), callContext({ caller: 'gateway', timeoutMs: 2000 }))).rejects.toMatchObject({
+        reason: expect.stringMatching(/service_unavailable|deadline_exceeded/),
+      });
+    }
+  });
+});
+
+describe('a server that is not there', () => {
+  it('is unavailable at once', async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const startMs = performance.now();
+    await expect(dial(address).client(ProbeServiceDefinition).echo(probe(''), context)).rejects.toMatchObject({ reason: 'service_unavailable' });
+    expect(performance.now() - startMs).toBeLessThan(2000);
+  });
+
+  it('is tried again for the methods named, until it is there', async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const client = dial(address, { retry: { attempts: 8, methods: ['echo'] } }).client(ProbeServiceDefinition);
+    const answer = client.echo(probe('patience'), callContext({ caller: 'gateway', timeoutMs: 10_000 }));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await serve({ echo: async (request) => request }, { address });
+    expect(await answer).toEqual(probe('patience'));
+  });
+});
+
+/** Asks the reflection service of the server, one question after another. */
+async function reflect(address: string, questions: object[]): Promise<unknown[]> {
+  const proto = loadSync('grpc/reflection/v1/reflection.proto', { includeDirs: ['node_modules/@grpc/reflection/build/proto'], oneofs: true });
+  const Reflection = loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })['Reflection'] as ServiceClientConstructor;
+  const client = foreignClient(address, Reflection);
+  const stream = client['serverReflectionInfo']!() as NodeJS.ReadWriteStream & { write(message: object): void };
+  const answers: unknown[] = [];
+  for (const question of questions) {
+    stream.write(question);
+    answers.push(await new Promise((resolve, reject) => stream.once('data', resolve).once('error', reject)));
+  }
+  stream.end();
+  return answers;
+}
+
+async function freePort(): Promise<number> {
+  const probeServer = createServer();
+  await new Promise<void>((resolve) => probeServer.listen(0, '127.0.0.1', resolve));
+  const { port } = probeServer.address() as { port: number };
+  await new Promise((resolve) => probeServer.close(resolve));
+  return port;
+}
