@@ -1,6 +1,6 @@
 // The Unix socket on which a single-process gateway listens for its operator: one rule for the process that listens and for the
 // command that connects.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -29,8 +29,8 @@ export function findAdminSocket(dataDir: string): string | undefined {
 }
 
 /**
- * For the gateway: the path to listen on, free of what a killed process left behind. Raises failed_precondition when another
- * gateway listens for this data folder.
+ * For the gateway: the path to listen on. Raises failed_precondition when another gateway listens for this data folder. What a
+ * killed one left behind is removed by `serveGrpc`.
  */
 export async function claimAdminSocket(dataDir: string): Promise<string> {
   mkdirSync(dataDir, { recursive: true });
@@ -39,7 +39,6 @@ export async function claimAdminSocket(dataDir: string): Promise<string> {
   if (await isListening(path)) {
     throw new AppError('failed_precondition', `A Tollgate is already running for ${dataDir}; stop it first, or choose another TOLLGATE_DATA_DIR.`);
   }
-  rmSync(path, { force: true });
   return path;
 }
 
