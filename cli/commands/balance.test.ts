@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AppError } from '#kit/errors/app-error.js';
+import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
+import { tollgate, tollgateJson } from '../testing/tollgate.js';
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+});
+
+afterEach(() => gateway.stop());
+
+describe('a balance', () => {
+  beforeEach(() => tollgate(gateway, ['account', 'create', 'Acme']));
+
+  it('is deposited once for an idempotency key, which is always told', async () => {
+    const first = await tollgate(gateway, ['balance', 'deposit', '0.25', '--reason', 'paid']);
+    expect(first.stdout).toMatch(/available +\$0\.25/);
+    const key = /--idempotency-key (\S+)/.exec(first.stdout)![1]!;
+    const [second] = await tollgateJson(gateway, ['balance', 'deposit', '0.25', '--reason', 'paid', '--idempotency-key', key]);
+    expect(second).toMatchObject({ available_usd: '0.25', available_nano_usd: '250000000', replayed: true, idempotency_key: key });
+    expect(await tollgateJson(gateway, ['balance', 'adjust', '-0.05', '--reason', 'mistake'])).toMatchObject([{ available_usd: '0.2' }]);
+    expect(await tollgateJson(gateway, ['balance', 'entries'])).toMatchObject([
+      { seq: '2', kind: 'adjustment', debit: 'customer', amount_usd: '0.05' },
+      { seq: '1', kind: 'deposit', credit: 'customer', amount_usd: '0.25' },
+    ]);
+  });
+
+  it('tells how to repeat a deposit whose outcome is unknown, and the repeat books nothing twice', async () => {
+    gateway.state.depositFault = new AppError('service_unavailable', 'The ledger went away.');
+    const lost = await tollgate(gateway, ['balance', 'deposit', '5']);
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toMatch(/The ledger went away\. It may or may not have been booked\./);
+    const key = /--idempotency-key (\S+);/.exec(lost.stderr)![1]!;
+    expect(await tollgateJson(gateway, ['balance', 'deposit', '5', '--idempotency-key', key])).toMatchObject([{ available_usd: '5', replayed: true }]);
+    expect(gateway.state.entries).toHaveLength(1);
+  });
+
+  it('is verified, and a drift is a failure', async () => {
+    expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/books +right/) });
+    gateway.state.verification = VerifyResponse.fromPartial({ drifts: [{ accountId: 'acct_1', what: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }] });
+    const wrong = await tollgate(gateway, ['balance', 'verify']);
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The books are not right.') });
+    expect(wrong.stdout).toMatch(/acct_1 +spent +\$0\.000000002 +\$0\.000000001/);
+  });
+});

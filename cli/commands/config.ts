@@ -1,0 +1,39 @@
+// tollgate config: which settings the command reads, and where each value comes from.
+import { Command } from 'commander';
+import type { Setting } from '#kit/config/settings.js';
+import type { Cli } from '../cli.js';
+import { cliSettings } from '../config.js';
+import type { View } from '../output.js';
+
+interface Shown {
+  readonly setting: Setting<unknown>;
+  readonly given: string | undefined;
+}
+
+const settingView: View<Shown> = {
+  json: ({ setting, given }) => ({
+    name: setting.env,
+    value: given ?? defaultOf(setting),
+    origin: given === undefined ? 'default' : 'environment',
+    default: defaultOf(setting),
+    description: setting.description,
+  }),
+  columns: [
+    { title: 'setting', text: ({ setting }) => setting.env },
+    { title: 'value', text: ({ setting, given }) => given ?? defaultOf(setting) ?? '-' },
+    { title: 'origin', text: ({ given }) => (given === undefined ? 'default' : 'environment') },
+    { title: 'meaning', text: ({ setting }) => setting.description },
+  ],
+};
+
+function defaultOf(setting: Setting<unknown>): string | null {
+  return setting.default === undefined ? null : String(setting.default);
+}
+
+/** The command `config`. It needs no running gateway. */
+export function configCommand(cli: Cli): Command {
+  return new Command('config').description('The settings of this command, where each comes from, and its default.').action(() => {
+    const settings: readonly Setting<unknown>[] = Object.values(cliSettings);
+    cli.out.list(settingView, settings.map((setting) => ({ setting, given: cli.world.env[setting.env] || undefined })));
+  });
+}

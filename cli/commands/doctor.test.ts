@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Upstream, WireFormat } from '#proto/inference/v1/inference.js';
+import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { GetOutboxResponse } from '#proto/metering/v1/metering.js';
+import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
+import { jsonLines, tollgate } from '../testing/tollgate.js';
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+});
+
+afterEach(() => gateway.stop());
+
+describe('the doctor', () => {
+  beforeEach(() => {
+    gateway.state.models.push(Model.fromPartial({ id: 'a', state: ModelState.MODEL_STATE_ACTIVE, price: PriceVersion.fromPartial({ id: 'price_1' }) }));
+    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', wireFormat: WireFormat.WIRE_FORMAT_SANDBOX, enabled: true }));
+  });
+
+  async function examine(): Promise<{ code: number; checks: unknown[]; fixes: Record<string, unknown> }> {
+    const { code, stdout } = await tollgate(gateway, ['doctor', '--json']);
+    const findings = jsonLines(stdout);
+    const bad = findings.filter((finding) => finding['ok'] === false);
+    return { code, checks: findings.map((finding) => finding['check']), fixes: Object.fromEntries(bad.map((finding) => [finding['check'], finding['fix']])) };
+  }
+
+  it('finds nothing wrong with a healthy gateway', async () => {
+    const { code, checks, fixes } = await examine();
+    expect({ code, fixes }).toEqual({ code: 0, fixes: {} });
+    expect(checks).toEqual(['node', 'configuration', 'gateway', 'clock', 'connection', 'auth', 'catalog', 'models', 'ledger', 'books', 'metering', 'outbox', 'inference', 'upstreams']);
+  });
+
+  it('tells the fix of each fault, and fails', async () => {
+    const { state } = gateway;
+    state.nowMs = testNowMs - 60_000;
+    state.models[0]!.price = undefined;
+    state.verification = VerifyResponse.fromPartial({ sumNanoUsd: 1n });
+    state.outbox = GetOutboxResponse.fromPartial({ pending: 3n, oldestPendingAtMs: BigInt(testNowMs - 120_000) });
+    state.upstreams[0]!.enabled = false;
+    expect(await examine()).toMatchObject({
+      code: 1,
+      fixes: {
+        clock: expect.stringContaining('NTP'),
+        models: expect.stringContaining('tollgate price publish'),
+        books: expect.stringContaining('tollgate balance verify'),
+        outbox: expect.stringContaining('metering'),
+        upstreams: expect.stringContaining('tollgate upstream'),
+      },
+    });
+  });
+
+  it('tells of charges that the ledger refused', async () => {
+    gateway.state.outbox = GetOutboxResponse.fromPartial({ failed: 1n });
+    expect((await examine()).fixes).toEqual({ outbox: expect.stringContaining('tollgate balance adjust') });
+  });
+
+  it('blames the service that is not ready', async () => {
+    gateway.grpc.setServing(false);
+    expect(Object.keys((await examine()).fixes)).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);
+  });
+
+  it('says that nothing runs', async () => {
+    const { code, stdout } = await tollgate(gateway, ['doctor'], { env: { TOLLGATE_DATA_DIR: '/nonexistent', TOLLGATE_GATEWAY_URL: 'http://127.0.0.1:1' } });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAIL +connection +No Tollgate is running for \/nonexistent/m);
+  });
+});

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KeyState } from '#proto/auth/v1/auth.js';
+import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
+import { jsonLines, tollgate, tollgateJson } from '../testing/tollgate.js';
+
+const dayMs = 86_400_000;
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+});
+
+afterEach(() => gateway.stop());
+
+describe('accounts and keys', () => {
+  it('are made from the command line, and the secret is shown once', async () => {
+    const [account] = await tollgateJson(gateway, ['account', 'create', 'Acme Ltd']);
+    expect(account).toMatchObject({ name: 'Acme Ltd', state: 'active', created_at: '2027-01-15T08:00:00.000Z' });
+    expect([...gateway.state.callers]).toEqual(['operator']);
+
+    const created = await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--limit', '5', '--expires', '30d', '--models', 'a,b']);
+    expect(created.code).toBe(0);
+    expect(created.stdout.match(/the-secret-wxyz/g)).toHaveLength(1);
+    expect(created.stdout).toMatch(/cannot be shown again/);
+    expect(gateway.state.keys[0]).toMatchObject({
+      accountId: account!['id'],
+      name: 'laptop',
+      lifetimeLimitNanoUsd: 5_000_000_000n,
+      expiresAtMs: BigInt(testNowMs + 30 * dayMs),
+      models: { allModels: false, modelIds: ['a', 'b'] },
+    });
+
+    const [listed] = await tollgateJson(gateway, ['key', 'list']);
+    expect(listed).toMatchObject({ name: 'laptop', last_four: 'wxyz', state: 'active', limit_usd: '5', limit_nano_usd: '5000000000', spent_usd: '1.5', remaining_usd: '3.5', models: ['a', 'b'] });
+    expect(JSON.stringify(listed)).not.toContain('the-secret');
+  });
+
+  it('change as they are told to', async () => {
+    await tollgate(gateway, ['account', 'create', 'Acme']);
+    await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--limit', '5', '--expires', '30d']);
+    const { id } = gateway.state.keys[0]!;
+    await tollgate(gateway, ['key', 'limit', id, 'none']);
+    await tollgate(gateway, ['key', 'expire', id, 'never']);
+    await tollgate(gateway, ['key', 'models', id, 'sandbox/echo']);
+    await tollgate(gateway, ['key', 'rename', id, 'desktop']);
+    await tollgate(gateway, ['key', 'disable', id]);
+    expect(gateway.state.keys[0]).toMatchObject({
+      name: 'desktop',
+      lifetimeLimitNanoUsd: undefined,
+      expiresAtMs: undefined,
+      models: { allModels: false, modelIds: ['sandbox/echo'] },
+      state: KeyState.KEY_STATE_DISABLED,
+    });
+    expect((await tollgate(gateway, ['key', 'revoke', id])).stdout).toMatch(/state +revoked/);
+    const accountId = gateway.state.accounts[0]!.id;
+    expect(await tollgateJson(gateway, ['account', 'suspend', accountId])).toMatchObject([{ state: 'suspended' }]);
+    expect(await tollgateJson(gateway, ['account', 'resume', accountId])).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('ask for the account when there are several', async () => {
+    expect(await tollgate(gateway, ['key', 'list'])).toMatchObject({ code: 1, stderr: expect.stringContaining('tollgate account create') });
+    await tollgate(gateway, ['account', 'create', 'one']);
+    await tollgate(gateway, ['account', 'create', 'two']);
+    expect(await tollgate(gateway, ['key', 'list'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--account') });
+    expect(await tollgate(gateway, ['key', 'list', '--account', gateway.state.accounts[1]!.id])).toMatchObject({ code: 0, stdout: 'none\n' });
+  });
+
+  it('are listed page by page, as a table or as JSON lines', async () => {
+    for (const name of ['one', 'two', 'three']) await tollgate(gateway, ['account', 'create', name]);
+    const first = await tollgate(gateway, ['account', 'list', '--limit', '2', '--json']);
+    expect(jsonLines(first.stdout).map((account) => account['name'])).toEqual(['one', 'two']);
+    expect(first.stderr).toContain('--page 2');
+    expect(await tollgateJson(gateway, ['account', 'list', '--page', '2'])).toMatchObject([{ name: 'three' }]);
+    const lines = (await tollgate(gateway, ['account', 'list'])).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.split(/ {2,}/)[1])).toEqual(['name', 'one', 'two', 'three']);
+  });
+});

@@ -1,0 +1,138 @@
+// tollgate key: the platform keys of an account.
+import { Command } from 'commander';
+import { type Key, KeyState, type ModelPermission, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { chooseAccount, withAccount } from '../accounts.js';
+import type { Cli } from '../cli.js';
+import { operatorCall, type Services } from '../connect.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { parseInstant, parseLimit, parseList, parsePositiveAmount } from '../parse.js';
+import { type KeyAndSpend, keyView } from '../views/key.js';
+
+interface CreateOptions {
+  readonly account?: string;
+  readonly name: string;
+  readonly limit?: bigint;
+  readonly expires?: bigint;
+  readonly models?: ModelPermission;
+  readonly idempotencyKey: string;
+}
+
+/** The noun `key`. */
+export function keyCommand(cli: Cli): Command {
+  const key = new Command('key').description('Platform keys: who may call, which models, how much and until when.');
+  const parseExpiry = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'ahead');
+
+  withAccount(key.command('create'))
+    .description('Make a key. Its secret is shown once, now.')
+    .requiredOption('--name <name>', 'for people to tell keys apart')
+    .option('--limit <usd>', 'the most that the key may ever spend', parsePositiveAmount)
+    .option('--expires <when>', 'refuse it from then on, for example 30d or 2027-01-31', parseExpiry)
+    .option('--models <ids>', 'only these models, separated by commas; all, present and future, unless given', parseModels)
+    .option('--idempotency-key <key>', 'a repeat with the same key makes no second one and shows no secret', '')
+    .action((options: CreateOptions) => create(cli, options));
+
+  withPaging(withAccount(key.command('list')))
+    .description('The keys of an account with what they have spent, in order of creation.')
+    .action((options: { account?: string } & PageOptions) =>
+      cli.withServices(async ({ auth, ledger }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        await listPages(cli, keyView, options, async (pageSize, pageToken) => {
+          const response = await auth.listKeys({ accountId, pageSize, pageToken }, operatorCall());
+          return { items: await withSpend(cli, ledger, accountId, response.keys), nextPageToken: response.nextPageToken };
+        });
+      }),
+    );
+
+  key
+    .command('show <key>')
+    .description('One key with what it has spent.')
+    .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, (await services.auth.getKey({ keyId }, operatorCall())).key!)));
+
+  key
+    .command('rename <key> <name>')
+    .description('Give a key another name.')
+    .action((keyId: string, name: string) => update(cli, { keyId, name }));
+
+  key
+    .command('limit')
+    .description('Change the most that a key may ever spend.')
+    .argument('<key>')
+    .argument('<usd>', 'for example 5, or none', parseLimit)
+    .action((keyId: string, limit: bigint | undefined) =>
+      update(cli, limit === undefined ? { keyId, clearLifetimeLimit: true } : { keyId, lifetimeLimitNanoUsd: limit }),
+    );
+
+  key
+    .command('expire')
+    .description('Change the instant from which a key is refused.')
+    .argument('<key>')
+    .argument('<when>', 'for example 30d or 2027-01-31, or never', (text: string) => (text === 'never' ? undefined : parseExpiry(text)))
+    .action((keyId: string, expiresAtMs: bigint | undefined) =>
+      update(cli, expiresAtMs === undefined ? { keyId, clearExpiresAt: true } : { keyId, expiresAtMs }),
+    );
+
+  key
+    .command('models')
+    .description('Change which models a key may use.')
+    .argument('<key>')
+    .argument('<ids>', 'ids separated by commas, or all', parseModels)
+    .action((keyId: string, models: ModelPermission) => update(cli, { keyId, models }));
+
+  key
+    .command('disable <key>')
+    .description('Refuse a key until it is enabled again.')
+    .action((keyId: string) => update(cli, { keyId, state: KeyState.KEY_STATE_DISABLED }));
+
+  key
+    .command('enable <key>')
+    .description('Accept a disabled key again.')
+    .action((keyId: string) => update(cli, { keyId, state: KeyState.KEY_STATE_ACTIVE }));
+
+  key
+    .command('revoke <key>')
+    .description('End a key for good, everywhere within a second.')
+    .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, (await services.auth.revokeKey({ keyId }, operatorCall())).key!)));
+
+  return key;
+}
+
+function parseModels(text: string): ModelPermission {
+  return text === 'all' ? { allModels: true, modelIds: [] } : { allModels: false, modelIds: parseList(text) };
+}
+
+function create(cli: Cli, options: CreateOptions): Promise<void> {
+  return cli.withServices(async ({ auth }) => {
+    const accountId = await chooseAccount(auth, options.account);
+    const request = {
+      accountId,
+      name: options.name,
+      models: options.models,
+      lifetimeLimitNanoUsd: options.limit,
+      expiresAtMs: options.expires,
+      idempotencyKey: options.idempotencyKey,
+    };
+    const { key, secret } = await auth.createKey(request, operatorCall());
+    const shown: KeyAndSpend = { key: key!, spend: undefined, nowMs: cli.world.nowMs() };
+    cli.out.show(keyView, shown, { secret: secret === '' ? null : secret });
+    if (secret === '') return cli.out.note('\nThis key had been made before with the same idempotency key; its secret cannot be shown again.');
+    cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
+  });
+}
+
+function update(cli: Cli, changes: Partial<UpdateKeyRequest>): Promise<void> {
+  return cli.withServices(async (services) => {
+    const { key } = await services.auth.updateKey(UpdateKeyRequest.fromPartial(changes), operatorCall());
+    await showKey(cli, services, key!);
+  });
+}
+
+async function showKey(cli: Cli, { ledger }: Services, key: Key): Promise<void> {
+  const [shown] = await withSpend(cli, ledger, key.accountId, [key]);
+  cli.out.show(keyView, shown!);
+}
+
+async function withSpend(cli: Cli, ledger: Services['ledger'], accountId: string, keys: readonly Key[]): Promise<KeyAndSpend[]> {
+  if (keys.length === 0) return [];
+  const response = await ledger.listKeySpend({ accountId, keyIds: keys.map((key) => key.id) }, operatorCall());
+  return keys.map((key) => ({ key, spend: response.keys.find((spend) => spend.keyId === key.id), nowMs: cli.world.nowMs() }));
+}

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Capability, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
+import { tollgate, tollgateJson } from '../testing/tollgate.js';
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+});
+
+afterEach(() => gateway.stop());
+
+describe('models', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
+    gateway.state.models.push(
+      Model.fromPartial({
+        id: 'acme/one',
+        displayName: 'One',
+        contextLimitTokens: 1000,
+        outputLimitTokens: 100,
+        inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE],
+        outputModalities: [Modality.MODALITY_TEXT],
+        capabilities: [Capability.CAPABILITY_TOOLS, Capability.CAPABILITY_PROMPT_CACHE],
+        tokenizer: Tokenizer.TOKENIZER_O200K,
+        state: ModelState.MODEL_STATE_DEPRECATED,
+        routes: [{ upstreamId: 'acme', upstreamModel: 'one' }],
+        aliases: ['one'],
+        price: PriceVersion.fromPartial({ id: 'price_1', inputNanoUsdPerMtok: 1n }),
+      }),
+    );
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('write a model as JSON that can be put back as it is', async () => {
+    const before = Model.encode({ ...gateway.state.models[0]!, createdAtMs: 0n }).finish();
+    const file = join(folder, 'model.json');
+    writeFileSync(file, (await tollgate(gateway, ['model', 'show', 'acme/one', '--json'])).stdout);
+    expect((await tollgate(gateway, ['model', 'put', file])).code).toBe(0);
+    expect(Model.encode({ ...gateway.state.models[0]!, createdAtMs: 0n }).finish()).toEqual(before);
+    await tollgate(gateway, ['model', 'retire', 'acme/one']);
+    expect(gateway.state.models[0]).toMatchObject({ state: ModelState.MODEL_STATE_RETIRED, displayName: 'One' });
+  });
+
+  it('name every fault of a model file', async () => {
+    const stdin = JSON.stringify({ id: 'x', display_name: 'X', context_limit_tokens: 'many', output_limit_tokens: 1, routes: [], alias: [] });
+    const { code, stderr } = await tollgate(gateway, ['model', 'put', '-'], { stdin });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/has no field "alias"; did you mean "aliases"\?.*context_limit_tokens must be integer/s);
+  });
+
+  it('publish prices in USD per million tokens, also below `model`', async () => {
+    const [price] = await tollgateJson(gateway, ['price', 'publish', 'acme/one', '--input', '2.5', '--output', '10', '--cache-read', '0.25']);
+    expect(price).toMatchObject({ input_nano_usd_per_mtok: '2500000000', cache_read_usd_per_mtok: '0.25', cache_write_5m_usd_per_mtok: '2.5', reasoning_usd_per_mtok: null });
+    expect(await tollgateJson(gateway, ['model', 'price', 'publish', 'acme/one', '--input', '0', '--output', '0.1'])).toMatchObject([{ output_usd_per_mtok: '0.1' }]);
+  });
+});

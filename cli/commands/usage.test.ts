@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Ending, LineKind, UsageRecord } from '#proto/metering/v1/metering.js';
+import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
+import { tollgate, tollgateJson } from '../testing/tollgate.js';
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+});
+
+afterEach(() => gateway.stop());
+
+describe('usage', () => {
+  const record = UsageRecord.fromPartial({
+    call: { id: 'req_1', modelId: 'sandbox/echo', startedAtMs: BigInt(testNowMs) },
+    tokens: { inputTokens: 120, outputTokens: 30 },
+    ending: Ending.ENDING_CLIENT_GONE,
+    chargeNanoUsd: 12_000n,
+    lineItems: [{ kind: LineKind.LINE_KIND_INPUT, tokens: 120, nanoUsdPerMtok: 100_000_000n, amountNanoUsd: 12_000n }],
+    durationMs: 350,
+  });
+
+  it('is filtered by what is asked', async () => {
+    gateway.state.records = [record];
+    const listed = await tollgate(gateway, ['usage', 'list', '--from', '12h', '--until', '2027-01-31', '--model', 'sandbox/echo', '--ending', 'client-gone']);
+    expect(listed.stdout).toMatch(/req_1 +sandbox\/echo +120 +30 +\$0\.000012 +350 +client_gone/);
+    expect(gateway.state.lastRecordsRequest?.filter).toMatchObject({
+      modelId: 'sandbox/echo',
+      fromMs: BigInt(testNowMs - 12 * 3_600_000),
+      untilMs: BigInt(Date.parse('2027-01-31T00:00Z')),
+      ending: Ending.ENDING_CLIENT_GONE,
+    });
+  });
+
+  it('streams every record as JSON lines with --all, over several requests', async () => {
+    gateway.state.records = Array.from({ length: 1200 }, () => record);
+    const objects = await tollgateJson(gateway, ['usage', 'list', '--all']);
+    expect(objects).toHaveLength(1200);
+    expect(objects[0]).toMatchObject({ id: 'req_1', charge_usd: '0.000012', charge_nano_usd: '12000', input_tokens: 120, ending: 'client_gone', settled_at: null });
+  });
+
+  it('shows the arithmetic of a charge', async () => {
+    gateway.state.records = [record];
+    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(/^input +120 × \$0\.1\/M = \$0\.000012$/m);
+  });
+});

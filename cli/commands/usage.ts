@@ -1,0 +1,77 @@
+// tollgate usage: what was called, and what it cost.
+import { Command } from 'commander';
+import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { parseInstant } from '../parse.js';
+import { recordView, totalView, usageWords } from '../views/usage.js';
+
+// Sums over long times read many records.
+const totalsTimeoutMs = 120_000;
+
+interface FilterOptions {
+  readonly account?: string;
+  readonly key?: string;
+  readonly model?: string;
+  readonly from?: bigint;
+  readonly until?: bigint;
+  readonly ending?: Ending;
+}
+
+/** The noun `usage`. */
+export function usageCommand(cli: Cli): Command {
+  const usage = new Command('usage').description('Usage: what was called, and what it cost.');
+
+  withPaging(withFilter(cli, usage.command('list')))
+    .description('Calls, latest first.')
+    .action((options: FilterOptions & PageOptions) =>
+      cli.withServices(({ metering }) =>
+        listPages(cli, recordView, options, async (pageSize, pageToken) => {
+          const response = await metering.listUsageRecords({ filter: filterOf(options), pageSize, pageToken }, operatorCall());
+          return { items: response.records, nextPageToken: response.nextPageToken };
+        }),
+      ),
+    );
+
+  usage
+    .command('show <call>')
+    .description('One call by its request id, with the arithmetic of its charge.')
+    .action((callId: string) =>
+      cli.withServices(async ({ metering }) => cli.out.show(recordView, (await metering.getUsageRecord({ callId, accountId: '' }, operatorCall())).record!)),
+    );
+
+  withFilter(cli, usage.command('totals'))
+    .description('Sums over calls.')
+    .option('--by <group>', `one line for each ${usageWords.groupBy.all.join(', ')} (days are UTC)`, usageWords.groupBy.parse)
+    .action((options: FilterOptions & { by?: GroupBy }) =>
+      cli.withServices(async ({ metering }) => {
+        const request = { filter: filterOf(options), groupBy: options.by ?? GroupBy.GROUP_BY_UNSPECIFIED };
+        cli.out.list(totalView, (await metering.getUsageTotals(request, operatorCall(totalsTimeoutMs))).groups);
+      }),
+    );
+
+  return usage;
+}
+
+function withFilter(cli: Cli, command: Command): Command {
+  const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
+  return command
+    .option('--account <id>', 'only of this account')
+    .option('--key <id>', 'only of this key')
+    .option('--model <id>', 'only of this model')
+    .option('--from <when>', 'started at or after, for example 12h (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'started before', parseTime)
+    .option('--ending <ending>', `only calls that ended so: ${usageWords.ending.all.join(', ')}`, usageWords.ending.parse);
+}
+
+function filterOf(options: FilterOptions): UsageFilter {
+  return {
+    accountId: options.account ?? '',
+    keyId: options.key ?? '',
+    modelId: options.model ?? '',
+    fromMs: options.from ?? 0n,
+    untilMs: options.until ?? 0n,
+    ending: options.ending ?? Ending.ENDING_UNSPECIFIED,
+  };
+}

@@ -1,0 +1,79 @@
+// Connections to the services of a running gateway, as its operator.
+import { findAdminSocket, isListening } from '#kit/admin-socket.js';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
+import { checkHealth } from '#kit/rpc/health-client.js';
+import { readTls } from '#kit/rpc/tls.js';
+import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { type MeteringService, MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import type { CliConfig, ServiceName } from './config.js';
+import { CliError } from './errors.js';
+
+const caller = 'operator';
+const callTimeoutMs = 15_000;
+const healthTimeoutMs = 3000;
+
+/** The services of a gateway. */
+export interface Services {
+  readonly auth: AuthService;
+  readonly catalog: CatalogService;
+  readonly ledger: LedgerService;
+  readonly metering: MeteringService;
+  readonly inference: InferenceService;
+  /** Raises service_unavailable unless the service says that it serves. */
+  checkHealth(name: ServiceName): Promise<void>;
+  close(): void;
+}
+
+/** A context for one call of the operator. */
+export function operatorCall(timeoutMs = callTimeoutMs): CallContext {
+  return callContext({ caller, timeoutMs });
+}
+
+/**
+ * Connects as the configuration says: to the one socket of a single process, or to each service. Raises a CliError when no
+ * single-process gateway runs; services at addresses of their own are connected when first called.
+ */
+export async function connect(config: CliConfig): Promise<Services> {
+  const tls = config.tls === undefined ? undefined : readTls(config.tls);
+  const connections = new Map<string, GrpcConnection>();
+  const socketPath = config.mode === 'single' ? await runningSocket(config.dataDir) : '';
+  const connectionTo = (name: ServiceName): GrpcConnection => {
+    const address = config.mode === 'single' ? `unix:${socketPath}` : config.addresses[name];
+    const known = connections.get(address);
+    if (known !== undefined) return known;
+    const connection = dialGrpc(address, config.mode === 'single' || tls === undefined ? { caller } : { caller, tls });
+    connections.set(address, connection);
+    return connection;
+  };
+  return {
+    auth: connectionTo('auth').client(AuthServiceDefinition),
+    catalog: connectionTo('catalog').client(CatalogServiceDefinition),
+    ledger: connectionTo('ledger').client(LedgerServiceDefinition),
+    metering: connectionTo('metering').client(MeteringServiceDefinition),
+    inference: connectionTo('inference').client(InferenceServiceDefinition),
+    checkHealth: (name) => checkHealth(connectionTo(name), fullNames[name], { caller, timeoutMs: healthTimeoutMs }),
+    close() {
+      for (const connection of connections.values()) connection.close();
+    },
+  };
+}
+
+const fullNames: Readonly<Record<ServiceName, string>> = {
+  auth: AuthServiceDefinition.fullName,
+  catalog: CatalogServiceDefinition.fullName,
+  ledger: LedgerServiceDefinition.fullName,
+  metering: MeteringServiceDefinition.fullName,
+  inference: InferenceServiceDefinition.fullName,
+};
+
+async function runningSocket(dataDir: string): Promise<string> {
+  const path = findAdminSocket(dataDir);
+  if (path !== undefined && (await isListening(path))) return path;
+  throw new CliError(`No Tollgate is running for ${dataDir}; start it with \`make run\`.`, {
+    fix: 'For another data folder set TOLLGATE_DATA_DIR; for a distributed gateway set TOLLGATE_AUTH_ADDRESS and the like.',
+  });
+}

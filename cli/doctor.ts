@@ -1,0 +1,156 @@
+// The checks of `tollgate doctor`: each looks at one thing and says what it found or what to do.
+import { ModelState } from '#proto/catalog/v1/catalog.js';
+import { WireFormat } from '#proto/inference/v1/inference.js';
+import type { Cli } from './cli.js';
+import { type CliConfig, type ServiceName, serviceNames } from './config.js';
+import { connect, operatorCall, type Services } from './connect.js';
+import { CliError, explain } from './errors.js';
+import { isRight } from './views/balance.js';
+
+const nodeMajorMin = 24;
+const httpTimeoutMs = 3000;
+const verifyTimeoutMs = 60_000;
+const outboxAgeMsMax = 60_000;
+// The Date header has whole seconds, and the answer takes a while.
+const clockSkewMsMax = 3000;
+
+/** What one check found. */
+export interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  /** Empty when all is well. */
+  readonly fix: string;
+}
+
+/** Makes all checks, in an order in which the first fault is likely the cause of those after it. */
+export async function* examine(cli: Cli): AsyncGenerator<Finding> {
+  yield await check('node', () => Promise.resolve(checkNode(process.versions.node)));
+  let config: CliConfig | undefined;
+  yield await check('configuration', async () => {
+    config = cli.config();
+    return config.mode === 'single' ? `single process, data in ${config.dataDir}` : 'distributed';
+  });
+  if (config === undefined) return;
+  yield* examineGateway(config, cli.world.nowMs);
+  yield* examineServices(config, cli.world.nowMs);
+}
+
+async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGenerator<Finding> {
+  let date: string | null = null;
+  yield await check('gateway', async () => {
+    const url = `${config.gatewayUrl}/readyz`;
+    const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
+      throw new CliError(`${url} does not answer.`, { fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to where it listens.', cause: error });
+    });
+    date = response.headers.get('date');
+    if (!response.ok) throw new CliError(`${url} answers ${response.status}: ${(await response.text()).slice(0, 200)}`, { fix: 'The checks below show what it is waiting for.' });
+    await response.body?.cancel();
+    return `ready at ${config.gatewayUrl}`;
+  });
+  if (date !== null) yield await check('clock', () => Promise.resolve(checkClock(Date.parse(date!), nowMs())));
+}
+
+async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGenerator<Finding> {
+  let services: Services | undefined;
+  const connected = await check('connection', async () => {
+    services = await connect(config);
+    return config.mode === 'single' ? 'the process accepts operators' : 'each service at an address of its own';
+  });
+  yield connected;
+  if (services === undefined) return;
+  try {
+    for (const name of serviceNames) {
+      const health = await check(name, () => checkService(services!, name));
+      yield health;
+      const further = furtherChecks[name];
+      if (health.ok && further !== undefined) yield await check(further.title, () => further.look(services!, nowMs()));
+    }
+  } finally {
+    services.close();
+  }
+}
+
+async function check(name: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { check: name, ok: true, detail: await look(), fix: '' };
+  } catch (error) {
+    const [fault = '', ...fix] = explain(error).lines;
+    return { check: name, ok: false, detail: fault.replace(/^error: /, ''), fix: fix.join(' ') };
+  }
+}
+
+/** Raises a CliError when this Node is too old. */
+export function checkNode(version: string): string {
+  if (Number(version.split('.')[0]) >= nodeMajorMin) return version;
+  throw new CliError(`Node ${version} is too old.`, { fix: `Use Node ${nodeMajorMin} or newer; ./tollgate and make bring their own.` });
+}
+
+/** Raises a CliError when the gateway's clock is not ours. */
+export function checkClock(theirsMs: number, oursMs: number): string {
+  const skewMs = theirsMs - oursMs;
+  if (Math.abs(skewMs) <= clockSkewMsMax) return `within ${clockSkewMsMax / 1000} s of the gateway's`;
+  throw new CliError(`The gateway's clock is ${Math.abs(Math.round(skewMs / 1000))} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's.`, {
+    fix: 'Set both by NTP (timedatectl set-ntp true): expiry of keys, holds and prices follow the clock.',
+  });
+}
+
+async function checkService(services: Services, name: ServiceName): Promise<string> {
+  try {
+    await services.checkHealth(name);
+    return 'serving';
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error), { fix: `Start the ${name} service, or read its log for what it is waiting for.`, cause: error });
+  }
+}
+
+interface FurtherCheck {
+  readonly title: string;
+  look(services: Services, nowMs: number): Promise<string>;
+}
+
+const furtherChecks: Partial<Record<ServiceName, FurtherCheck>> = {
+  catalog: {
+    title: 'models',
+    async look({ catalog }) {
+      const { models } = await catalog.listModels({}, operatorCall());
+      const offered = models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED);
+      const unpriced = offered.filter((model) => model.price === undefined);
+      if (offered.length > unpriced.length) return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} are unpriced and so refused`}`;
+      throw new CliError('No model has a price, so every call is refused.', { fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.' });
+    },
+  },
+  ledger: {
+    title: 'books',
+    async look({ ledger }) {
+      const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
+      if (isRight(result)) return `${result.entriesChecked} entries of ${result.accountsChecked} accounts agree with the balances`;
+      throw new CliError(`${result.drifts.length} figures are not what the journal says.`, { fix: 'Run `tollgate balance verify` to see them.' });
+    },
+  },
+  metering: {
+    title: 'outbox',
+    async look({ metering }, nowMs) {
+      const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
+      if (failed > 0n) {
+        throw new CliError(`The ledger has refused ${failed} charges for good.`, {
+          fix: 'The log of the metering service names the calls and why; correct their accounts with `tollgate balance adjust`.',
+        });
+      }
+      const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
+      if (ageMs <= outboxAgeMsMax) return `${pending} charges wait for the ledger, ${openCalls} calls are open`;
+      throw new CliError(`${pending} charges wait for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
+        fix: 'They are settled once the ledger accepts them; read the log of the metering service for why it does not.',
+      });
+    },
+  },
+  inference: {
+    title: 'upstreams',
+    async look({ inference }) {
+      const enabled = (await inference.listUpstreams({}, operatorCall())).upstreams.filter((upstream) => upstream.enabled);
+      if (enabled.length === 0) throw new CliError('No upstream is enabled, so no model can answer.', { fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.' });
+      const isSandboxOnly = enabled.every((upstream) => upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX);
+      return isSandboxOnly ? 'only the sandbox; `tollgate upstream add` adds a vendor' : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
+    },
+  },
+};

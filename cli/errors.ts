@@ -1,0 +1,54 @@
+// What the command says when it cannot do its work: one line for the fault, one for the fix.
+import { CommanderError } from 'commander';
+import { ConfigError } from '#kit/config/settings.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { Reason } from '#kit/errors/reasons.js';
+
+/** A fault that the command itself found. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  /** What to do about it. */
+  readonly fix?: string;
+  /** 1 for what failed, 2 for what was asked for wrongly. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, options: { fix?: string; exitCode?: 1 | 2; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    if (options.fix !== undefined) this.fix = options.fix;
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+/** How the command ends after something was thrown. */
+export interface Failure {
+  /** For standard error; empty when it was told already. */
+  readonly lines: readonly string[];
+  readonly exitCode: number;
+}
+
+const fixes: Partial<Record<Reason, string>> = {
+  service_unavailable: 'Run `tollgate doctor` to see which service is down; a change may or may not have been made.',
+  deadline_exceeded: 'Run `tollgate doctor` to see which service is slow; a change may or may not have been made.',
+  overloaded: 'Nothing was changed; try again in a moment.',
+  internal: "The service's log has the cause.",
+  model_unknown: 'Run `tollgate model list` to see the models.',
+  account_suspended: 'Run `tollgate account resume <account>` first.',
+};
+
+/** Explains any thrown value without a stack. */
+export function explain(error: unknown): Failure {
+  // Commander has written its own message; help and version are no failures.
+  if (error instanceof CommanderError) return { lines: [], exitCode: error.exitCode === 0 ? 0 : 2 };
+  if (error instanceof CliError) return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
+  if (error instanceof ConfigError) return { lines: [`error: ${error.message}`], exitCode: 2 };
+  if (error instanceof AppError) {
+    const fix = fixes[error.reason];
+    return { lines: [`error: ${error.message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
+  }
+  return { lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a fault of the command itself; please report it.'], exitCode: 1 };
+}
+
+/** Whether the outcome of a write that ended so is unknown, so that only a repeat with the same idempotency key is safe. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return !(error instanceof AppError) || ['service_unavailable', 'deadline_exceeded', 'cancelled', 'internal'].includes(error.reason);
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// The process `tollgate`.
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { run } from './program.js';
+
+async function askSecret(question: string): Promise<string | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
+  process.stderr.write(question);
+  // Readline echoes what is typed to its output; this one drops it.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const prompt = createInterface({ input: process.stdin, output: silent, terminal: true });
+  try {
+    return await prompt.question('');
+  } finally {
+    prompt.close();
+    process.stderr.write('\n');
+  }
+}
+
+// A reader such as `head` that has seen enough is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+process.exitCode = await run(process.argv.slice(2), {
+  env: process.env,
+  stdout: (chunk) => void process.stdout.write(chunk),
+  stderr: (chunk) => void process.stderr.write(chunk),
+  readStdin: () => text(process.stdin),
+  askSecret,
+  nowMs: () => Date.now(),
+});

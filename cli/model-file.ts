@@ -1,0 +1,86 @@
+// Reads a model from JSON of the shape that `tollgate model show --json` writes. Pure.
+import { type Static, Type } from 'typebox';
+import { Errors } from 'typebox/value';
+import { nearest } from '#kit/config/settings.js';
+import { Model } from '#proto/catalog/v1/catalog.js';
+import { CliError } from './errors.js';
+import type { Words } from './parse.js';
+import { modelWords } from './views/model.js';
+
+const strict = { additionalProperties: false };
+const words = Type.Array(Type.String());
+const ModelFile = Type.Object(
+  {
+    id: Type.String({ minLength: 1 }),
+    display_name: Type.String({ minLength: 1 }),
+    description: Type.Optional(Type.String()),
+    owner: Type.Optional(Type.String()),
+    context_limit_tokens: Type.Integer({ minimum: 1 }),
+    output_limit_tokens: Type.Integer({ minimum: 1 }),
+    input_modalities: Type.Optional(words),
+    output_modalities: Type.Optional(words),
+    capabilities: Type.Optional(words),
+    routes: Type.Array(Type.Object({ upstream_id: Type.String({ minLength: 1 }), upstream_model: Type.String({ minLength: 1 }) }, strict)),
+    tokenizer: Type.Optional(Type.String()),
+    state: Type.Optional(Type.String()),
+    aliases: Type.Optional(Type.Array(Type.String())),
+    // Written by `model show`, and not changed through a file.
+    price: Type.Optional(Type.Unknown()),
+    created_at: Type.Optional(Type.Unknown()),
+  },
+  strict,
+);
+
+/** The model in the text. Raises a CliError that names every fault. */
+export function parseModelFile(text: string): Model {
+  const value = checked(parseJson(text));
+  return Model.fromPartial({
+    id: value.id,
+    displayName: value.display_name,
+    description: value.description ?? '',
+    owner: value.owner ?? '',
+    contextLimitTokens: value.context_limit_tokens,
+    outputLimitTokens: value.output_limit_tokens,
+    inputModalities: readWords('input_modalities', value.input_modalities ?? ['text'], modelWords.modality),
+    outputModalities: readWords('output_modalities', value.output_modalities ?? ['text'], modelWords.modality),
+    capabilities: readWords('capabilities', value.capabilities ?? [], modelWords.capability),
+    routes: value.routes.map((route) => ({ upstreamId: route.upstream_id, upstreamModel: route.upstream_model })),
+    tokenizer: readWords('tokenizer', [value.tokenizer ?? 'o200k'], modelWords.tokenizer)[0]!,
+    state: readWords('state', [value.state ?? 'active'], modelWords.state)[0]!,
+    aliases: value.aliases ?? [],
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`The file is not JSON: ${(error as Error).message}.`, { exitCode: 2 });
+  }
+}
+
+function checked(value: unknown): Static<typeof ModelFile> {
+  const faults: string[] = [];
+  for (const error of Errors(ModelFile, value)) {
+    const where = error.instancePath === '' ? 'the model' : error.instancePath.slice(1).replaceAll('/', '.');
+    if (error.keyword === 'additionalProperties') {
+      const known = error.instancePath === '' ? Object.keys(ModelFile.properties) : ['upstream_id', 'upstream_model'];
+      for (const name of error.params.additionalProperties) faults.push(`${where} has no field "${name}"; did you mean "${nearest(name, known)}"?`);
+    } else if (error.keyword !== 'boolean') {
+      // An unknown field is also reported as a "boolean" fault of its own schema, false.
+      faults.push(`${where} ${error.message}`);
+    }
+  }
+  if (faults.length > 0) throw new CliError(`The model has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}.`, { exitCode: 2 });
+  return value as Static<typeof ModelFile>;
+}
+
+function readWords<E extends number>(field: string, texts: readonly string[], known: Words<E>): E[] {
+  return texts.map((text) => {
+    try {
+      return known.parse(text);
+    } catch (error) {
+      throw new CliError(`${field}: "${text}" is not known. ${(error as Error).message}`, { exitCode: 2 });
+    }
+  });
+}

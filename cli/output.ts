@@ -1,0 +1,123 @@
+// Writes results: aligned tables and "label  value" lines for people, one JSON object a line for programs.
+import { formatUsd } from '#kit/money.js';
+
+/** What JSON can hold. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** An object of the stable shape that programs read: snake_case names. */
+export type JsonObject = { readonly [name: string]: Json };
+
+/** One column of a table, or one labelled line of a single thing. */
+export interface Column<T> {
+  readonly title: string;
+  readonly text: (item: T) => string;
+  readonly align?: 'right';
+}
+
+/** How a kind of thing is shown. */
+export interface View<T> {
+  readonly json: (item: T) => JsonObject;
+  /** In lists. */
+  readonly columns: readonly Column<T>[];
+  /** When it is shown alone; absent: the columns. */
+  readonly details?: readonly Column<T>[];
+}
+
+/** Where text goes. */
+export interface Sink {
+  stdout(text: string): void;
+  stderr(text: string): void;
+}
+
+/** The output of one command. */
+export class Output {
+  constructor(
+    private readonly sink: Sink,
+    readonly json: boolean,
+  ) {}
+
+  /** One thing. `extra` joins the JSON object only; people are told the same in notes. */
+  show<T>(view: View<T>, item: T, extra: JsonObject = {}): void {
+    if (this.json) return this.line({ ...view.json(item), ...extra });
+    const rows = (view.details ?? view.columns).map((column) => [column.title, column.text(item)]).filter((row) => row[1] !== '');
+    this.sink.stdout(alignRows(rows, []));
+  }
+
+  /** All of a list. */
+  list<T>(view: View<T>, items: readonly T[]): void {
+    const table = this.table(view);
+    table.add(items);
+    table.end();
+  }
+
+  /** A list that comes in pieces. */
+  table<T>(view: View<T>): { add(items: readonly T[]): void; end(): void } {
+    let widths = view.columns.map((column) => column.title.length);
+    let isEmpty = true;
+    return {
+      add: (items) => {
+        if (this.json) return items.forEach((item) => this.line(view.json(item)));
+        if (items.length === 0) return;
+        const rows = items.map((item) => view.columns.map((column) => column.text(item)));
+        if (isEmpty) rows.unshift(view.columns.map((column) => column.title));
+        isEmpty = false;
+        widths = widest(rows, widths);
+        this.sink.stdout(alignRows(rows, view.columns.map((column) => column.align === 'right'), widths));
+      },
+      end: () => {
+        if (!this.json && isEmpty) this.sink.stdout('none\n');
+      },
+    };
+  }
+
+  /** A sentence for people; programs do not see it. */
+  note(text: string): void {
+    if (!this.json) this.sink.stdout(`${text}\n`);
+  }
+
+  /** A sentence beside the result, for people and out of the way of programs. */
+  aside(text: string): void {
+    this.sink.stderr(`${text}\n`);
+  }
+
+  private line(object: JsonObject): void {
+    this.sink.stdout(`${JSON.stringify(object)}\n`);
+  }
+}
+
+/** The rows as lines with two spaces between the columns; `right` says which columns are numbers. */
+export function alignRows(rows: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
+  const widths = widest(rows, least);
+  return rows
+    .map((row) => `${row.map((text, index) => (right[index] === true ? text.padStart(widths[index]!) : text.padEnd(widths[index]!))).join('  ').trimEnd()}\n`)
+    .join('');
+}
+
+function widest(rows: readonly (readonly string[])[], least: readonly number[]): number[] {
+  const widths = [...least];
+  for (const row of rows) row.forEach((text, index) => (widths[index] = Math.max(widths[index] ?? 0, text.length)));
+  return widths;
+}
+
+/** "$1.5", for people. */
+export function usd(nanoUsd: bigint): string {
+  return nanoUsd < 0n ? `-$${formatUsd(-nanoUsd)}` : `$${formatUsd(nanoUsd)}`;
+}
+
+/** Both forms of an amount for programs: `<name>_usd`, a decimal string, and `<name>_nano_usd`, an integer as a string. */
+export function usdJson(name: string, nanoUsd: bigint | undefined, unit = ''): JsonObject {
+  return {
+    [`${name}_usd${unit}`]: nanoUsd === undefined ? null : formatUsd(nanoUsd),
+    [`${name}_nano_usd${unit}`]: nanoUsd === undefined ? null : nanoUsd.toString(),
+  };
+}
+
+/** "2027-01-31 12:00:00Z", for people; empty for no instant. */
+export function instant(ms: bigint | undefined): string {
+  return ms === undefined || ms === 0n ? '' : `${new Date(Number(ms)).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+}
+
+/** ISO 8601 in UTC for programs; null for no instant. */
+export function instantJson(ms: bigint | undefined): string | null {
+  return ms === undefined || ms === 0n ? null : new Date(Number(ms)).toISOString();
+}

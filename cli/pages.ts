@@ -1,0 +1,51 @@
+// Lists that the services give by pages.
+import type { Command } from 'commander';
+import type { Cli } from './cli.js';
+import type { View } from './output.js';
+import { parseCount } from './parse.js';
+
+const limitDefault = 50;
+const limitMax = 100_000;
+const pageSizeMax = 500;
+
+/** What the options of `withPaging` give. */
+export interface PageOptions {
+  readonly limit: number;
+  readonly all?: boolean;
+  readonly page?: string;
+}
+
+/** One page of things. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Empty on the last page. */
+  readonly nextPageToken: string;
+}
+
+/** Adds --limit, --all and --page. */
+export function withPaging(command: Command): Command {
+  return command
+    .option('--limit <count>', 'how many at most', (text) => parseCount(text, 1, limitMax), limitDefault)
+    .option('--all', 'every one, however many')
+    .option('--page <token>', 'go on where a list before ended');
+}
+
+/** Lists what `fetch` gives, page after page as it comes, and says how to go on when there is more. */
+export async function listPages<T>(
+  cli: Cli,
+  view: View<T>,
+  options: PageOptions,
+  fetch: (pageSize: number, pageToken: string) => Promise<Page<T>>,
+): Promise<void> {
+  const table = cli.out.table(view);
+  let wanted = options.all === true ? Number.POSITIVE_INFINITY : options.limit;
+  let token = options.page ?? '';
+  do {
+    const page = await fetch(Math.min(wanted, pageSizeMax), token);
+    table.add(page.items);
+    wanted -= page.items.length;
+    token = page.nextPageToken;
+  } while (token !== '' && wanted > 0);
+  table.end();
+  if (token !== '') cli.out.aside(`There are more: add --page ${token} to go on, or --all.`);
+}

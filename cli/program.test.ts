@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type FakeGateway, startFakeGateway } from './testing/fake-gateway.js';
+import { tollgate, tollgateJson } from './testing/tollgate.js';
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+});
+
+afterEach(() => gateway.stop());
+
+describe('faults', () => {
+  it('are one line and its fix, without a stack', async () => {
+    expect(await tollgate(gateway, ['account', 'list'], { env: { TOLLGATE_DATA_DIR: './nowhere' } })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'error: No Tollgate is running for ./nowhere; start it with `make run`.\n' +
+        'For another data folder set TOLLGATE_DATA_DIR; for a distributed gateway set TOLLGATE_AUTH_ADDRESS and the like.\n',
+    });
+    expect(await tollgate(gateway, ['account', 'show', 'acct_9'])).toEqual({ code: 1, stdout: '', stderr: 'error: There is no account acct_9.\n' });
+  });
+
+  it.each([
+    [['balance', 'deposit', '1,50'], 'Give an amount in USD such as 5 or 0.25'],
+    [['balance', 'deposit', '-5'], 'above zero'],
+    [['key', 'create'], "required option '--name <name>' not specified"],
+    [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Give a date or time'],
+    [['kye', 'list'], '(Did you mean key?)'],
+    [['usage', 'list', '--ending', 'complete'], 'Did you mean completed?'],
+  ])('of usage end with code 2: %p', async (args, message) => {
+    const result = await tollgate(gateway, args);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain(message);
+    expect(result.stderr).not.toContain('    at ');
+  });
+
+  it('of the configuration name every missing address', async () => {
+    const { code, stderr } = await tollgate(gateway, ['account', 'list'], { env: { TOLLGATE_LEDGER_ADDRESS: '127.0.0.1:1' } });
+    expect(code).toBe(2);
+    for (const name of ['AUTH', 'CATALOG', 'METERING', 'INFERENCE']) expect(stderr).toContain(`TOLLGATE_${name}_ADDRESS is required`);
+  });
+
+  it('help is no fault', async () => {
+    const help = await tollgate(gateway, ['key', 'create', '--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toMatch(/--limit <usd>.*--json/s);
+  });
+});
+
+it('shows its settings and where they come from', async () => {
+  const settings = await tollgateJson(gateway, ['config'], { env: { TOLLGATE_DATA_DIR: '/srv/tollgate' } });
+  expect(settings).toContainEqual(expect.objectContaining({ name: 'TOLLGATE_DATA_DIR', value: '/srv/tollgate', origin: 'environment', default: './data' }));
+});

@@ -1,0 +1,53 @@
+// The command line as a whole: its nouns, its common options, and how it ends.
+import { Command } from 'commander';
+import { type Cli, createCli, type World } from './cli.js';
+import { accountCommand } from './commands/account.js';
+import { balanceCommand } from './commands/balance.js';
+import { configCommand } from './commands/config.js';
+import { doctorCommand } from './commands/doctor.js';
+import { keyCommand } from './commands/key.js';
+import { modelCommand } from './commands/model.js';
+import { priceCommand } from './commands/price.js';
+import { upstreamCommand } from './commands/upstream.js';
+import { usageCommand } from './commands/usage.js';
+import { explain } from './errors.js';
+
+const nouns: readonly ((cli: Cli) => Command)[] = [
+  accountCommand,
+  keyCommand,
+  balanceCommand,
+  usageCommand,
+  modelCommand,
+  priceCommand,
+  upstreamCommand,
+  doctorCommand,
+  configCommand,
+];
+
+/** Runs the command with these arguments (without the program's name) and returns the exit code: 0, 1 for a failure, 2 for wrong usage. */
+export async function run(args: readonly string[], world: World): Promise<number> {
+  const program = new Command('tollgate')
+    .description('Operates a Tollgate: accounts, keys, money, models and upstreams.')
+    .option('--json', 'write JSON for programs: one object a line')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => world.stdout(text), writeErr: (text) => world.stderr(text) })
+    .showHelpAfterError('Add --help for what can be given.')
+    .exitOverride();
+  const cli = createCli(world, () => program.opts<{ json?: boolean }>().json === true);
+  for (const noun of nouns) program.addCommand(noun(cli));
+  for (const command of program.commands) inherit(program, command);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    const failure = explain(error);
+    if (failure.lines.length > 0) world.stderr(`${failure.lines.join('\n')}\n`);
+    return failure.exitCode;
+  }
+}
+
+// Commander hands settings down only to the subcommands that it makes itself.
+function inherit(parent: Command, child: Command): void {
+  child.copyInheritedSettings(parent);
+  for (const grandchild of child.commands) inherit(child, grandchild);
+}

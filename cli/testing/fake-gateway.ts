@@ -1,0 +1,240 @@
+// A gateway for tests of the command: the real contracts over the kit's real gRPC, on small services that keep things in memory.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { claimAdminSocket } from '#kit/admin-socket.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
+import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { InferenceServiceDefinition, Upstream } from '#proto/inference/v1/inference.js';
+import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, LedgerServiceDefinition, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { GetOutboxResponse, type ListUsageRecordsRequest, MeteringServiceDefinition, type UsageRecord } from '#proto/metering/v1/metering.js';
+
+/** The time at which all tests of the command happen. */
+export const testNowMs = 1_800_000_000_000;
+
+/** What the fake services hold; tests read and change it. */
+export class FakeState {
+  readonly accounts: Account[] = [];
+  readonly keys: Key[] = [];
+  readonly entries: Entry[] = [];
+  readonly models: Model[] = [];
+  readonly upstreams: Upstream[] = [];
+  /** Secrets by upstream id. */
+  readonly secrets = new Map<string, string>();
+  records: UsageRecord[] = [];
+  verification = VerifyResponse.fromPartial({});
+  outbox = GetOutboxResponse.fromPartial({});
+  /** What the gateway's HTTP server takes for the time. */
+  nowMs = testNowMs;
+  /** Every caller's name. */
+  readonly callers = new Set<string>();
+  /** Thrown by the next deposit after it was booked. */
+  depositFault: AppError | undefined;
+  lastRecordsRequest: ListUsageRecordsRequest | undefined;
+}
+
+/** A running fake gateway. */
+export interface FakeGateway {
+  readonly state: FakeState;
+  /** For the command: finds this gateway. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly grpc: GrpcServer;
+  stop(): Promise<void>;
+}
+
+/** Starts one in a data folder of its own. */
+export async function startFakeGateway(): Promise<FakeGateway> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
+  const state = new FakeState();
+  const grpc = await serveGrpc({
+    services: [
+      { definition: AuthServiceDefinition, service: stubbed(AuthServiceDefinition, auth(state)) },
+      { definition: CatalogServiceDefinition, service: stubbed(CatalogServiceDefinition, catalog(state)) },
+      { definition: LedgerServiceDefinition, service: stubbed(LedgerServiceDefinition, ledger(state)) },
+      { definition: MeteringServiceDefinition, service: stubbed(MeteringServiceDefinition, metering(state)) },
+      { definition: InferenceServiceDefinition, service: stubbed(InferenceServiceDefinition, inference(state)) },
+    ],
+    address: `unix:${await claimAdminSocket(dataDir)}`,
+    log: createLogger({ name: 'test', level: 'silent' }),
+  });
+  const http = await startReadyServer(state);
+  return {
+    state,
+    env: { TOLLGATE_DATA_DIR: dataDir, TOLLGATE_GATEWAY_URL: `http://127.0.0.1:${(http.address() as AddressInfo).port}` },
+    grpc,
+    async stop() {
+      await grpc.stop(0);
+      http.closeAllConnections();
+      await new Promise((done) => http.close(done));
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function startReadyServer(state: FakeState): Promise<Server> {
+  const server = createServer((_request, response) => response.writeHead(200, { date: new Date(state.nowMs).toUTCString() }).end('ready'));
+  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
+}
+
+// A method that no test needs answers as one that is not there.
+function stubbed(definition: { methods: object }, methods: object): object {
+  const missing = (): never => {
+    throw new AppError('unimplemented', 'The fake gateway does not do this.');
+  };
+  return { ...Object.fromEntries(Object.keys(definition.methods).map((name) => [name, missing])), ...methods };
+}
+
+function find<T extends { id: string }>(items: readonly T[], id: string, what: string): T {
+  const found = items.find((item) => item.id === id);
+  if (found === undefined) throw new AppError('not_found', `There is no ${what} ${id}.`);
+  return found;
+}
+
+/** The page of `items` that begins at the index in `token`. */
+function pageOf<T>(items: readonly T[], size: number, token: string): { page: T[]; nextPageToken: string } {
+  const start = Number(token || '0');
+  return { page: items.slice(start, start + size), nextPageToken: start + size < items.length ? String(start + size) : '' };
+}
+
+function auth(state: FakeState): object {
+  return {
+    createAccount: async ({ name }: { name: string }, context: CallContext) => {
+      state.callers.add(context.caller);
+      const account = Account.fromPartial({ id: newId('acct'), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: BigInt(testNowMs) });
+      state.accounts.push(account);
+      return { account };
+    },
+    getAccount: async ({ accountId }: { accountId: string }) => ({ account: find(state.accounts, accountId, 'account') }),
+    listAccounts: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.accounts, pageSize, pageToken);
+      return { accounts: page, nextPageToken };
+    },
+    updateAccount: async (request: { accountId: string; name?: string; state: AccountState }) => {
+      const account = find(state.accounts, request.accountId, 'account');
+      if (request.name !== undefined) account.name = request.name;
+      if (request.state !== AccountState.ACCOUNT_STATE_UNSPECIFIED) account.state = request.state;
+      return { account };
+    },
+    createKey: async (request: CreateKeyRequest) => {
+      const models = request.models ?? { allModels: true, modelIds: [] };
+      const key = Key.fromPartial({ ...request, id: newId('key'), lastFour: 'wxyz', models, state: KeyState.KEY_STATE_ACTIVE, createdAtMs: BigInt(testNowMs) });
+      state.keys.push(key);
+      return { key, secret: 'the-secret-wxyz' };
+    },
+    getKey: async ({ keyId }: { keyId: string }) => ({ key: find(state.keys, keyId, 'key') }),
+    listKeys: async ({ accountId, pageSize, pageToken }: { accountId: string; pageSize: number; pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.keys.filter((key) => key.accountId === accountId), pageSize, pageToken);
+      return { keys: page, nextPageToken };
+    },
+    updateKey: async (request: UpdateKeyRequest) => {
+      const key = find(state.keys, request.keyId, 'key');
+      if (request.name !== undefined) key.name = request.name;
+      if (request.models !== undefined) key.models = request.models;
+      if (request.lifetimeLimitNanoUsd !== undefined || request.clearLifetimeLimit) key.lifetimeLimitNanoUsd = request.lifetimeLimitNanoUsd;
+      if (request.expiresAtMs !== undefined || request.clearExpiresAt) key.expiresAtMs = request.expiresAtMs;
+      if (request.state !== KeyState.KEY_STATE_UNSPECIFIED) key.state = request.state;
+      return { key };
+    },
+    revokeKey: async ({ keyId }: { keyId: string }) => {
+      const key = find(state.keys, keyId, 'key');
+      key.state = KeyState.KEY_STATE_REVOKED;
+      return { key };
+    },
+  };
+}
+
+function balanceOf(state: FakeState, accountId: string): Balance {
+  const creditedNanoUsd = state.entries.filter((entry) => entry.accountId === accountId).reduce((sum, entry) => sum + signed(entry), 0n);
+  return Balance.fromPartial({ accountId, creditedNanoUsd, availableNanoUsd: creditedNanoUsd, seq: BigInt(state.entries.length) });
+}
+
+function signed(entry: Entry): bigint {
+  return entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? entry.amountNanoUsd : -entry.amountNanoUsd;
+}
+
+function ledger(state: FakeState): object {
+  const book = (request: DepositRequest | AdjustRequest, kind: EntryKind): object => {
+    const known = state.entries.find((entry) => entry.reference === request.idempotencyKey);
+    const isCredit = request.amountNanoUsd > 0n;
+    const entry =
+      known ??
+      Entry.fromPartial({
+        id: newId('ent'),
+        accountId: request.accountId,
+        seq: BigInt(state.entries.length + 1),
+        kind,
+        debit: isCredit ? BookAccount.BOOK_ACCOUNT_CASH : BookAccount.BOOK_ACCOUNT_CUSTOMER,
+        credit: isCredit ? BookAccount.BOOK_ACCOUNT_CUSTOMER : BookAccount.BOOK_ACCOUNT_CASH,
+        amountNanoUsd: isCredit ? request.amountNanoUsd : -request.amountNanoUsd,
+        reference: request.idempotencyKey,
+        reason: request.reason,
+        createdAtMs: BigInt(testNowMs),
+      });
+    if (known === undefined) state.entries.push(entry);
+    return { entry, balance: balanceOf(state, request.accountId), replayed: known !== undefined };
+  };
+  return {
+    deposit: async (request: DepositRequest) => {
+      const response = book(request, EntryKind.ENTRY_KIND_DEPOSIT);
+      const fault = state.depositFault;
+      state.depositFault = undefined;
+      if (fault !== undefined) throw fault;
+      return response;
+    },
+    adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
+    getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
+    listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
+    listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
+    verify: async () => state.verification,
+  };
+}
+
+function metering(state: FakeState): object {
+  return {
+    listUsageRecords: async (request: ListUsageRecordsRequest) => {
+      state.lastRecordsRequest = request;
+      const { page, nextPageToken } = pageOf(state.records, request.pageSize, request.pageToken);
+      return { records: page, nextPageToken };
+    },
+    getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
+    getOutbox: async () => state.outbox,
+  };
+}
+
+function catalog(state: FakeState): object {
+  return {
+    listModels: async () => ({ models: state.models }),
+    getModel: async ({ modelId }: { modelId: string }) => ({ model: find(state.models, modelId, 'model') }),
+    putModel: async ({ model }: { model: Model }) => {
+      const index = state.models.findIndex((known) => known.id === model.id);
+      const stored = Model.fromPartial({ ...model, price: state.models[index]?.price, createdAtMs: BigInt(testNowMs) });
+      state.models.splice(index === -1 ? state.models.length : index, 1, stored);
+      return { model: stored };
+    },
+    publishPrice: async ({ price }: { price: PriceVersion }) => {
+      const stored = PriceVersion.fromPartial({ ...price, id: newId('price') });
+      find(state.models, price.modelId, 'model').price = stored;
+      return { price: stored };
+    },
+  };
+}
+
+function inference(state: FakeState): object {
+  return {
+    listUpstreams: async () => ({ upstreams: state.upstreams }),
+    putUpstream: async ({ upstream, secret }: { upstream: Upstream; secret?: string }) => {
+      if (secret !== undefined) state.secrets.set(upstream.id, secret);
+      const index = state.upstreams.findIndex((known) => known.id === upstream.id);
+      const stored = Upstream.fromPartial({ ...upstream, secretLastFour: (state.secrets.get(upstream.id) ?? '').slice(-4) });
+      state.upstreams.splice(index === -1 ? state.upstreams.length : index, 1, stored);
+      return { upstream: stored };
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// Runs the command in this process, against a fake gateway, for tests.
+import { run } from '../program.js';
+import { type FakeGateway, testNowMs } from './fake-gateway.js';
+
+/** How a run ended. */
+export interface Result {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a run is given beside its arguments. */
+export interface RunOptions {
+  /** In place of what finds the gateway. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  /** What is typed when a secret is asked for; absent: nobody is there. */
+  readonly typed?: string;
+}
+
+/** Runs `tollgate` with these arguments. */
+export async function tollgate(gateway: Pick<FakeGateway, 'env'>, args: readonly string[], options: RunOptions = {}): Promise<Result> {
+  let stdout = '';
+  let stderr = '';
+  const code = await run(args, {
+    env: options.env ?? gateway.env,
+    stdout: (text) => (stdout += text),
+    stderr: (text) => (stderr += text),
+    readStdin: () => Promise.resolve(options.stdin ?? ''),
+    askSecret: () => Promise.resolve(options.typed),
+    nowMs: () => testNowMs,
+  });
+  return { code, stdout, stderr };
+}
+
+/** Runs it with --json and returns the objects that it printed, one a line. Throws when it failed. */
+export async function tollgateJson(gateway: Pick<FakeGateway, 'env'>, args: readonly string[], options: RunOptions = {}): Promise<Record<string, unknown>[]> {
+  const result = await tollgate(gateway, [...args, '--json'], options);
+  if (result.code !== 0) throw new Error(`tollgate ${args.join(' ')} ended with ${result.code}: ${result.stderr}`);
+  return jsonLines(result.stdout);
+}
+
+/** The objects of JSON lines. */
+export function jsonLines(text: string): Record<string, unknown>[] {
+  return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>);
+}

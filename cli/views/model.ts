@@ -1,0 +1,96 @@
+// How models and prices are shown.
+import { Capability, Modality, type Model, ModelState, type PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
+import { wordsOf } from '../parse.js';
+
+/** Words of the catalog's enums, as in JSON files of models. */
+export const modelWords = {
+  modality: wordsOf<Modality>(Modality, 'MODALITY_'),
+  capability: wordsOf<Capability>(Capability, 'CAPABILITY_'),
+  state: wordsOf<ModelState>(ModelState, 'MODEL_STATE_'),
+  tokenizer: wordsOf<Tokenizer>(Tokenizer, 'TOKENIZER_'),
+};
+
+const unit = '_per_mtok';
+
+function perMillion(nanoUsd: bigint | undefined): string {
+  return nanoUsd === undefined ? '' : usd(nanoUsd);
+}
+
+/** A version of a price; every figure is USD per million tokens. */
+export const priceView: View<PriceVersion> = {
+  json: (price) => ({
+    id: price.id,
+    model_id: price.modelId,
+    effective_from: instantJson(price.effectiveFromMs),
+    ...usdJson('input', price.inputNanoUsdPerMtok, unit),
+    ...usdJson('cache_read', price.cacheReadNanoUsdPerMtok, unit),
+    ...usdJson('cache_write_5m', price.cacheWrite5mNanoUsdPerMtok, unit),
+    ...usdJson('cache_write_1h', price.cacheWrite1hNanoUsdPerMtok, unit),
+    ...usdJson('output', price.outputNanoUsdPerMtok, unit),
+    ...usdJson('reasoning', price.reasoningNanoUsdPerMtok, unit),
+    created_at: instantJson(price.createdAtMs),
+  }),
+  columns: [
+    { title: 'from', text: (price) => instant(price.effectiveFromMs) },
+    { title: 'input', text: (price) => perMillion(price.inputNanoUsdPerMtok), align: 'right' },
+    { title: 'cache read', text: (price) => perMillion(price.cacheReadNanoUsdPerMtok), align: 'right' },
+    { title: 'write 5m', text: (price) => perMillion(price.cacheWrite5mNanoUsdPerMtok), align: 'right' },
+    { title: 'write 1h', text: (price) => perMillion(price.cacheWrite1hNanoUsdPerMtok), align: 'right' },
+    { title: 'output', text: (price) => perMillion(price.outputNanoUsdPerMtok), align: 'right' },
+    { title: 'reasoning', text: (price) => perMillion(price.reasoningNanoUsdPerMtok) || 'as output', align: 'right' },
+    { title: 'price', text: (price) => price.id },
+  ],
+};
+
+function modelJson(model: Model): JsonObject {
+  return {
+    id: model.id,
+    display_name: model.displayName,
+    description: model.description,
+    owner: model.owner,
+    context_limit_tokens: model.contextLimitTokens,
+    output_limit_tokens: model.outputLimitTokens,
+    input_modalities: model.inputModalities.map(modelWords.modality.of),
+    output_modalities: model.outputModalities.map(modelWords.modality.of),
+    capabilities: model.capabilities.map(modelWords.capability.of),
+    routes: model.routes.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel })),
+    tokenizer: modelWords.tokenizer.of(model.tokenizer),
+    state: modelWords.state.of(model.state),
+    aliases: model.aliases,
+    price: model.price === undefined ? null : priceView.json(model.price),
+    created_at: instantJson(model.createdAtMs),
+  };
+}
+
+/** A model. What it prints as JSON can be given to `model put`. */
+export const modelView: View<Model> = {
+  json: modelJson,
+  columns: [
+    { title: 'model', text: (model) => model.id },
+    { title: 'state', text: (model) => modelWords.state.of(model.state) },
+    { title: 'input/M', text: (model) => perMillion(model.price?.inputNanoUsdPerMtok) || 'unpriced', align: 'right' },
+    { title: 'output/M', text: (model) => perMillion(model.price?.outputNanoUsdPerMtok) || 'unpriced', align: 'right' },
+    { title: 'context', text: (model) => model.contextLimitTokens.toString(), align: 'right' },
+    { title: 'max output', text: (model) => model.outputLimitTokens.toString(), align: 'right' },
+    { title: 'upstreams', text: (model) => model.routes.map((route) => route.upstreamId).join(',') || 'none' },
+  ],
+  details: [
+    { title: 'model', text: (model) => model.id },
+    { title: 'name', text: (model) => model.displayName },
+    { title: 'description', text: (model) => model.description },
+    { title: 'owner', text: (model) => model.owner },
+    { title: 'state', text: (model) => modelWords.state.of(model.state) },
+    { title: 'aliases', text: (model) => model.aliases.join(', ') },
+    { title: 'context', text: (model) => `${model.contextLimitTokens} tokens` },
+    { title: 'max output', text: (model) => `${model.outputLimitTokens} tokens` },
+    { title: 'takes', text: (model) => model.inputModalities.map(modelWords.modality.of).join(', ') },
+    { title: 'gives', text: (model) => model.outputModalities.map(modelWords.modality.of).join(', ') },
+    { title: 'capabilities', text: (model) => model.capabilities.map(modelWords.capability.of).join(', ') },
+    { title: 'tokenizer', text: (model) => modelWords.tokenizer.of(model.tokenizer) },
+    { title: 'routes', text: (model) => model.routes.map((route) => `${route.upstreamId}:${route.upstreamModel}`).join(', ') || 'none' },
+    { title: 'input', text: (model) => (model.price === undefined ? 'unpriced, so refused' : `${usd(model.price.inputNanoUsdPerMtok)} per million tokens`) },
+    { title: 'output', text: (model) => (model.price === undefined ? '' : `${usd(model.price.outputNanoUsdPerMtok)} per million tokens`) },
+    { title: 'price', text: (model) => model.price?.id ?? '' },
+  ],
+};

@@ -1,0 +1,145 @@
+// How usage records and their sums are shown.
+import {
+  Ending,
+  Format,
+  type GetUsageTotalsResponse_Group,
+  GroupBy,
+  type LineItem,
+  LineKind,
+  type UsageRecord,
+  UsageSource,
+} from '#proto/metering/v1/metering.js';
+import { type Column, instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
+import { wordsOf } from '../parse.js';
+
+/** Words of the metering service's enums. */
+export const usageWords = {
+  ending: wordsOf<Ending>(Ending, 'ENDING_'),
+  groupBy: wordsOf<GroupBy>(GroupBy, 'GROUP_BY_'),
+};
+
+const formats = wordsOf<Format>(Format, 'FORMAT_');
+const sources = wordsOf<UsageSource>(UsageSource, 'USAGE_SOURCE_');
+const lineKinds = wordsOf<LineKind>(LineKind, 'LINE_KIND_');
+
+function inputTokens(record: UsageRecord): number {
+  const tokens = record.tokens;
+  return (tokens?.inputTokens ?? 0) + (tokens?.cacheReadTokens ?? 0) + (tokens?.cacheWrite5mTokens ?? 0) + (tokens?.cacheWrite1hTokens ?? 0);
+}
+
+/** "120 × $0.1/M = $0.000012": one line of the arithmetic behind a charge. */
+function arithmetic(item: LineItem): string {
+  return `${item.tokens} × ${usd(item.nanoUsdPerMtok)}/M = ${usd(item.amountNanoUsd)}`;
+}
+
+function recordJson(record: UsageRecord): JsonObject {
+  const { call, tokens, settlement } = record;
+  return {
+    id: call?.id ?? '',
+    account_id: call?.accountId ?? '',
+    key_id: call?.keyId ?? '',
+    model_id: call?.modelId ?? '',
+    upstream_id: call?.upstreamId ?? '',
+    upstream_model: call?.upstreamModel ?? '',
+    format: formats.of(call?.format ?? Format.FORMAT_UNSPECIFIED),
+    streaming: call?.streaming ?? false,
+    started_at: instantJson(call?.startedAtMs),
+    duration_ms: record.durationMs,
+    first_output_ms: record.firstOutputMs ?? null,
+    ending: usageWords.ending.of(record.ending),
+    ending_detail: record.endingDetail,
+    input_tokens: tokens?.inputTokens ?? 0,
+    cache_read_tokens: tokens?.cacheReadTokens ?? 0,
+    cache_write_5m_tokens: tokens?.cacheWrite5mTokens ?? 0,
+    cache_write_1h_tokens: tokens?.cacheWrite1hTokens ?? 0,
+    output_tokens: tokens?.outputTokens ?? 0,
+    reasoning_tokens: tokens?.reasoningTokens ?? 0,
+    token_source: sources.of(record.source),
+    quarantined: record.quarantined,
+    ...usdJson('charge', record.chargeNanoUsd),
+    line_items: record.lineItems.map((item) => ({
+      kind: lineKinds.of(item.kind),
+      tokens: item.tokens,
+      ...usdJson('price', item.nanoUsdPerMtok, '_per_mtok'),
+      ...usdJson('amount', item.amountNanoUsd),
+    })),
+    price_id: call?.price?.id ?? null,
+    ...usdJson('held', call?.heldNanoUsd),
+    settled_at: instantJson(settlement?.settledAtMs),
+    ...usdJson('captured', settlement?.capturedNanoUsd),
+    ...usdJson('shortfall', settlement?.shortfallNanoUsd),
+    trace_id: call?.traceId || null,
+    client_request_id: call?.clientRequestId || null,
+    recorded_at: instantJson(record.recordedAtMs),
+  };
+}
+
+function settlementText({ settlement }: UsageRecord): string {
+  if (settlement === undefined) return 'not yet';
+  const shortfall = settlement.shortfallNanoUsd === 0n ? '' : `, ${usd(settlement.shortfallNanoUsd)} at our expense`;
+  return `${usd(settlement.capturedNanoUsd)} taken at ${instant(settlement.settledAtMs)}${shortfall}`;
+}
+
+function lineColumn(kind: LineKind): Column<UsageRecord> {
+  return {
+    title: lineKinds.of(kind).replaceAll('_', ' '),
+    text: (record) => record.lineItems.filter((item) => item.kind === kind).map(arithmetic).join(', '),
+  };
+}
+
+/** One call. */
+export const recordView: View<UsageRecord> = {
+  json: recordJson,
+  columns: [
+    { title: 'started', text: (record) => instant(record.call?.startedAtMs) },
+    { title: 'call', text: (record) => record.call?.id ?? '' },
+    { title: 'model', text: (record) => record.call?.modelId ?? '' },
+    { title: 'in', text: (record) => inputTokens(record).toString(), align: 'right' },
+    { title: 'out', text: (record) => (record.tokens?.outputTokens ?? 0).toString(), align: 'right' },
+    { title: 'charge', text: (record) => usd(record.chargeNanoUsd), align: 'right' },
+    { title: 'ms', text: (record) => record.durationMs.toString(), align: 'right' },
+    { title: 'ending', text: (record) => usageWords.ending.of(record.ending) },
+  ],
+  details: [
+    { title: 'call', text: (record) => record.call?.id ?? '' },
+    { title: 'started', text: (record) => instant(record.call?.startedAtMs) },
+    { title: 'account', text: (record) => record.call?.accountId ?? '' },
+    { title: 'key', text: (record) => record.call?.keyId ?? '' },
+    { title: 'model', text: (record) => record.call?.modelId ?? '' },
+    { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },
+    { title: 'ending', text: (record) => `${usageWords.ending.of(record.ending)}${record.endingDetail === '' ? '' : ` (${record.endingDetail})`}` },
+    { title: 'first output', text: (record) => (record.firstOutputMs === undefined ? '' : `${record.firstOutputMs} ms`) },
+    { title: 'duration', text: (record) => `${record.durationMs} ms` },
+    ...Object.values(LineKind).filter((kind) => typeof kind === 'number' && kind > 0).map((kind) => lineColumn(kind as LineKind)),
+    { title: 'charge', text: (record) => usd(record.chargeNanoUsd) },
+    { title: 'price', text: (record) => record.call?.price?.id ?? '' },
+    { title: 'tokens', text: (record) => `${sources.of(record.source)}${record.quarantined ? ', the figures of the upstream were not used' : ''}` },
+    { title: 'held', text: (record) => usd(record.call?.heldNanoUsd ?? 0n) },
+    { title: 'settled', text: settlementText },
+    { title: 'trace', text: (record) => record.call?.traceId ?? '' },
+  ],
+};
+
+/** Sums of one group of calls. */
+export const totalView: View<GetUsageTotalsResponse_Group> = {
+  json: (group) => ({
+    name: group.name,
+    calls: Number(group.calls),
+    ...usdJson('charge', group.chargeNanoUsd),
+    input_tokens: Number(group.inputTokens),
+    cache_read_tokens: Number(group.cacheReadTokens),
+    cache_write_tokens: Number(group.cacheWriteTokens),
+    output_tokens: Number(group.outputTokens),
+    reasoning_tokens: Number(group.reasoningTokens),
+  }),
+  columns: [
+    { title: 'group', text: (group) => group.name || 'all' },
+    { title: 'calls', text: (group) => group.calls.toString(), align: 'right' },
+    { title: 'charge', text: (group) => usd(group.chargeNanoUsd), align: 'right' },
+    { title: 'input', text: (group) => group.inputTokens.toString(), align: 'right' },
+    { title: 'cache read', text: (group) => group.cacheReadTokens.toString(), align: 'right' },
+    { title: 'cache write', text: (group) => group.cacheWriteTokens.toString(), align: 'right' },
+    { title: 'output', text: (group) => group.outputTokens.toString(), align: 'right' },
+    { title: 'reasoning', text: (group) => group.reasoningTokens.toString(), align: 'right' },
+  ],
+};
