@@ -17,16 +17,27 @@ module.exports = {
     only('cli-sees-interfaces', '^cli/', ['^cli/', '^services/kit/'], 'The command knows services only as generated interfaces.'),
     only('deploy-composes', '^deploy/', ['^deploy/', '^services/kit/', '^services/[a-z]+/(index|config|main)\\.ts$', '^gateway/(index|config|main)\\.ts$', '^cli/'], 'Composition sees only the front door of each part.'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'resolvable', severity: 'error', comment: 'What cannot be followed cannot be checked.', from: {}, to: { couldNotResolve: true } },
     { name: 'grpc-only-in-the-transport', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/rpc/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(@grpc/|nice-grpc)' } },
     { name: 'knex-only-in-stores', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/(db|testing)/|/store[a-z-]*\\.ts$|/store/|/migrations/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(knex|mysql2|better-sqlite3)', dependencyTypesNot: ['type-only'] } },
     { name: 'koa-only-in-the-gateway', severity: 'error', from: { path: '^(services|cli|deploy)/' }, to: { path: 'node_modules/(koa|@koa)' } },
     { name: 'telemetry-sdk-only-in-the-kit', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/telemetry|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/@opentelemetry/(?!api)' } },
   ],
+  required: [
+    {
+      name: 'rules-are-not-hollow',
+      severity: 'error',
+      comment: 'Every service uses the kit. If that is not seen, imports are not seen, and the rules above hold for nothing.',
+      module: { path: '^services/(auth|catalog|ledger|metering|inference)/index\\.ts$' },
+      to: { path: '^services/kit/', reachable: true },
+    },
+  ],
   options: {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '^(dist|proto/gen)/' },
+    // swc reads type-only imports too; TypeScript 7 has no API that dependency-cruiser could use.
     parser: 'swc',
-    tsPreCompilationDeps: true,
+    webpackConfig: { fileName: 'scripts/import-aliases.cjs' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'], extensions: ['.ts', '.js'] },
   },
 };

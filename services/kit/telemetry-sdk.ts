@@ -5,13 +5,28 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { Telemetry, TelemetryOptions } from './telemetry.js';
+import type { Logger } from './log.js';
+
+/** Who sends the spans, and where trouble with sending them is told. */
+export interface TelemetryOptions {
+  /** service.name of every span, for example "tollgate-ledger". */
+  serviceName: string;
+  /** Tells replicas apart: service.instance.id. */
+  instanceId: string;
+  log: Logger;
+}
+
+/** Running telemetry. */
+export interface Telemetry {
+  /** Sends what is buffered, then ends. */
+  stop(): Promise<void>;
+}
 
 // A collector that hangs must not keep a process from ending.
 const flushMsMax = 5000;
 
-/** Registers the SDK globally. */
-export function startSdk(options: TelemetryOptions & { otlpEndpoint: string }): Telemetry {
+/** Registers the SDK globally, sending to the OTLP/HTTP receiver at this base url. */
+export function startSdk(options: TelemetryOptions, otlpEndpoint: string): Telemetry {
   // Without this an exporter that cannot reach its collector fails in silence.
   diag.setLogger(
     {
@@ -23,7 +38,7 @@ export function startSdk(options: TelemetryOptions & { otlpEndpoint: string }): 
     },
     DiagLogLevel.WARN,
   );
-  const exporter = new OTLPTraceExporter({ url: `${options.otlpEndpoint.replace(/\/$/, '')}/v1/traces` });
+  const exporter = new OTLPTraceExporter({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/traces` });
   return register(options, new BatchSpanProcessor(exporter));
 }
 
