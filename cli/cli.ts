@@ -11,6 +11,8 @@ export interface World extends Sink {
   /** Asks without showing what is typed; undefined when nobody is there to ask. */
   askSecret(question: string): Promise<string | undefined>;
   nowMs(): number;
+  /** Of this command. */
+  readonly version: string;
 }
 
 /** One run of the command. */

@@ -2,8 +2,6 @@
 import { findAdminSocket, isListening } from '#kit/admin-socket.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
-import { checkHealth } from '#kit/rpc/health-client.js';
-import { readTls } from '#kit/rpc/tls.js';
 import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -38,14 +36,14 @@ export function operatorCall(timeoutMs = callTimeoutMs): CallContext {
  * single-process gateway runs; services at addresses of their own are connected when first called.
  */
 export async function connect(config: CliConfig): Promise<Services> {
-  const tls = config.tls === undefined ? undefined : readTls(config.tls);
   const connections = new Map<string, GrpcConnection>();
   const socketPath = config.mode === 'single' ? await runningSocket(config.dataDir) : '';
   const connectionTo = (name: ServiceName): GrpcConnection => {
     const address = config.mode === 'single' ? `unix:${socketPath}` : config.addresses[name];
     const known = connections.get(address);
     if (known !== undefined) return known;
-    const connection = dialGrpc(address, config.mode === 'single' || tls === undefined ? { caller } : { caller, tls });
+    // A single process's socket is open to its own user only, which says enough about who calls.
+    const connection = dialGrpc(address, config.mode === 'single' || config.tls === undefined ? { caller } : { caller, tls: config.tls });
     connections.set(address, connection);
     return connection;
   };
@@ -55,7 +53,11 @@ export async function connect(config: CliConfig): Promise<Services> {
     ledger: connectionTo('ledger').client(LedgerServiceDefinition),
     metering: connectionTo('metering').client(MeteringServiceDefinition),
     inference: connectionTo('inference').client(InferenceServiceDefinition),
-    checkHealth: (name) => checkHealth(connectionTo(name), fullNames[name], { caller, timeoutMs: healthTimeoutMs }),
+    async checkHealth(name) {
+      // Loaded only here, since it takes a while and only the doctor needs it.
+      const { checkHealth } = await import('#kit/rpc/health-client.js');
+      await checkHealth(connectionTo(name), fullNames[name], { caller, timeoutMs: healthTimeoutMs });
+    },
     close() {
       for (const connection of connections.values()) connection.close();
     },

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The process `tollgate`.
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -25,6 +26,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+// As built: this file is dist/cli/main.js.
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   stdout: (chunk) => void process.stdout.write(chunk),
@@ -32,4 +36,5 @@ process.exitCode = await run(process.argv.slice(2), {
   readStdin: () => text(process.stdin),
   askSecret,
   nowMs: () => Date.now(),
+  version,
 });

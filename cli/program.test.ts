@@ -42,7 +42,8 @@ describe('faults', () => {
     for (const name of ['AUTH', 'CATALOG', 'METERING', 'INFERENCE']) expect(stderr).toContain(`TOLLGATE_${name}_ADDRESS is required`);
   });
 
-  it('help is no fault', async () => {
+  it('help and version are none', async () => {
+    expect(await tollgate(gateway, ['--version'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
     const help = await tollgate(gateway, ['key', 'create', '--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toMatch(/--limit <usd>.*--json/s);

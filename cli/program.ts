@@ -28,6 +28,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
 export async function run(args: readonly string[], world: World): Promise<number> {
   const program = new Command('tollgate')
     .description('Operates a Tollgate: accounts, keys, money, models and upstreams.')
+    .version(world.version)
     .option('--json', 'write JSON for programs: one object a line')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => world.stdout(text), writeErr: (text) => world.stderr(text) })

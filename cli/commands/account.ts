@@ -13,10 +13,10 @@ export function accountCommand(cli: Cli): Command {
   account
     .command('create <name>')
     .description('Make an account.')
-    .option('--idempotency-key <key>', 'a repeat with the same key makes no second account', '')
-    .action((name: string, options: { idempotencyKey: string }) =>
+    .option('--idempotency-key <key>', 'a repeat with the same key makes no second account')
+    .action((name: string, options: { idempotencyKey?: string }) =>
       cli.withServices(async ({ auth }) => {
-        const response = await auth.createAccount({ name, idempotencyKey: options.idempotencyKey }, operatorCall());
+        const response = await auth.createAccount({ name, idempotencyKey: options.idempotencyKey ?? '' }, operatorCall());
         cli.out.show(accountView, response.account!);
         cli.out.note(`\nNext: tollgate balance deposit 5 --account ${response.account!.id}\n      tollgate key create --name first --account ${response.account!.id}`);
       }),

@@ -1,7 +1,7 @@
 // tollgate balance: an account's money, and the journal behind it.
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import type { Balance, Entry } from '#proto/ledger/v1/ledger.js';
+import { type Balance, DepositSource, type Entry } from '#proto/ledger/v1/ledger.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
@@ -33,13 +33,14 @@ export function balanceCommand(cli: Cli): Command {
   withIdempotencyKey(withAccount(balance.command('deposit')))
     .description('Add money. Never done twice for the same idempotency key.')
     .argument('<usd>', 'for example 5 or 0.25', parsePositiveAmount)
-    .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}`, depositSources.parse, depositSources.parse('cash'))
-    .option('--reason <text>', 'for people: why', '')
-    .action((amountNanoUsd: bigint, options: AccountOption & { source: number; reason: string; idempotencyKey?: string }) =>
+    .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}; cash unless given`, depositSources.parse)
+    .option('--reason <text>', 'for people: why')
+    .action((amountNanoUsd: bigint, options: AccountOption & { source?: DepositSource; reason?: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
+        const { source = DepositSource.DEPOSIT_SOURCE_CASH, reason = '' } = options;
         await post(cli, options.idempotencyKey, (idempotencyKey) =>
-          ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source: options.source, reason: options.reason }, operatorCall()),
+          ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source, reason }, operatorCall()),
         );
       }),
     );
@@ -48,12 +49,12 @@ export function balanceCommand(cli: Cli): Command {
     .description('Correct a balance by a new entry: a positive amount credits the account, a negative one debits it.')
     .argument('<usd>', 'for example 1.50 or -0.25', parseAmount)
     .requiredOption('--reason <text>', 'for people: why')
-    .option('--entry <id>', 'the entry that is corrected', '')
-    .action((amountNanoUsd: bigint, options: AccountOption & { reason: string; entry: string; idempotencyKey?: string }) =>
+    .option('--entry <id>', 'the entry that is corrected')
+    .action((amountNanoUsd: bigint, options: AccountOption & { reason: string; entry?: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
         await post(cli, options.idempotencyKey, (idempotencyKey) =>
-          ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: options.reason, linkedEntryId: options.entry }, operatorCall()),
+          ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: options.reason, linkedEntryId: options.entry ?? '' }, operatorCall()),
         );
       }),
     );

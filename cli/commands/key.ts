@@ -14,7 +14,7 @@ interface CreateOptions {
   readonly limit?: bigint;
   readonly expires?: bigint;
   readonly models?: ModelPermission;
-  readonly idempotencyKey: string;
+  readonly idempotencyKey?: string;
 }
 
 /** The noun `key`. */
@@ -28,7 +28,7 @@ export function keyCommand(cli: Cli): Command {
     .option('--limit <usd>', 'the most that the key may ever spend', parsePositiveAmount)
     .option('--expires <when>', 'refuse it from then on, for example 30d or 2027-01-31', parseExpiry)
     .option('--models <ids>', 'only these models, separated by commas; all, present and future, unless given', parseModels)
-    .option('--idempotency-key <key>', 'a repeat with the same key makes no second one and shows no secret', '')
+    .option('--idempotency-key <key>', 'a repeat with the same key makes no second one and shows no secret')
     .action((options: CreateOptions) => create(cli, options));
 
   withPaging(withAccount(key.command('list')))
@@ -109,7 +109,7 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
       models: options.models,
       lifetimeLimitNanoUsd: options.limit,
       expiresAtMs: options.expires,
-      idempotencyKey: options.idempotencyKey,
+      idempotencyKey: options.idempotencyKey ?? '',
     };
     const { key, secret } = await auth.createKey(request, operatorCall());
     const shown: KeyAndSpend = { key: key!, spend: undefined, nowMs: cli.world.nowMs() };

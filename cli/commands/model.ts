@@ -5,7 +5,6 @@ import { type Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseModelFile } from '../model-file.js';
 import { modelView } from '../views/model.js';
 import { priceCommand } from './price.js';
 
@@ -33,6 +32,8 @@ export function modelCommand(cli: Cli): Command {
     .command('put <file>')
     .description('Make a model, or replace all of it but its prices, from a JSON file ("-" for standard input) as `model show --json` writes it.')
     .action(async (file: string) => {
+      // Loaded only here: the schema library would double the time that every other command takes to start.
+      const { parseModelFile } = await import('../model-file.js');
       const wanted = parseModelFile(file === '-' ? await cli.world.readStdin() : await readText(file));
       await put(cli, () => Promise.resolve(wanted));
     });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Upstream } from '#proto/inference/v1/inference.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate } from '../testing/tollgate.js';
 
@@ -25,5 +26,11 @@ describe('upstreams', () => {
     await tollgate(gateway, ['upstream', 'disable', 'acme']);
     expect(gateway.state.upstreams[0]).toMatchObject({ enabled: false, baseUrl: 'https://api.example/v1' });
     expect(gateway.state.secrets.get('acme')).toBe('from-typing');
+  });
+
+  it('are not switched where configuration rules', async () => {
+    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', managed: true, enabled: true }));
+    expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({ code: 1, stderr: expect.stringContaining('set by configuration') });
+    expect(gateway.state.upstreams[0]?.enabled).toBe(true);
   });
 });

@@ -106,6 +106,7 @@ function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {
   return cli.withServices(async ({ inference }) => {
     const present = await find(inference, id);
     if (present === undefined) throw new CliError(`There is no upstream ${id}.`, { fix: '`tollgate upstream list` shows them.' });
+    if (present.managed) throw new CliError(`The upstream ${id} is built in or set by configuration.`, { fix: 'Change it there, or retire the models that use it.' });
     // Without a secret the present one is kept.
     const response = await inference.putUpstream({ upstream: { ...present, enabled }, secret: undefined }, operatorCall());
     cli.out.show(upstreamView, response.upstream!);

@@ -29,6 +29,7 @@ export async function tollgate(gateway: Pick<FakeGateway, 'env'>, args: readonly
     readStdin: () => Promise.resolve(options.stdin ?? ''),
     askSecret: () => Promise.resolve(options.typed),
     nowMs: () => testNowMs,
+    version: '1.2.3',
   });
   return { code, stdout, stderr };
 }

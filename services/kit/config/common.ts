@@ -28,7 +28,7 @@ export function commonSettings(name: string) {
 export type CommonConfig = Values<ReturnType<typeof commonSettings>>;
 
 /** The certificates, or undefined when none are set. Raises ConfigError when only some are, or a file cannot be read. */
-export function tlsOf(config: CommonConfig): Tls | undefined {
+export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>): Tls | undefined {
   const { tlsCa: ca, tlsCert: cert, tlsKey: key } = config;
   if (ca === undefined && cert === undefined && key === undefined) return undefined;
   if (ca === undefined || cert === undefined || key === undefined) {
