@@ -1,0 +1,80 @@
+import { describe, expect } from '@jest/globals';
+import { BookAccount } from '#proto/ledger/v1/ledger.js';
+import { apply } from '../apply.js';
+import { creditedNanoUsdMax } from '../buckets.js';
+import { entryId } from '../journal.js';
+import type { Touched } from '../model.js';
+import { expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
+import { account, accountId, adjustOperation, depositOperation, holdId, nowMs } from '../testing/records.js';
+
+const row = outcomeRows('DA');
+
+describe('Deposit and Adjust', () => {
+  const none: Touched = { account: undefined, key: undefined, hold: undefined, record: undefined };
+  const funded: Touched = { ...none, account: account({ creditedNanoUsd: 100n, heldNanoUsd: 30n }) };
+  const overCap = { ...none, account: account({ creditedNanoUsd: creditedNanoUsdMax - 4n }) };
+
+  row('D1', 'creates the balance with the first deposit', () => {
+    const applied = apply(none, depositOperation(50n), nowMs);
+    expect(replyOf(applied)).toMatchObject({ replayed: false, balance: { creditedNanoUsd: 50n, availableNanoUsd: 50n, seq: 1n }, entry: { reference: 'pay-1' } });
+    expect(applied.changes.entries).toMatchObject([{ debit: BookAccount.BOOK_ACCOUNT_CASH, credit: BookAccount.BOOK_ACCOUNT_CUSTOMER }]);
+  });
+
+  for (const [code, operation] of [['D2', depositOperation(50n)], ['A6', adjustOperation(-50n)]] as const) {
+    row(code, 'answers a repeat with the first outcome, whatever happened since', () => {
+      const first = apply(funded, operation, nowMs);
+      const since: Touched = { ...none, account: account({ creditedNanoUsd: 7n, seq: 40n }), record: first.changes.record };
+      expect(apply(since, operation, nowMs + 1)).toEqual({ reply: { ...replyOf(first), replayed: true }, changes: {} });
+    });
+  }
+
+  row('D3', 'refuses other parameters, and the key of an adjustment', () => {
+    const { record } = apply(funded, depositOperation(50n), nowMs).changes;
+    expectRefused({ ...funded, record }, depositOperation(50n, { fingerprint: 'd2' }), 'idempotency_mismatch');
+    const adjusted = apply(funded, adjustOperation(50n), nowMs).changes.record;
+    expectRefused({ ...funded, record: adjusted }, depositOperation(50n), 'idempotency_mismatch');
+  });
+
+  row('D4', 'refuses credit beyond what a column can hold', () => {
+    expectRefused(overCap, depositOperation(5n), 'failed_precondition');
+    expect(replyOf(apply(overCap, depositOperation(4n), nowMs)).balance.creditedNanoUsd).toBe(creditedNanoUsdMax);
+  });
+
+  row('A1', 'credits the account', () => {
+    const applied = apply(none, adjustOperation(5n), nowMs);
+    expect(applied.changes.entries).toMatchObject([{ debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: BookAccount.BOOK_ACCOUNT_CUSTOMER, amountNanoUsd: 5n }]);
+    expect(replyOf(applied).balance.creditedNanoUsd).toBe(5n);
+  });
+
+  row('A2', 'takes what is available from the credits', () => {
+    const applied = apply(funded, adjustOperation(-70n), nowMs);
+    expect(applied.changes.entries).toMatchObject([{ debit: BookAccount.BOOK_ACCOUNT_CUSTOMER, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, amountNanoUsd: 70n }]);
+    expect(replyOf(applied).balance).toMatchObject({ creditedNanoUsd: 30n, availableNanoUsd: 0n, heldNanoUsd: 30n });
+  });
+
+  row('A3', 'does not take what calls in flight hold', () => {
+    expectRefused(funded, adjustOperation(-71n), 'balance_empty');
+    expectRefused(none, adjustOperation(-1n), 'balance_empty');
+  });
+
+  row('A4', 'carries the link to the entry it corrects', () => {
+    const linkedEntryId = entryId(accountId, 1n);
+    expect(replyOf(apply(funded, adjustOperation(5n, { linkedEntryId }), nowMs)).entry.linkedEntryId).toBe(linkedEntryId);
+  });
+
+  row('A5', 'refuses a link to anything but an entry of the account', () => {
+    const foreign = entryId(`acct_${'e'.repeat(32)}`, 1n);
+    for (const linkedEntryId of [entryId(accountId, 2n), entryId(accountId, 0n), foreign, 'ent_1', holdId]) {
+      expectRefused(funded, adjustOperation(5n, { linkedEntryId }), 'not_found');
+    }
+  });
+
+  row('A7', 'refuses other parameters under a used key', () => {
+    const { record } = apply(funded, adjustOperation(5n), nowMs).changes;
+    expectRefused({ ...funded, record }, adjustOperation(5n, { fingerprint: 'a2' }), 'idempotency_mismatch');
+  });
+
+  row('A8', 'refuses credit beyond what a column can hold', () => {
+    expectRefused(overCap, adjustOperation(5n), 'failed_precondition');
+  });
+});

@@ -1,0 +1,76 @@
+// Rows for tests of the pure rules, with the fields that do not matter filled in.
+import { DepositSource, HoldState } from '#proto/ledger/v1/ledger.js';
+import type { AccountBucket, AdjustOperation, DepositOperation, HoldOperation, HoldRecord, KeyBucket, SettleOperation, Touched } from '../model.js';
+
+export const nowMs = 1_800_000_000_000;
+export const accountId = `acct_${'a'.repeat(32)}`;
+export const keyId = `key_${'b'.repeat(32)}`;
+export const holdId = `req_${'c'.repeat(32)}`;
+
+export function account(fields: Partial<AccountBucket> = {}): AccountBucket {
+  return { accountId, creditedNanoUsd: 1_000n, spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 1n, ...fields };
+}
+
+export function key(fields: Partial<KeyBucket> = {}): KeyBucket {
+  return { accountId, keyId, spentNanoUsd: 0n, heldNanoUsd: 0n, limitNanoUsd: undefined, limitVersion: 1n, ...fields };
+}
+
+export function hold(fields: Partial<HoldRecord> = {}): HoldRecord {
+  return {
+    id: holdId,
+    accountId,
+    keyId,
+    amountNanoUsd: 100n,
+    checkpointNanoUsd: 0n,
+    capturedNanoUsd: 0n,
+    shortfallNanoUsd: 0n,
+    state: HoldState.HOLD_STATE_OPEN,
+    createdAtMs: nowMs - 10_000,
+    expiresAtMs: nowMs + 50_000,
+    fingerprint: 'f1',
+    lastSeq: 0n,
+    ...fields,
+  };
+}
+
+/** An account and key that have the hold's amount set aside while it is open. */
+export function touched(record: HoldRecord | undefined, fields: Partial<Touched> = {}): Touched {
+  const heldNanoUsd = record?.state === HoldState.HOLD_STATE_OPEN ? record.amountNanoUsd : 0n;
+  const spentNanoUsd = record?.capturedNanoUsd ?? 0n;
+  return { account: account({ heldNanoUsd, spentNanoUsd, seq: 9n }), key: key({ heldNanoUsd, spentNanoUsd }), hold: record, record: undefined, ...fields };
+}
+
+export function holdOperation(fields: Partial<HoldOperation> = {}): HoldOperation {
+  return {
+    kind: 'hold',
+    accountId,
+    holdId,
+    keyId,
+    limitNanoUsd: undefined,
+    limitVersion: 1n,
+    amountNanoUsd: 100n,
+    minAmountNanoUsd: 40n,
+    ttlMs: 60_000,
+    fingerprint: 'f1',
+    ...fields,
+  };
+}
+
+export function settleOperation(costNanoUsd: bigint, fields: Partial<SettleOperation> = {}): SettleOperation {
+  return { kind: 'settle', accountId, holdId, costNanoUsd, keyId, ...fields };
+}
+
+export function depositOperation(amountNanoUsd: bigint, fields: Partial<DepositOperation> = {}): DepositOperation {
+  const source = DepositSource.DEPOSIT_SOURCE_CASH;
+  return { kind: 'deposit', accountId, idempotencyKey: 'pay-1', fingerprint: 'd1', amountNanoUsd, reason: '', source, ...fields };
+}
+
+export function adjustOperation(amountNanoUsd: bigint, fields: Partial<AdjustOperation> = {}): AdjustOperation {
+  return { kind: 'adjust', accountId, idempotencyKey: 'fix-1', fingerprint: 'a1', amountNanoUsd, reason: 'why', linkedEntryId: undefined, ...fields };
+}
+
+/** A hold that was released before it arrived. */
+export const tombstone = hold({ keyId: undefined, state: HoldState.HOLD_STATE_RELEASED, amountNanoUsd: 0n, fingerprint: undefined });
+
+/** A hold that was ended at a checkpoint of 60. */
+export const expired = hold({ state: HoldState.HOLD_STATE_EXPIRED, checkpointNanoUsd: 60n, capturedNanoUsd: 60n, lastSeq: 9n });

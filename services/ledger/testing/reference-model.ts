@@ -1,0 +1,182 @@
+// A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is added up anew from the holds
+// and credits that there are, so that it cannot share a mistake of bookkeeping with the real one.
+import type { AdjustOperation, CheckpointOperation, DepositOperation, ExpireOperation, HoldOperation, Operation, ReleaseOperation, SettleOperation } from '../model.js';
+
+type State = 'open' | 'settled' | 'released' | 'expired';
+
+interface ModelHold {
+  readonly accountId: string;
+  /** Undefined: a tombstone. */
+  readonly keyId: string | undefined;
+  /** What the Hold asked for; undefined when there was none. */
+  readonly asked: string | undefined;
+  readonly amount: bigint;
+  state: State;
+  checkpoint: bigint;
+  captured: bigint;
+  shortfall: bigint;
+  expiresAtMs: number;
+}
+
+/** What an operation answers, as far as the two ledgers are compared. */
+export type Answer = { readonly refused: string } | Readonly<Record<string, bigint | string | boolean | undefined>>;
+
+/** The slow ledger. */
+export class ReferenceLedger {
+  private readonly holds = new Map<string, ModelHold>();
+  private readonly credits = new Map<string, { accountId: string; amount: bigint; asked: string; creditedAfter: bigint }>();
+  private readonly limits = new Map<string, { limit: bigint | undefined; version: bigint }>();
+  private readonly knownAccounts = new Set<string>();
+
+  apply(operation: Operation, nowMs: number): Answer {
+    switch (operation.kind) {
+      case 'hold':
+        return this.hold(operation, nowMs);
+      case 'checkpoint':
+        return this.checkpoint(operation, nowMs);
+      case 'settle':
+        return this.settle(operation);
+      case 'release':
+        return this.release(operation);
+      case 'expire':
+        return this.expire(operation);
+      default:
+        return this.credit(operation);
+    }
+  }
+
+  credited(accountId: string): bigint {
+    return sum([...this.credits.values()].filter((credit) => credit.accountId === accountId).map((credit) => credit.amount));
+  }
+
+  spent(accountId: string, keyId?: string): bigint {
+    return sum(this.holdsOf(accountId, keyId).map((hold) => hold.captured));
+  }
+
+  held(accountId: string, keyId?: string): bigint {
+    return sum(this.holdsOf(accountId, keyId).filter((hold) => hold.state === 'open').map((hold) => hold.amount));
+  }
+
+  private holdsOf(accountId: string, keyId?: string): ModelHold[] {
+    return [...this.holds.values()].filter((hold) => hold.accountId === accountId && (keyId === undefined || hold.keyId === keyId));
+  }
+
+  private available(accountId: string): bigint {
+    return this.credited(accountId) - this.spent(accountId) - this.held(accountId);
+  }
+
+  private keyAvailable(accountId: string, keyId: string, limit: bigint | undefined): bigint | undefined {
+    if (limit === undefined) return undefined;
+    const left = limit - this.spent(accountId, keyId) - this.held(accountId, keyId);
+    return left < 0n ? 0n : left;
+  }
+
+  private hold(operation: HoldOperation, nowMs: number): Answer {
+    const { accountId, holdId, keyId, minAmountNanoUsd: minimum, amountNanoUsd: wanted } = operation;
+    const asked = operation.fingerprint;
+    const existing = this.holds.get(`${accountId} ${holdId}`);
+    if (existing !== undefined) {
+      if (existing.asked === undefined) return { refused: 'hold_closed' };
+      if (existing.asked !== asked) return { refused: 'idempotency_mismatch' };
+      return existing.state === 'released' ? { refused: 'hold_closed' } : { ...outcome(existing), amount: existing.amount, replayed: true };
+    }
+    const stored = this.limits.get(`${accountId} ${keyId}`) ?? { limit: undefined, version: -1n };
+    const newer = operation.limitVersion > stored.version ? { limit: operation.limitNanoUsd, version: operation.limitVersion } : stored;
+    if (this.knownAccounts.has(accountId)) this.limits.set(`${accountId} ${keyId}`, newer);
+    const available = this.available(accountId);
+    const keyAvailable = this.keyAvailable(accountId, keyId, newer.limit);
+    if (available + this.held(accountId) < minimum) return { refused: 'balance_empty' };
+    if (keyAvailable !== undefined && keyAvailable < minimum) return { refused: 'key_limit_reached' };
+    if (available < minimum) return { refused: 'balance_held' };
+    const amount = smallest(wanted, available, keyAvailable ?? wanted);
+    const hold: ModelHold = { accountId, keyId, asked, amount, state: 'open', checkpoint: 0n, captured: 0n, shortfall: 0n, expiresAtMs: nowMs + operation.ttlMs };
+    this.holds.set(`${accountId} ${holdId}`, hold);
+    return { ...outcome(hold), amount, replayed: false };
+  }
+
+  private checkpoint(operation: CheckpointOperation, nowMs: number): Answer {
+    const hold = this.holds.get(`${operation.accountId} ${operation.holdId}`);
+    if (hold?.state !== 'open') return { renewed: false };
+    const cost = smallest(operation.costSoFarNanoUsd, hold.amount);
+    if (cost > hold.checkpoint) hold.checkpoint = cost;
+    hold.expiresAtMs = Math.max(hold.expiresAtMs, nowMs + operation.ttlMs);
+    return { renewed: true };
+  }
+
+  private settle(operation: SettleOperation): Answer {
+    const { accountId, holdId, costNanoUsd: cost, keyId } = operation;
+    const name = `${accountId} ${holdId}`;
+    const found = this.holds.get(name);
+    if (found === undefined && keyId === undefined) return { refused: 'invalid_request' };
+    if (found?.keyId !== undefined && keyId !== undefined && found.keyId !== keyId) return { refused: 'idempotency_mismatch' };
+    if (found?.state === 'released') return cost === 0n ? { ...outcome(found), replayed: true } : { refused: 'hold_closed' };
+    if (found?.state === 'settled') {
+      return found.captured + found.shortfall === cost ? { ...outcome(found), replayed: true } : { refused: 'idempotency_mismatch' };
+    }
+    const hold: ModelHold =
+      found ?? { accountId, keyId, asked: undefined, amount: 0n, state: 'expired', checkpoint: 0n, captured: 0n, shortfall: 0n, expiresAtMs: 0 };
+    // The cost is paid as if the hold had never been: what it set aside and what it took is free again, but at least that is its own.
+    const own = hold.state === 'open' ? hold.amount : hold.captured;
+    const limit = this.limits.get(`${accountId} ${hold.keyId}`)?.limit;
+    const free = smallest(this.available(accountId), this.keyAvailable(accountId, hold.keyId!, limit) ?? cost);
+    hold.captured = smallest(cost, own + free);
+    hold.shortfall = cost - hold.captured;
+    hold.state = 'settled';
+    this.holds.set(name, hold);
+    this.knownAccounts.add(accountId);
+    return { ...outcome(hold), replayed: false };
+  }
+
+  private release(operation: ReleaseOperation): Answer {
+    const { accountId, holdId } = operation;
+    const hold = this.holds.get(`${accountId} ${holdId}`);
+    if (hold === undefined) {
+      this.holds.set(`${accountId} ${holdId}`, {
+        accountId, keyId: undefined, asked: undefined, amount: 0n, state: 'released', checkpoint: 0n, captured: 0n, shortfall: 0n, expiresAtMs: 0,
+      });
+      this.knownAccounts.add(accountId);
+      return {};
+    }
+    if (hold.keyId === undefined) return {};
+    if (hold.state === 'open') endAtCheckpoint(hold, 'released');
+    return outcome(hold);
+  }
+
+  private expire(operation: ExpireOperation): Answer {
+    const hold = this.holds.get(`${operation.accountId} ${operation.holdId}`);
+    if (hold?.state !== 'open' || hold.expiresAtMs > operation.expiredAtMs) return {};
+    endAtCheckpoint(hold, 'expired');
+    return outcome(hold);
+  }
+
+  private credit(operation: DepositOperation | AdjustOperation): Answer {
+    const { accountId, idempotencyKey, amountNanoUsd: amount, fingerprint: asked } = operation;
+    const name = `${accountId} ${idempotencyKey}`;
+    const existing = this.credits.get(name);
+    if (existing !== undefined) {
+      return existing.asked === asked ? { creditedAfter: existing.creditedAfter, replayed: true } : { refused: 'idempotency_mismatch' };
+    }
+    if (this.available(accountId) + amount < 0n) return { refused: 'balance_empty' };
+    const creditedAfter = this.credited(accountId) + amount;
+    this.credits.set(name, { accountId, amount, asked, creditedAfter });
+    this.knownAccounts.add(accountId);
+    return { creditedAfter, replayed: false };
+  }
+}
+
+function endAtCheckpoint(hold: ModelHold, state: State): void {
+  hold.captured = hold.checkpoint;
+  hold.state = state;
+}
+
+function outcome(hold: ModelHold): Answer {
+  return { state: hold.state, captured: hold.captured, shortfall: hold.shortfall };
+}
+
+function sum(amounts: bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}
+
+function smallest(...amounts: bigint[]): bigint {
+  return amounts.reduce((least, amount) => (amount < least ? amount : least));
+}
