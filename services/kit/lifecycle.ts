@@ -18,15 +18,6 @@ export interface ServiceModule<Service> extends Part {
   ready(): Promise<{ ok: true } | { ok: false; why: string }>;
 }
 
-/** A part that only has to be closed in the end, such as a database that `create…` was given open. */
-export function closing(name: string, resource: { close(): void | Promise<void> }): Part {
-  return {
-    name,
-    start: async () => {},
-    stop: async () => resource.close(),
-  };
-}
-
 /** Starts the parts one after another; when one fails, those already started are stopped in reverse and the error is thrown. */
 export async function startInOrder(parts: readonly Part[], log: Logger): Promise<() => Promise<void>> {
   const started: Part[] = [];

@@ -1,5 +1,5 @@
 // A process that serves gRPC: what each services/<name>/main.ts runs.
-import { type Settings, text, type Values } from './config/settings.js';
+import { type Environment, type Settings, text, type Values } from './config/settings.js';
 import type { Part, ServiceModule } from './lifecycle.js';
 import type { Logger } from './log.js';
 import { type ProcessHost, runProcess } from './process.js';
@@ -35,18 +35,21 @@ export interface ServiceProcessOptions<S extends Settings> {
 }
 
 /** Runs a service as a process of its own: its parts, then the server that offers it, healthy while it is ready. */
-export async function runService<S extends Settings>(options: ServiceProcessOptions<S>): Promise<void> {
+export async function runService<S extends Settings>(options: ServiceProcessOptions<S>, env: Environment = process.env): Promise<void> {
   const prefix = `TOLLGATE_${options.name.toUpperCase()}_`;
   const server = { listen: text(`${prefix}LISTEN`, 'where to serve gRPC: host:port or unix:/path', { default: options.listen }) };
-  await runProcess({
-    name: options.name,
-    settings: { service: options.settings, server },
-    ownPrefixes: [prefix],
-    build(config, host) {
-      const { parts, offers } = options.build(config.service, host);
-      return [...parts, grpcPart(config.server.listen, offers, host)];
+  await runProcess(
+    {
+      name: options.name,
+      settings: { service: options.settings, server },
+      ownPrefixes: [prefix],
+      build(config, host) {
+        const { parts, offers } = options.build(config.service, host);
+        return [...parts, grpcPart(config.server.listen, offers, host)];
+      },
     },
-  });
+    env,
+  );
 }
 
 // A service that lost its database is out of rotation within a second or two, and back as fast.

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '../errors/app-error.js';
 import { isRetryable } from './errors.js';
+import { traceStatements } from './sql-spans.js';
 
 /** Which of the two families of engines. */
 export type Engine = 'sqlite' | 'mysql';
@@ -107,6 +108,7 @@ function openMysql(url: string, poolMax: number): Database {
 }
 
 function database(engine: Engine, knex: Knex): Database {
+  traceStatements(knex, engine);
   return {
     engine,
     knex,

@@ -1,0 +1,52 @@
+// Which statements a trace shows, and what it must not show of them.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { register, type Telemetry } from '../telemetry-sdk.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
+
+const spans = new InMemorySpanExporter();
+let telemetry: Telemetry;
+beforeAll(() => {
+  telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+});
+afterAll(() => telemetry.stop());
+
+describe.each(testEngines)('statements on %s', (engine) => {
+  let test: TestDatabase;
+  beforeAll(async () => {
+    test = await createTestDatabase(engine);
+    await test.db.knex.raw('CREATE TABLE thing (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL)');
+  });
+  afterAll(() => test.drop());
+  afterEach(() => spans.reset());
+
+  async function traced(work: () => Promise<unknown>): Promise<string> {
+    return trace.getTracer('test').startActiveSpan('call', async (span) => {
+      await work().catch(() => {});
+      span.end();
+      return span.spanContext().spanId;
+    });
+  }
+
+  it('of a traced call are its children, in transactions too, without the values', async () => {
+    const parent = await traced(() => test.db.transaction(async (tx) => tx('thing').insert({ id: 1, name: 'a secret name' })));
+    const insert = spans.getFinishedSpans().find((span) => span.name === 'INSERT');
+    expect(insert?.parentSpanContext?.spanId).toBe(parent);
+    expect(insert?.attributes).toMatchObject({ 'db.system.name': engine, 'db.operation.name': 'INSERT' });
+    expect(JSON.stringify(spans.getFinishedSpans().map((span) => [span.attributes, span.events]))).not.toContain('a secret name');
+  });
+
+  it('that fail say so', async () => {
+    await test.db.knex('thing').insert({ id: 2, name: 'first' });
+    await traced(() => test.db.knex('thing').insert({ id: 2, name: 'a secret name' }));
+    const insert = spans.getFinishedSpans().find((span) => span.name === 'INSERT');
+    expect(insert?.status.code).toBe(2);
+    expect(JSON.stringify([insert?.attributes, insert?.events, insert?.status])).not.toContain('secret');
+  });
+
+  it('outside a trace leave no span', async () => {
+    await test.db.knex('thing').select('id');
+    expect(spans.getFinishedSpans()).toHaveLength(0);
+  });
+});

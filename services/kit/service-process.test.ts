@@ -1,0 +1,124 @@
+// How a process begins and ends, seen from outside: by its exit status, its health and its peers.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { integer } from './config/settings.js';
+import { newId } from './id.js';
+import type { ServiceModule } from './lifecycle.js';
+import { callContext } from './rpc/call-context.js';
+import { dialGrpc, type GrpcConnection } from './rpc/grpc-client.js';
+import { checkHealth } from './rpc/health-client.js';
+import { offer, runService } from './service-process.js';
+import { probe, type ProbeService, probeService, ProbeServiceDefinition } from './testing/probe-service.js';
+import { promised } from './testing/promised.js';
+
+const settings = { size: integer('TOLLGATE_PROBE_SIZE', 'a size', { min: 1, max: 9, default: 1 }) };
+const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'] as const;
+
+let exited: { promise: Promise<number>; resolve(status: number): void };
+let printed = '';
+let connection: GrpcConnection;
+let socket: string;
+
+beforeEach(() => {
+  exited = promised<number>();
+  printed = '';
+  socket = join(tmpdir(), `${newId('t')}.sock`);
+  connection = dialGrpc(`unix:${socket}`, { caller: 'gateway' });
+  // What would run after the end of a process fails on its own, for want of what was not made.
+  jest.spyOn(process, 'exit').mockImplementation((status) => exited.resolve(Number(status)) as never);
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+});
+
+afterEach(() => {
+  connection.close();
+  jest.restoreAllMocks();
+  for (const signal of signals) process.removeAllListeners(signal);
+});
+
+/** Runs a probe service as a process and tells what its module lived through. */
+async function run(service: Partial<ProbeService>, options: { env?: Record<string, string>; ready?: ServiceModule<ProbeService>['ready'] } = {}): Promise<string[]> {
+  const events: string[] = [];
+  const module: ServiceModule<ProbeService> = {
+    name: 'probe',
+    service: probeService(service),
+    ready: options.ready ?? (async () => ({ ok: true })),
+    start: async () => void events.push('started'),
+    stop: async () => void events.push('stopped'),
+  };
+  const policy = { echo: ['gateway'], count: ['gateway'], watchTicks: ['gateway'] };
+  const database = { name: 'database', start: async () => void events.push('opened'), stop: async () => void events.push('closed') };
+  await runService(
+    {
+      name: 'probe',
+      settings,
+      listen: `unix:${socket}`,
+      build: () => ({ parts: [database, module], offers: [offer(ProbeServiceDefinition, module, policy)] }),
+    },
+    { TOLLGATE_LOG_LEVEL: 'silent', ...options.env },
+  );
+  return events;
+}
+
+const health = (): Promise<string> =>
+  checkHealth(connection, ProbeServiceDefinition.fullName, { caller: 'gateway', timeoutMs: 2000 }).then(
+    () => 'serving',
+    () => 'not serving',
+  );
+
+describe('a service process', () => {
+  it('serves behind its policy, and on SIGTERM lets the call under way finish before its parts stop', async () => {
+    const begun = promised<void>();
+    const finish = promised<void>();
+    const events = await run({
+      async echo(request) {
+        begun.resolve();
+        await finish.promise;
+        events.push('answered');
+        return request;
+      },
+    });
+    expect(await health()).toBe('serving');
+    const underWay = connection.client(ProbeServiceDefinition).echo(probe('last'), callContext({ caller: 'gateway' }));
+    await begun.promise;
+    process.emit('SIGTERM');
+    finish.resolve();
+    expect(await underWay).toEqual(probe('last'));
+    expect(await exited.promise).toBe(0);
+    expect(events).toEqual(['opened', 'started', 'answered', 'stopped', 'closed']);
+  });
+
+  it('is not healthy while its module is not ready', async () => {
+    let state: { ok: true } | { ok: false; why: string } = { ok: false, why: 'the database is away' };
+    await run({}, { ready: async () => state });
+    await eventually(health, 'not serving');
+    state = { ok: true };
+    await eventually(health, 'serving');
+    process.emit('SIGTERM');
+    expect(await exited.promise).toBe(0);
+  });
+
+  it('does not start with a fault in its configuration, and prints every fault', async () => {
+    await expect(run({}, { env: { TOLLGATE_PROBE_SIZE: '12', TOLLGATE_PROBE_LISTNE: 'x', TOLLGATE_TLS_CA: '' } })).rejects.toThrow();
+    expect(await exited.promise).toBe(1);
+    expect(printed).toContain('TOLLGATE_PROBE_SIZE must be a whole number from 1 to 9 (it is "12")');
+    expect(printed).toContain('did you mean TOLLGATE_PROBE_LISTEN?');
+  });
+
+  it('does not start with half of its certificates', async () => {
+    await expect(run({}, { env: { TOLLGATE_TLS_CERT: 'cert.pem' } })).rejects.toThrow();
+    expect(await exited.promise).toBe(1);
+    expect(printed).toContain('must be set together');
+  });
+});
+
+async function eventually(read: () => Promise<string>, wanted: string): Promise<void> {
+  for (let tries = 0; tries < 50; tries += 1) {
+    if ((await read()) === wanted) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect(await read()).toBe(wanted);
+}
