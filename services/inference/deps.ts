@@ -1,0 +1,17 @@
+// What the RPCs of inference work with.
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { InferenceConfig } from './config.js';
+import type { SecretBox } from './secret-box.js';
+import type { UpstreamStore } from './store.js';
+import type { UpstreamRegistry } from './upstreams/registry.js';
+
+/** Handed to every RPC. */
+export interface RpcDeps {
+  readonly config: InferenceConfig;
+  readonly store: UpstreamStore;
+  readonly registry: UpstreamRegistry;
+  readonly box: SecretBox;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

@@ -1,0 +1,46 @@
+// The front door of inference: everything that composition may import.
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import type { Logger } from '#kit/log.js';
+import type { InferenceService } from '#proto/inference/v1/inference.js';
+import type { InferenceConfig } from './config.js';
+import { SecretBox } from './secret-box.js';
+import { InferenceRpcs } from './service.js';
+import { UpstreamStore } from './store.js';
+import { UpstreamRegistry } from './upstreams/registry.js';
+
+export { type InferenceConfig, inferenceSettings } from './config.js';
+export { inferencePolicy } from './policy.js';
+export { ensureSecretKey } from './secret-key.js';
+
+/** What inference needs from its process. */
+export interface InferenceDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** 32 bytes under which upstream secrets are encrypted at rest; the same for every replica. */
+  readonly secretKey: Buffer;
+}
+
+/** Inference over its own database. Raises invalid_request when a configured base url is malformed. */
+export function createInference(config: InferenceConfig, { db, clock, log, secretKey }: InferenceDeps): ServiceModule<InferenceService> {
+  const store = new UpstreamStore(db);
+  const box = new SecretBox(secretKey);
+  const registry = new UpstreamRegistry({ config, clock, log, store, box });
+  return {
+    name: 'inference',
+    service: new InferenceRpcs({ config, store, registry, box, clock, log }),
+    async start() {
+      await store.migrate();
+      await registry.reload();
+    },
+    stop: () => registry.close(),
+    async ready() {
+      return store.ping().then(
+        () => ({ ok: true }) as const,
+        () => ({ ok: false, why: 'inference cannot read its database' }) as const,
+      );
+    },
+  };
+}

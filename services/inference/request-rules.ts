@@ -1,0 +1,101 @@
+// What a request must be like before anything is sent anywhere. Pure.
+import { AppError } from '#kit/errors/app-error.js';
+import { type GenerateRequest, type Message, type Part, type Prompt, type Reasoning, Role, type Sampling, type Target, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+
+/** Most of each thing in one request. */
+export const requestLimits = {
+  targets: 16,
+  messages: 100_000,
+  tools: 1024,
+  stopSequences: 64,
+  /** Characters of an id, a name or a stop sequence. */
+  nameChars: 1024,
+  outputTokens: 100_000_000,
+} as const;
+
+const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** Raises invalid_request, with the field in details, for a request that breaks a rule. */
+export function checkGenerateRequest(request: GenerateRequest): void {
+  const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion } = request;
+  check(callId !== '' && isName(callId), 'call_id', 'is the id of the call');
+  checkTargets(targets);
+  checkPrompt(prompt);
+  check(maxOutputTokens <= requestLimits.outputTokens, 'max_output_tokens', `is at most ${requestLimits.outputTokens}`);
+  check(stopSequences.length <= requestLimits.stopSequences, 'stop_sequences', `has at most ${requestLimits.stopSequences} entries`);
+  check(stopSequences.every((sequence) => sequence !== '' && isName(sequence)), 'stop_sequences', `holds texts of 1 to ${requestLimits.nameChars} characters`);
+  checkSampling(sampling);
+  checkReasoning(reasoning);
+  check(isName(endUser), 'end_user', `has at most ${requestLimits.nameChars} characters`);
+  checkMessagesVersion(messagesVersion);
+}
+
+/** The targets of a request: at least one. */
+export function checkTargets(targets: readonly Target[]): void {
+  check(targets.length > 0 && targets.length <= requestLimits.targets, 'targets', `has 1 to ${requestLimits.targets} entries`);
+  for (const { upstreamId, upstreamModel } of targets) {
+    check(upstreamId !== '' && isName(upstreamId), 'targets.upstream_id', 'names an upstream');
+    check(upstreamModel !== '' && isName(upstreamModel), 'targets.upstream_model', 'names a model');
+  }
+}
+
+/** The prompt of a request: at least one message, and in each role only what that role can say. */
+export function checkPrompt(prompt: Prompt | undefined): asserts prompt is Prompt {
+  check(prompt !== undefined, 'prompt', 'is required');
+  const { messages, tools, toolChoice } = prompt;
+  check(messages.length > 0 && messages.length <= requestLimits.messages, 'prompt.messages', `has 1 to ${requestLimits.messages} entries`);
+  for (const message of messages) checkMessage(message);
+  check(tools.length <= requestLimits.tools, 'prompt.tools', `has at most ${requestLimits.tools} entries`);
+  check(tools.every(({ name }) => name !== '' && isName(name)), 'prompt.tools.name', 'is required');
+  check(toolChoice === undefined || toolChoice.mode in ToolChoice_Mode, 'prompt.tool_choice.mode', 'is unknown');
+  const isNamed = toolChoice?.mode === ToolChoice_Mode.MODE_NAMED;
+  check(!isNamed || tools.some(({ name }) => name === toolChoice.name), 'prompt.tool_choice.name', 'names one of the tools');
+}
+
+/** The reasoning of a request. */
+export function checkReasoning(reasoning: Reasoning | undefined): void {
+  check(reasoning === undefined || efforts.includes(reasoning.effort), 'reasoning.effort', `is one of ${efforts.slice(1).join(', ')}, or empty`);
+}
+
+/** The vendor version of a request. */
+export function checkMessagesVersion(version: string): void {
+  check(version === '' || /^\d{4}-\d{2}-\d{2}$/.test(version), 'messages_version', 'is a date such as 2023-06-01, or empty');
+}
+
+type PartKind = NonNullable<Part['part']>['$case'];
+
+const partsOfRole: Partial<Record<Role, readonly PartKind[]>> = {
+  [Role.ROLE_USER]: ['text', 'toolResult'],
+  [Role.ROLE_ASSISTANT]: ['text', 'toolCall', 'reasoning'],
+  [Role.ROLE_SYSTEM]: ['text'],
+};
+
+function checkMessage({ role, parts }: Message): void {
+  const kinds = partsOfRole[role];
+  check(kinds !== undefined, 'prompt.messages.role', 'is user, assistant or system');
+  for (const { part } of parts) {
+    check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'holds only what its role can say');
+    if (part.$case === 'toolCall') check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'has an id and a name');
+    if (part.$case === 'toolResult') check(part.value.toolCallId !== '', 'prompt.messages.parts.tool_result', 'has the id of its call');
+  }
+}
+
+function checkSampling(sampling: Sampling | undefined): void {
+  if (sampling === undefined) return;
+  checkRange(sampling.temperature, 0, 2, 'sampling.temperature');
+  checkRange(sampling.topP, 0, 1, 'sampling.top_p');
+  checkRange(sampling.frequencyPenalty, -2, 2, 'sampling.frequency_penalty');
+  checkRange(sampling.presencePenalty, -2, 2, 'sampling.presence_penalty');
+}
+
+function checkRange(value: number | undefined, min: number, max: number, field: string): void {
+  check(value === undefined || (value >= min && value <= max), field, `is a number from ${min} to ${max}`);
+}
+
+function isName(text: string): boolean {
+  return text.length <= requestLimits.nameChars;
+}
+
+function check(condition: boolean, field: string, rule: string): asserts condition {
+  if (!condition) throw new AppError('invalid_request', `${field} ${rule}.`, { details: { field } });
+}

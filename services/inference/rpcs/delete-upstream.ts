@@ -1,0 +1,15 @@
+// Removes a stored upstream. Calls under way with it go on to their end.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { DeleteUpstreamRequest, DeleteUpstreamResponse } from '#proto/inference/v1/inference.js';
+import type { RpcDeps } from '../deps.js';
+import { refuseManaged } from './put-upstream.js';
+
+/** InferenceService.DeleteUpstream. */
+export async function deleteUpstream({ upstreamId }: DeleteUpstreamRequest, _context: CallContext, deps: RpcDeps): Promise<DeleteUpstreamResponse> {
+  refuseManaged(upstreamId, deps.registry);
+  const isDeleted = await deps.store.delete(upstreamId);
+  if (!isDeleted) throw new AppError('not_found', 'There is no upstream with this id.', { details: { what: 'upstream' } });
+  await deps.registry.reload();
+  return {};
+}

@@ -1,0 +1,76 @@
+// Generates one answer: tries the targets in order until one begins, then stays with it.
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { AttemptSpan } from '../attempt-span.js';
+import type { RpcDeps } from '../deps.js';
+import { checkGenerateRequest } from '../request-rules.js';
+import type { ResolvedTarget } from '../upstreams/registry.js';
+import { retryableReasons } from '../upstreams/upstream.js';
+import { Watchdog } from '../upstreams/watchdog.js';
+
+/** InferenceService.Generate. */
+export async function* generate(request: GenerateRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<GenerateResponse, void, undefined> {
+  checkGenerateRequest(request);
+  const targets = await deps.registry.resolve(request.targets);
+  const watchdog = new Watchdog(context.signal);
+  watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
+  try {
+    for (const [position, target] of targets.entries()) {
+      let hasBegun = false;
+      try {
+        for await (const message of attempt(target, request, watchdog.signal, deps)) {
+          hasBegun = true;
+          yield message;
+        }
+        return;
+      } catch (error) {
+        const isRetryable = !hasBegun && !watchdog.signal.aborted && hasReason(error, ...retryableReasons);
+        if (!isRetryable || position + 1 === targets.length) throw error;
+      }
+    }
+  } finally {
+    watchdog.end(new AppError('cancelled', 'The call is over.'));
+  }
+}
+
+/** One attempt, in a span of its own; its failure is logged here, with what only operators may know. */
+async function* attempt(
+  resolved: ResolvedTarget,
+  request: GenerateRequest,
+  signal: AbortSignal,
+  { config, clock, log }: RpcDeps,
+): AsyncGenerator<GenerateResponse, void, undefined> {
+  const { target, upstream } = resolved;
+  const span = new AttemptSpan(resolved, request, clock);
+  const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
+  try {
+    for await (const message of upstream.generate(request, { target, signal, traceHeaders: learnsTrace ? span.traceHeaders() : {} })) {
+      span.observe(message);
+      noteUsageFault(message, request, resolved, log);
+      yield message;
+    }
+  } catch (error) {
+    span.fail(error);
+    const { reason, cause } = error instanceof AppError ? error : { reason: 'internal', cause: error };
+    const fields = { call_id: request.callId, upstream: upstream.id, upstream_model: target.upstreamModel, reason, why: describe(cause) };
+    if (reason === 'cancelled') log.debug(fields, 'upstream call cancelled');
+    else log.warn(fields, 'upstream call failed');
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Figures that were not believed are for operators to look into, since the vendor will bill by them. */
+function noteUsageFault({ events }: GenerateResponse, request: GenerateRequest, { target, upstream }: ResolvedTarget, log: RpcDeps['log']): void {
+  const last = events.at(-1)?.event;
+  if (last?.$case !== 'finished' || last.value.usageFault === '') return;
+  const fields = { call_id: request.callId, upstream: upstream.id, upstream_model: target.upstreamModel, usage_fault: last.value.usageFault };
+  log.warn(fields, "upstream's usage figures break a rule; ours are charged");
+}
+
+function describe(cause: unknown): string | undefined {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return describe(cause.errors[0]);
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : undefined;
+}

@@ -1,0 +1,64 @@
+// Creates or replaces a stored upstream; its secret goes in sealed and never comes out.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { PutUpstreamRequest, PutUpstreamResponse, Upstream } from '#proto/inference/v1/inference.js';
+import type { RpcDeps } from '../deps.js';
+import { lastFour } from '../secret-box.js';
+import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
+import { isRemoteWireFormat } from '../upstreams/create-upstream.js';
+import { parseBaseUrl } from '../upstreams/http/base-url.js';
+import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
+
+/** Longest secret, in characters. */
+export const secretCharsMax = 1024;
+
+/** InferenceService.PutUpstream. */
+export async function putUpstream({ upstream, secret }: PutUpstreamRequest, _context: CallContext, deps: RpcDeps): Promise<PutUpstreamResponse> {
+  const wanted = checkUpstream(upstream);
+  checkSecret(secret);
+  refuseManaged(wanted.id, deps.registry);
+  const row = await deps.store.put(wanted.id, (present, stored) => {
+    if (present === undefined && stored >= storedUpstreamsMax) {
+      throw new AppError('failed_precondition', `There are ${storedUpstreamsMax} upstreams already; delete one first.`);
+    }
+    return { ...wanted, ...sealedSecret(secret, wanted, present, deps), createdAtMs: BigInt(deps.clock.nowMs()) };
+  });
+  await deps.registry.reload();
+  return { upstream: toMessage(row) };
+}
+
+/** Raises failed_precondition for an upstream that only the configuration changes. */
+export function refuseManaged(id: string, registry: UpstreamRegistry): void {
+  if (!registry.isManaged(id)) return;
+  throw new AppError('failed_precondition', `The upstream "${id}" is built in or set by configuration, and is not changed here.`);
+}
+
+type Wanted = Pick<UpstreamRow, 'id' | 'wireFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;
+
+function checkUpstream(upstream: Upstream | undefined): Wanted {
+  if (upstream === undefined) throw invalid('upstream', 'is required');
+  const { id, wireFormat, allowPrivateNetwork, enabled } = upstream;
+  if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw invalid('upstream.id', 'is 1 to 64 of a-z, 0-9, "-" and "_"');
+  if (!isRemoteWireFormat(wireFormat)) throw invalid('upstream.wire_format', 'is chat-completions or messages');
+  return { id, wireFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled };
+}
+
+function checkSecret(secret: string | undefined): void {
+  // Secrets travel as header values.
+  if (secret === undefined || (secret.length <= secretCharsMax && /^[\x21-\x7e]*$/.test(secret))) return;
+  throw invalid('secret', `is at most ${secretCharsMax} printable ASCII characters without spaces`);
+}
+
+/** The secret of the new row: a new one, none, or the present one, sealed anew because it is bound to the base_url. */
+function sealedSecret(secret: string | undefined, wanted: Wanted, present: UpstreamRow | undefined, { box }: RpcDeps): Pick<UpstreamRow, 'sealedSecret' | 'secretLastFour'> {
+  const kept = secret === undefined && present?.sealedSecret !== undefined ? box.open(present.sealedSecret, secretPurpose(present)) : secret;
+  if (secret === undefined && present?.sealedSecret !== undefined && kept === undefined) {
+    throw new AppError('failed_precondition', 'The present secret cannot be decrypted with the present key; send the secret again.');
+  }
+  if (kept === undefined || kept === '') return { sealedSecret: undefined, secretLastFour: '' };
+  return { sealedSecret: box.seal(kept, secretPurpose(wanted)), secretLastFour: lastFour(kept) };
+}
+
+function invalid(field: string, rule: string): AppError {
+  return new AppError('invalid_request', `${field} ${rule}.`, { details: { field } });
+}

@@ -1,0 +1,29 @@
+// Names of span attributes, in one place because the GenAI conventions still move
+// (https://github.com/open-telemetry/semantic-conventions-genai, status Development).
+
+/** Attributes of a span around one attempt at one upstream. */
+export const attribute = {
+  operationName: 'gen_ai.operation.name',
+  providerName: 'gen_ai.provider.name',
+  requestModel: 'gen_ai.request.model',
+  requestMaxTokens: 'gen_ai.request.max_tokens',
+  requestStream: 'gen_ai.request.stream',
+  responseModel: 'gen_ai.response.model',
+  responseId: 'gen_ai.response.id',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  /** Seconds. */
+  timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
+  /** Includes what was read from and written to caches. */
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
+  cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
+  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
+  errorType: 'error.type',
+  callId: 'tollgate.call.id',
+  upstreamId: 'tollgate.upstream.id',
+  usageReported: 'tollgate.usage.reported',
+} as const;
+
+/** Value of `attribute.operationName`. */
+export const chatOperation = 'chat';

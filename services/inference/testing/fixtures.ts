@@ -1,0 +1,101 @@
+// What the tests of inference begin with.
+import { randomBytes } from 'node:crypto';
+import { type Clock, systemClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
+import { openDatabase } from '#kit/db/open.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { type LogLine, recordingLogger } from '#kit/testing/log.js';
+import { type Event, GenerateRequest, type GenerateResponse, type InferenceService, Role } from '#proto/inference/v1/inference.js';
+import { type InferenceConfig, inferenceSettings } from '../config.js';
+import { createInference } from '../index.js';
+
+/** The defaults, with some settings changed. */
+export function testConfig(changes: Partial<InferenceConfig> = {}): InferenceConfig {
+  return { ...parseSettings(inferenceSettings, {}), ...changes };
+}
+
+/** A request with one user message, and whatever else is given. */
+export function textRequest(text: string, rest: Parameters<typeof GenerateRequest.fromPartial>[0] = {}): GenerateRequest {
+  return GenerateRequest.fromPartial({
+    callId: 'req_test',
+    targets: [{ upstreamId: 'sandbox', upstreamModel: 'echo' }],
+    prompt: { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text } } }] }] },
+    maxOutputTokens: 1000,
+    ...rest,
+  });
+}
+
+/** Inference on a database in memory. */
+export interface TestInference {
+  readonly service: InferenceService;
+  readonly lines: LogLine[];
+  stop(): Promise<void>;
+}
+
+/** Starts inference with these settings. */
+export async function startInference(changes: Partial<InferenceConfig> = {}, clock: Clock = systemClock): Promise<TestInference> {
+  const db = openDatabase('sqlite::memory:');
+  const { log, lines } = recordingLogger('debug');
+  const inference = createInference(testConfig(changes), { db, clock, log, secretKey: randomBytes(32) });
+  await inference.start();
+  return {
+    service: inference.service,
+    lines,
+    async stop() {
+      await inference.stop();
+      await db.close();
+    },
+  };
+}
+
+/** All messages of one call. */
+export async function collect(service: InferenceService, request: GenerateRequest, signal?: AbortSignal): Promise<GenerateResponse[]> {
+  const messages: GenerateResponse[] = [];
+  for await (const message of service.generate(request, callContext({ caller: 'gateway', ...(signal === undefined ? {} : { signal }) }))) messages.push(message);
+  return messages;
+}
+
+/** The events in one list. */
+export function eventsOf(messages: readonly GenerateResponse[]): NonNullable<Event['event']>[] {
+  return messages.flatMap(({ events }) => events.map(({ event }) => event!));
+}
+
+/** The events as short words, for example "text+", "'Hel'", "text-". Deltas of one block are joined. */
+export function summary(events: readonly NonNullable<Event['event']>[]): string[] {
+  const words: string[] = [];
+  let joins = false;
+  for (const event of events) {
+    if (event.$case === 'blockDelta' && joins && event.value.delta?.$case !== 'signature') {
+      words[words.length - 1] += event.value.delta?.value ?? '';
+      continue;
+    }
+    joins = event.$case === 'blockDelta' && event.value.delta?.$case !== 'signature';
+    words.push(word(event));
+  }
+  return words;
+}
+
+function word(event: NonNullable<Event['event']>): string {
+  switch (event.$case) {
+    case 'started':
+      return 'started';
+    case 'blockStart': {
+      const { index, block } = event.value;
+      const detail = block?.$case === 'toolCall' ? `(${block.value.id},${block.value.name})` : block?.$case === 'reasoning' ? block.value.redactedData : '';
+      return `${index}:${block?.$case}${detail}`;
+    }
+    case 'blockDelta':
+      return `${event.value.delta?.$case === 'signature' ? 'signature=' : ''}${event.value.delta?.value}`;
+    case 'blockStop':
+      return `${event.value.index}.`;
+    case 'finished':
+      return `finished ${event.value.stopReason}${event.value.stopSequence}`;
+  }
+}
+
+/** The last event of a complete answer. */
+export function finishedOf(messages: readonly GenerateResponse[]): Extract<NonNullable<Event['event']>, { $case: 'finished' }>['value'] {
+  const last = eventsOf(messages).at(-1);
+  if (last?.$case !== 'finished') throw new Error('The answer did not finish.');
+  return last.value;
+}

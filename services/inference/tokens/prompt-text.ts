@@ -1,0 +1,74 @@
+// The text of a prompt, and bounds that follow from its length alone.
+import type { Part, Prompt } from '#proto/inference/v1/inference.js';
+
+/** Every string of the prompt that a model may read, in order. */
+export function* promptTexts(prompt: Prompt): Generator<string> {
+  yield* prompt.system;
+  for (const message of prompt.messages) {
+    for (const { part } of message.parts) yield* partTexts(part);
+  }
+  for (const tool of prompt.tools) {
+    yield tool.name;
+    yield tool.description;
+    yield tool.parametersJson;
+  }
+  if (prompt.toolChoice !== undefined) yield prompt.toolChoice.name;
+}
+
+/** Every string of one part of a message. */
+export function* partTexts(part: Part['part']): Generator<string> {
+  switch (part?.$case) {
+    case 'text':
+      yield part.value.text;
+      break;
+    case 'toolCall':
+      yield part.value.id;
+      yield part.value.name;
+      yield part.value.argumentsJson;
+      break;
+    case 'toolResult':
+      yield part.value.toolCallId;
+      yield part.value.text;
+      break;
+    case 'reasoning':
+      yield part.value.text;
+      yield part.value.signature;
+      yield part.value.redactedData;
+      break;
+    case undefined:
+      break;
+  }
+}
+
+/** UTF-8 bytes of everything in the prompt. */
+export function promptBytes(prompt: Prompt): number {
+  let bytes = 0;
+  for (const text of promptTexts(prompt)) bytes += Buffer.byteLength(text);
+  return bytes;
+}
+
+/** What a vendor may add around a message, around a tool, and once for having tools at all, in tokens. */
+export const overheadTokensMax = { message: 64, tool: 512, tools: 1024 } as const;
+
+/**
+ * More input tokens than any honest count of this prompt. Every token stands for at least one byte of text, or belongs to what
+ * vendors put around messages and tools. The gateway holds money by this same rule, so a larger count could not be charged.
+ */
+export function inputTokensMax(prompt: Prompt): number {
+  const { messages, tools } = prompt;
+  const overhead = overheadTokensMax.message * messages.length + overheadTokensMax.tool * tools.length + (tools.length > 0 ? overheadTokensMax.tools : 0);
+  return promptBytes(prompt) + overhead;
+}
+
+/** Tokens that we suppose around each message when we count for an upstream that does not. */
+export const messageTokensEstimate = 4;
+
+/** Tokens of so many bytes of text, quickly: four bytes a token, rounded up. */
+export function roughTokens(bytes: number): number {
+  return Math.ceil(bytes / 4);
+}
+
+/** Input tokens of a prompt, quickly: for running figures, where a tokenizer would cost more than it is worth. */
+export function roughInputTokens(prompt: Prompt): number {
+  return roughTokens(promptBytes(prompt)) + messageTokensEstimate * prompt.messages.length;
+}

@@ -1,0 +1,63 @@
+// Writes canonical block events: numbers blocks without gaps, keeps one open at a time, ends each that it began.
+import assert from 'node:assert/strict';
+import type { BlockDelta, BlockStart, Event, Target } from '#proto/inference/v1/inference.js';
+
+type Block = NonNullable<BlockStart['block']>;
+
+/** Collects events between two calls of `take`. */
+export class BlockWriter {
+  #events: Event[] = [];
+  #nextIndex = 0;
+  #open: Block['$case'] | undefined;
+  #started = false;
+  /** Kinds of block written so far. */
+  readonly written = new Set<Block['$case']>();
+
+  constructor(private readonly target: Target) {}
+
+  /** Writes `started`, once; repeats are ignored. */
+  start(upstreamRequestId: string, upstreamReportedModel: string): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#write({ $case: 'started', value: { target: this.target, upstreamRequestId, upstreamReportedModel } });
+  }
+
+  /** Opens a block; one that is still open is ended first. */
+  open(block: Block): void {
+    this.close();
+    this.#open = block.$case;
+    this.written.add(block.$case);
+    this.#write({ $case: 'blockStart', value: { index: this.#nextIndex, block } });
+  }
+
+  /** The kind of the open block. */
+  get openKind(): Block['$case'] | undefined {
+    return this.#open;
+  }
+
+  /** Writes into the open block; empty fragments are left out. */
+  delta(delta: NonNullable<BlockDelta['delta']>): void {
+    if (delta.value === '') return;
+    assert(this.#open !== undefined, 'A delta needs an open block.');
+    this.#write({ $case: 'blockDelta', value: { index: this.#nextIndex, delta } });
+  }
+
+  /** Ends the open block, if any. */
+  close(): void {
+    if (this.#open === undefined) return;
+    this.#open = undefined;
+    this.#write({ $case: 'blockStop', value: { index: this.#nextIndex } });
+    this.#nextIndex += 1;
+  }
+
+  /** The events written since the last call. */
+  take(): Event[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  #write(event: NonNullable<Event['event']>): void {
+    this.#events.push({ event });
+  }
+}

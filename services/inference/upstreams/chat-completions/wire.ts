@@ -1,0 +1,21 @@
+// The chat-completions format as the HTTP client uses it.
+import { newId } from '#kit/id.js';
+import type { Wire } from '../http/wire.js';
+import { responseError } from './error.js';
+import { chatCompletionsBody, flavourOf } from './request.js';
+import { ChatCompletionsDecoder } from './stream.js';
+import { callerToolNames } from './tool-names.js';
+
+/** Speaks chat-completions with the upstream `upstreamId` at `baseUrl`. */
+export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
+  const flavour = flavourOf(baseUrl);
+  return {
+    providerName: flavour.isOpenAi ? 'openai' : upstreamId,
+    generatePath: '/chat/completions',
+    headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+    generateBody: (request, model) => chatCompletionsBody(request, model, flavour),
+    decoder: (request, target, requestId) =>
+      new ChatCompletionsDecoder({ target, requestId, toCallerName: callerToolNames(request.prompt!.tools), newToolCallId: () => newId('call') }),
+    responseError,
+  };
+}

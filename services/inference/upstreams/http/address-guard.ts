@@ -1,0 +1,92 @@
+// Which network addresses an upstream may have. Checked when a connection is made, on the very addresses that are connected to, so
+// that a name which resolves differently the second time (DNS rebinding) gains nothing.
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+
+/** A connection that was refused because of where it would have led. Its message is for operators. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused';
+}
+
+const never = blockList([
+  // "This host" and unspecified (RFC 1122, RFC 4291).
+  ['0.0.0.0', 8], ['::', 128],
+  // Link-local, where clouds keep their metadata services.
+  ['169.254.0.0', 16], ['fe80::', 10],
+  // Metadata services outside link-local: AWS over IPv6, Alibaba, Oracle.
+  ['fd00:ec2::254', 128], ['100.100.100.200', 32], ['192.0.0.192', 32],
+  // Multicast, reserved, broadcast.
+  ['224.0.0.0', 4], ['240.0.0.0', 4], ['ff00::', 8],
+  // Tunnels that hide an IPv4 address inside: 6to4 and Teredo.
+  ['2002::', 16], ['2001::', 32],
+]);
+
+const privateOnly = blockList([
+  ['127.0.0.0', 8], ['::1', 128],
+  ['10.0.0.0', 8], ['172.16.0.0', 12], ['192.168.0.0', 16],
+  // Carrier-grade NAT, protocol assignments, benchmarks.
+  ['100.64.0.0', 10], ['192.0.0.0', 24], ['198.18.0.0', 15],
+  // Unique local and the older site-local.
+  ['fc00::', 7], ['fec0::', 10],
+]);
+
+function blockList(subnets: readonly (readonly [string, number])[]): BlockList {
+  const list = new BlockList();
+  for (const [address, prefix] of subnets) list.addSubnet(address, prefix, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return list;
+}
+
+/** Why an IP address may not be connected to; undefined when it may. */
+export function addressFault(address: string, allowPrivateNetwork: boolean): string | undefined {
+  const plain = embeddedIpv4(address) ?? address;
+  const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
+  if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and never an upstream`;
+  if (!allowPrivateNetwork && privateOnly.check(plain, family)) return `${address} is private, and this upstream may not be (allow_private_network)`;
+  return undefined;
+}
+
+/** The IPv4 address inside an IPv4-mapped (RFC 4291) or NAT64 (RFC 6052) one. */
+function embeddedIpv4(address: string): string | undefined {
+  if (isIP(address) !== 6) return undefined;
+  // The parser of URL writes every spelling of an address in one way.
+  const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const match = /^(?:::ffff:|64:ff9b::)(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/.exec(canonical);
+  if (match === null) return undefined;
+  const [high, low] = [Number.parseInt(match[1] ?? '0', 16), Number.parseInt(match[2]!, 16)];
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** Resolves a name as node:dns does; replaceable in tests. */
+export type Resolve = (hostname: string, options: { all: true; family?: number | 'IPv4' | 'IPv6' }, callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void;
+
+/** A lookup for net.connect that fails when any of a name's addresses is refused. */
+export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolve = dnsLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, '', 0);
+      const fault = addresses.map(({ address }) => addressFault(address, allowPrivateNetwork)).find((text) => text !== undefined);
+      if (fault !== undefined) return callback(new AddressRefused(`${hostname}: ${fault}`), '', 0);
+      const [first] = addresses;
+      if (options.all === true) callback(null, addresses);
+      else callback(null, first?.address ?? '', first?.family ?? 0);
+    });
+  };
+}
+
+/** A connector for undici that connects to permitted addresses only. */
+export function guardedConnector(options: { allowPrivateNetwork: boolean; timeoutMs: number; resolve?: Resolve }): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: options.timeoutMs,
+    // One connection carries one request, so that ending a request ends its connection.
+    allowH2: false,
+    lookup: guardedLookup(options.allowPrivateNetwork, options.resolve),
+  } as buildConnector.BuildOptions);
+  return (target, callback) => {
+    // An address that is written out is connected to without a lookup.
+    const literal = target.hostname.replace(/^\[|\]$/g, '');
+    const fault = isIP(literal) === 0 ? undefined : addressFault(literal, options.allowPrivateNetwork);
+    if (fault === undefined) connect(target, callback);
+    else callback(new AddressRefused(fault), null);
+  };
+}

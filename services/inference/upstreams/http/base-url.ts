@@ -1,0 +1,30 @@
+// The rules for an upstream's base_url. Pure.
+import { isIP } from 'node:net';
+import { AppError } from '#kit/errors/app-error.js';
+import { addressFault } from './address-guard.js';
+
+/** Longest base_url, in characters. */
+export const baseUrlCharsMax = 2048;
+
+/**
+ * The url in its one spelling, without a slash at the end. Raises invalid_request unless it is http or https, has neither credentials
+ * nor query nor fragment, and, where it names an address, one that may be connected to.
+ */
+export function parseBaseUrl(text: string, allowPrivateNetwork: boolean): string {
+  const refuse = (why: string): AppError => new AppError('invalid_request', `base_url ${why}.`, { details: { field: 'upstream.base_url' } });
+  if (text.length > baseUrlCharsMax) throw refuse(`is longer than ${baseUrlCharsMax} characters`);
+  const url = URL.parse(text);
+  if (url === null) throw refuse('is not a url such as https://api.example.com/v1');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('must begin with https:// or http://');
+  if (url.username !== '' || url.password !== '') throw refuse('must not hold credentials; send the secret as secret');
+  if (url.search !== '' || url.hash !== '' || text.includes('?') || text.includes('#')) throw refuse('must have neither a query nor a fragment');
+  const literal = url.hostname.replace(/^\[|\]$/g, '');
+  const fault = isIP(literal) === 0 ? undefined : addressFault(literal, allowPrivateNetwork);
+  if (fault !== undefined) throw refuse(`names an address that is refused: ${fault}`);
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** A vendor's base url from the environment, where people leave the version away as the vendors' own libraries let them. */
+export function withVersionSegment(baseUrl: string): string {
+  return new URL(baseUrl).pathname === '/' ? `${new URL(baseUrl).origin}/v1` : baseUrl;
+}

@@ -1,0 +1,186 @@
+// An upstream behind HTTP: one pool of connections, one request an attempt, always streamed.
+import type { Clock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { type Dispatcher, Pool } from 'undici';
+import type { InferenceConfig } from '../../config.js';
+import { countPrompt } from '../../tokens/tokenizer.js';
+import type { JsonObject } from '../stream-decoder.js';
+import type { Attempt, Upstream } from '../upstream.js';
+import { Watchdog } from '../watchdog.js';
+import { guardedConnector } from './address-guard.js';
+import { readText } from './read-text.js';
+import { relay } from './relay.js';
+import { transportError } from './transport-error.js';
+import type { Headers, Wire } from './wire.js';
+
+/** Where an upstream is and how to be let in. */
+export interface HttpUpstreamSettings {
+  readonly id: string;
+  /** As parseBaseUrl gives it. */
+  readonly baseUrl: string;
+  readonly secret: string | undefined;
+  readonly allowPrivateNetwork: boolean;
+}
+
+/** What an HTTP upstream uses. */
+export interface HttpUpstreamDeps {
+  readonly config: InferenceConfig;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+// How long the end of a complete answer may take, so that its connection can be used again.
+const drainTimeoutMs = 1000;
+
+/** An upstream of either wire format. */
+export class HttpUpstream implements Upstream {
+  readonly id: string;
+  readonly providerName: string;
+  readonly isPrivate: boolean;
+  readonly #pool: Pool;
+  readonly #basePath: string;
+  #callsUnderWay = 0;
+
+  constructor(
+    private readonly settings: HttpUpstreamSettings,
+    private readonly wire: Wire,
+    private readonly deps: HttpUpstreamDeps,
+  ) {
+    const { config } = deps;
+    const url = new URL(settings.baseUrl);
+    this.id = settings.id;
+    this.providerName = wire.providerName;
+    this.isPrivate = settings.allowPrivateNetwork;
+    this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.#pool = new Pool(url.origin, {
+      connections: config.connectionsMax,
+      connect: guardedConnector({ allowPrivateNetwork: settings.allowPrivateNetwork, timeoutMs: config.connectTimeoutMs }),
+      maxHeaderSize: config.headerBytesMax,
+      // The watchdog keeps the time: undici's own timers are coarse, and run while it is us who keep the upstream waiting.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  async *generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+    const { config } = this.deps;
+    const body = this.wire.generateBody(request, attempt.target.upstreamModel);
+    this.#enter();
+    const watchdog = new Watchdog(attempt.signal);
+    let draining = false;
+    try {
+      watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
+      const response = await this.#post(this.wire.generatePath, body, request.messagesVersion, attempt, watchdog.signal);
+      const headers = response.headers as Headers;
+      await this.#refuseErrors(response, headers);
+      refuseOtherThanEvents(headers);
+      const decoder = this.wire.decoder(request, attempt.target, headers['x-request-id'] ?? headers['request-id'] ?? '');
+      const chunks = response.body[Symbol.asyncIterator]();
+      for await (const message of relay({ request, decoder, chunks, watchdog, limits: config })) {
+        if (decoder.outcome !== undefined) {
+          draining = true;
+          void this.#drain(chunks, watchdog);
+        }
+        yield message;
+      }
+    } catch (error) {
+      throw watchdog.signal.aborted ? watchdog.signal.reason : transportError(error);
+    } finally {
+      if (!draining) this.#leave(watchdog);
+    }
+  }
+
+  async countTokens(request: CountTokensRequest, attempt: Attempt): Promise<CountTokensResponse> {
+    const native = await this.#countNatively(request, attempt);
+    if (native !== undefined) return { inputTokens: native, estimated: false };
+    return { inputTokens: await countPrompt(request.prompt!), estimated: true };
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  /** The vendor's count; undefined when it offers none or fails, which must not fail the caller. */
+  async #countNatively(request: CountTokensRequest, attempt: Attempt): Promise<number | undefined> {
+    const { count } = this.wire;
+    if (count === undefined) return undefined;
+    this.#enter();
+    const watchdog = new Watchdog(attempt.signal);
+    try {
+      watchdog.expect('count tokens', this.deps.config.countTimeoutMs);
+      const body = count.body(request, attempt.target.upstreamModel);
+      const response = await this.#post(count.path, body, request.messagesVersion, attempt, watchdog.signal);
+      await this.#refuseErrors(response, response.headers as Headers);
+      return count.read(JSON.parse(await readText(response.body, this.deps.config.errorBodyBytesMax)));
+    } catch (error) {
+      if (attempt.signal.aborted) throw attempt.signal.reason;
+      this.deps.log.warn({ err: error, upstream: this.id }, 'upstream did not count tokens; estimating');
+      return undefined;
+    } finally {
+      this.#leave(watchdog);
+    }
+  }
+
+  async #post(path: string, body: JsonObject, messagesVersion: string, attempt: Attempt, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const response = await this.#pool.request({
+      method: 'POST',
+      path: `${this.#basePath}${path}`,
+      headers: {
+        ...attempt.traceHeaders,
+        ...this.wire.headers(this.settings.secret, messagesVersion),
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'accept-encoding': 'identity',
+        'user-agent': 'tollgate',
+      },
+      body: JSON.stringify(body),
+      signal,
+    });
+    // An abort while nobody reads would otherwise be an uncaught error; readers get it in any case.
+    response.body.on('error', () => {});
+    return response;
+  }
+
+  async #refuseErrors(response: Dispatcher.ResponseData, headers: Headers): Promise<void> {
+    const { statusCode, body } = response;
+    if (statusCode >= 200 && statusCode < 300) return;
+    const { config, clock } = this.deps;
+    throw this.wire.responseError(statusCode, headers, await readText(body, config.errorBodyBytesMax), clock.nowMs());
+  }
+
+  /** Reads the few bytes behind a complete answer, so that the connection is free for the next call. */
+  async #drain(chunks: AsyncIterator<unknown>, watchdog: Watchdog): Promise<void> {
+    watchdog.expect('end its answer', drainTimeoutMs);
+    try {
+      while ((await chunks.next()).done !== true);
+    } catch {
+      // The answer was whole; only the connection is lost.
+    } finally {
+      this.#leave(watchdog);
+    }
+  }
+
+  /** Bounds the calls under way, so that none waits for a connection. */
+  #enter(): void {
+    if (this.#callsUnderWay >= this.deps.config.connectionsMax) {
+      throw new AppError('overloaded', 'Too many calls are under way with this upstream; try again later.');
+    }
+    this.#callsUnderWay += 1;
+  }
+
+  #leave(watchdog: Watchdog): void {
+    this.#callsUnderWay -= 1;
+    watchdog.end(new AppError('cancelled', 'The call is over.'));
+  }
+}
+
+function refuseOtherThanEvents(headers: Headers): void {
+  const type = headers['content-type'] ?? '';
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (/^text\/event-stream\b/i.test(type) && encoding === 'identity') return;
+  throw new AppError('upstream_failed', 'The upstream did not answer with a stream of events.', {
+    cause: new Error(`content-type "${type.slice(0, 200)}", content-encoding "${encoding.slice(0, 200)}"`),
+  });
+}

@@ -1,0 +1,61 @@
+// Turns the bytes of one streamed answer into messages of canonical events, each with the usage up to it.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { Meter } from '../../tokens/meter.js';
+import type { StreamDecoder } from '../stream-decoder.js';
+import type { Watchdog } from '../watchdog.js';
+import { SseReader } from './sse-reader.js';
+
+/** What one answer is read from and with. */
+export interface RelayOptions {
+  readonly request: GenerateRequest;
+  readonly decoder: StreamDecoder;
+  /** The body. It is read only as fast as the messages are taken, so that a slow consumer slows the upstream. */
+  readonly chunks: AsyncIterator<Uint8Array>;
+  /** Already expecting the first event. */
+  readonly watchdog: Watchdog;
+  readonly limits: { readonly eventBytesMax: number; readonly responseBytesMax: number; readonly idleTimeoutMs: number };
+}
+
+/** The messages of one answer: one for each network read that brought events. The last carries `finished`. */
+export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
+  const { decoder, chunks, watchdog, limits } = options;
+  const reader = new SseReader(limits.eventBytesMax);
+  const meter = new Meter(options.request);
+  let bytesRead = 0;
+  let hasBegun = false;
+  while (decoder.outcome === undefined) {
+    const next = await chunks.next();
+    bytesRead += next.done === true ? 0 : next.value.length;
+    if (bytesRead > limits.responseBytesMax) throw new AppError('upstream_failed', 'The upstream sent an answer beyond the size limit.');
+    const { events, failure } = next.done === true ? decode(decoder, reader.end(), true) : decode(decoder, reader.push(next.value), false);
+    meter.add(events);
+    meter.report(decoder.report);
+    if (events.length > 0 || decoder.outcome !== undefined) {
+      hasBegun = true;
+      watchdog.pause();
+      yield decoder.outcome === undefined ? { events, usageSoFar: meter.soFar() } : await lastMessage(events, decoder, meter);
+    }
+    if (failure !== undefined) throw failure.error;
+    // Bytes without events (pings, comments) are a sign of life, but not an answer.
+    if (hasBegun && decoder.outcome === undefined) watchdog.expect('go on with its answer', limits.idleTimeoutMs);
+  }
+}
+
+/** Decodes payloads up to the first that fails, so that what came before it is delivered however the bytes were cut. */
+function decode(decoder: StreamDecoder, payloads: readonly string[], isEnd: boolean): { events: Event[]; failure?: { error: unknown } } {
+  const events: Event[] = [];
+  try {
+    for (const payload of payloads) events.push(...decoder.push(payload));
+    if (isEnd) events.push(...decoder.end());
+    return { events };
+  } catch (error) {
+    return { events, failure: { error } };
+  }
+}
+
+async function lastMessage(events: readonly Event[], decoder: StreamDecoder, meter: Meter): Promise<GenerateResponse> {
+  const final = await meter.finish();
+  const finished: Event = { event: { $case: 'finished', value: { ...decoder.outcome!, ...final } } };
+  return { events: [...events, finished], usageSoFar: final.usage };
+}

@@ -1,0 +1,38 @@
+// The upstreams that are built in or come from the environment. They are in no database, and no RPC changes them.
+import { type Upstream as UpstreamMessage, WireFormat } from '#proto/inference/v1/inference.js';
+import { lastFour } from '../secret-box.js';
+import { createHttpUpstream, type RemoteWireFormat } from './create-upstream.js';
+import { parseBaseUrl, withVersionSegment } from './http/base-url.js';
+import type { HttpUpstreamDeps } from './http/http-upstream.js';
+import { Sandbox, sandboxId } from './sandbox/sandbox.js';
+import type { Upstream } from './upstream.js';
+
+/** An upstream and how it is shown. */
+export interface KnownUpstream {
+  readonly shown: UpstreamMessage;
+  /** Absent when it cannot be used although it is enabled: its secret cannot be read. */
+  readonly upstream: Upstream | undefined;
+}
+
+/** The sandbox, and a vendor for each key in the configuration. Raises invalid_request for a malformed base url. */
+export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
+  const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = deps.config;
+  return [
+    { shown: shown(sandboxId, WireFormat.WIRE_FORMAT_SANDBOX, '', ''), upstream: new Sandbox(deps.config) },
+    ...vendor('openai', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, openaiBaseUrl, openaiApiKey, deps),
+    ...vendor('anthropic', WireFormat.WIRE_FORMAT_MESSAGES, anthropicBaseUrl, anthropicApiKey, deps),
+  ];
+}
+
+function vendor(id: string, format: RemoteWireFormat, baseUrlText: string, secret: string | undefined, deps: HttpUpstreamDeps): KnownUpstream[] {
+  if (secret === undefined) return [];
+  // Whoever sets the environment of this process may name an address inside its network.
+  const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
+  const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
+  const upstream = createHttpUpstream(format, { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn }, deps);
+  return [{ shown: { ...shown(id, format, baseUrl, lastFour(secret)), allowPrivateNetwork: !isVendorsOwn }, upstream }];
+}
+
+function shown(id: string, wireFormat: WireFormat, baseUrl: string, secretLastFour: string): UpstreamMessage {
+  return { id, wireFormat, baseUrl, secretLastFour, allowPrivateNetwork: false, enabled: true, managed: true, createdAtMs: 0n };
+}

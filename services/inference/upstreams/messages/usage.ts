@@ -1,0 +1,64 @@
+// Usage as messages upstreams report it, in pieces: input at the start, totals at the end. `input_tokens` excludes the caches.
+import { isCount, type UsageReport } from '../../tokens/usage-report.js';
+import { isObject, type JsonObject } from '../stream-decoder.js';
+
+/** The fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases input that was real. */
+export class MergedUsage {
+  readonly #input = new Map<string, unknown>();
+  #output: unknown;
+  #thinking: unknown;
+
+  /** Merges the usage of `message_start`. Its output count is a placeholder and left out. */
+  mergeStart(usage: unknown): void {
+    if (isObject(usage)) this.#mergeInput(usage);
+  }
+
+  /** Merges the usage of a `message_delta`: running totals of the whole message. */
+  mergeDelta(usage: unknown): void {
+    if (!isObject(usage)) return;
+    this.#mergeInput(usage);
+    this.#output = usage['output_tokens'] ?? this.#output;
+    const details = usage['output_tokens_details'];
+    if (isObject(details)) this.#thinking = details['thinking_tokens'] ?? this.#thinking;
+  }
+
+  /** The fields in canonical classes. */
+  get report(): UsageReport {
+    return { input: this.#readInput(), output: this.#readOutput() };
+  }
+
+  #mergeInput(usage: JsonObject): void {
+    const parts = isObject(usage['cache_creation']) ? usage['cache_creation'] : {};
+    const fields = {
+      input: usage['input_tokens'],
+      cacheRead: usage['cache_read_input_tokens'],
+      cacheWrite: usage['cache_creation_input_tokens'],
+      cacheWrite5m: parts['ephemeral_5m_input_tokens'],
+      cacheWrite1h: parts['ephemeral_1h_input_tokens'],
+    };
+    for (const [name, value] of Object.entries(fields)) {
+      if (value === undefined || value === null) continue;
+      if (value === 0 && this.#input.has(name)) continue;
+      this.#input.set(name, value);
+    }
+  }
+
+  #readInput(): UsageReport['input'] {
+    if (!this.#input.has('input')) return undefined;
+    const read = (name: string): unknown => this.#input.get(name) ?? 0;
+    const [input, cacheRead, part5m, part1h] = [read('input'), read('cacheRead'), read('cacheWrite5m'), read('cacheWrite1h')];
+    if (!isCount(input) || !isCount(cacheRead) || !isCount(part5m) || !isCount(part1h)) return 'not_a_count';
+    const total = this.#input.get('cacheWrite') ?? part5m + part1h;
+    if (!isCount(total)) return 'not_a_count';
+    // Whatever is not said to live an hour lives five minutes, and costs less.
+    if (part1h > total) return 'cache_write_parts_above_total';
+    return { inputTokens: input, cacheReadTokens: cacheRead, cacheWrite5mTokens: total - part1h, cacheWrite1hTokens: part1h };
+  }
+
+  #readOutput(): UsageReport['output'] {
+    if (this.#output === undefined) return undefined;
+    const thinking = this.#thinking ?? 0;
+    if (!isCount(this.#output) || !isCount(thinking)) return 'not_a_count';
+    return { outputTokens: this.#output, reasoningTokens: thinking };
+  }
+}

@@ -1,0 +1,134 @@
+// Which upstreams exist, and in which order a call tries them. Stored ones are re-read at most every second, so that a change made
+// through one replica acts on all.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
+import type { SecretBox } from '../secret-box.js';
+import type { UpstreamRow, UpstreamStore } from '../store.js';
+import { createHttpUpstream, isRemoteWireFormat } from './create-upstream.js';
+import type { HttpUpstreamDeps } from './http/http-upstream.js';
+import { type KnownUpstream, managedUpstreams } from './managed.js';
+import type { Upstream } from './upstream.js';
+
+/** How old the picture of the stored upstreams may be, in milliseconds. */
+export const rereadAfterMs = 1000;
+
+/** What the registry works with. */
+export interface RegistryDeps extends HttpUpstreamDeps {
+  readonly store: UpstreamStore;
+  readonly box: SecretBox;
+}
+
+/** A target and the upstream behind it. */
+export interface ResolvedTarget {
+  readonly target: Target;
+  readonly upstream: Upstream;
+}
+
+interface StoredUpstream extends KnownUpstream {
+  /** Changes with every change of the row. */
+  readonly fingerprint: string;
+}
+
+/** What an upstream's sealed secret is bound to. */
+export function secretPurpose(row: Pick<UpstreamRow, 'id' | 'baseUrl'>): string {
+  return `upstream ${row.id} ${row.baseUrl}`;
+}
+
+/** The upstreams, managed and stored. */
+export class UpstreamRegistry {
+  readonly #managed: ReadonlyMap<string, KnownUpstream>;
+  #stored = new Map<string, StoredUpstream>();
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  /** Raises invalid_request when a configured base url is malformed. */
+  constructor(private readonly deps: RegistryDeps) {
+    this.#managed = new Map(managedUpstreams(deps).map((known) => [known.shown.id, known]));
+  }
+
+  /** The targets that can be tried now, in order. Raises model_unavailable when there is none. */
+  async resolve(targets: readonly Target[]): Promise<ResolvedTarget[]> {
+    await this.#refresh();
+    const resolved = targets.flatMap((target) => {
+      const known = this.#managed.get(target.upstreamId) ?? this.#stored.get(target.upstreamId);
+      return known?.upstream !== undefined && known.shown.enabled ? [{ target, upstream: known.upstream }] : [];
+    });
+    if (resolved.length === 0) throw new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.');
+    return resolved;
+  }
+
+  /** All upstreams without their secrets: managed ones first, then stored ones by id. */
+  async list(): Promise<UpstreamMessage[]> {
+    await this.reload();
+    const stored = [...this.#stored.values()].filter(({ shown }) => !this.isManaged(shown.id));
+    return [...this.#managed.values(), ...stored].map(({ shown }) => shown);
+  }
+
+  /** Whether the upstream is built in or configured. */
+  isManaged(id: string): boolean {
+    return this.#managed.has(id);
+  }
+
+  /** Reads the stored upstreams now, as after a change of ours. Raises what the database raises. */
+  async reload(): Promise<void> {
+    const readAtMs = this.deps.clock.nowMs();
+    this.#apply(await this.deps.store.list());
+    this.#readAtMs = readAtMs;
+  }
+
+  /** Lets calls under way end and closes all connections. */
+  async close(): Promise<void> {
+    const all = [...this.#managed.values(), ...this.#stored.values()];
+    await Promise.all(all.map(({ upstream }) => upstream?.close()));
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.deps.clock.nowMs() - this.#readAtMs < rereadAfterMs) return;
+    this.#reading ??= this.reload()
+      .catch((error: unknown) => {
+        // Calls go on with what was last known; the database is asked again in a second.
+        this.deps.log.error({ err: error }, 'stored upstreams cannot be read');
+        this.#readAtMs = this.deps.clock.nowMs();
+      })
+      .finally(() => {
+        this.#reading = undefined;
+      });
+    await this.#reading;
+  }
+
+  #apply(rows: readonly UpstreamRow[]): void {
+    const previous = this.#stored;
+    this.#stored = new Map(rows.map((row) => [row.id, this.#reuse(previous.get(row.id), row)]));
+    for (const [id, { upstream }] of previous) {
+      if (upstream === undefined || this.#stored.get(id)?.upstream === upstream) continue;
+      upstream.close().catch((error: unknown) => this.deps.log.warn({ err: error, upstream: id }, 'upstream did not close'));
+    }
+  }
+
+  /** The upstream as it is, with its connections, where its row has not changed. */
+  #reuse(present: StoredUpstream | undefined, row: UpstreamRow): StoredUpstream {
+    const fingerprint = JSON.stringify([row.wireFormat, row.baseUrl, row.sealedSecret, row.allowPrivateNetwork, row.enabled]);
+    if (present?.fingerprint === fingerprint) return present;
+    return { fingerprint, shown: toMessage(row), upstream: row.enabled && !this.isManaged(row.id) ? this.#create(row) : undefined };
+  }
+
+  #create(row: UpstreamRow): Upstream | undefined {
+    const { id, baseUrl, allowPrivateNetwork, sealedSecret, wireFormat } = row;
+    const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
+    if (sealedSecret !== undefined && secret === undefined) {
+      this.deps.log.error({ upstream: id }, 'the secret of this upstream cannot be decrypted with the present key; it is not used until its secret is put again');
+      return undefined;
+    }
+    if (!isRemoteWireFormat(wireFormat)) {
+      this.deps.log.error({ upstream: id, wire_format: wireFormat }, 'the wire format of this upstream is unknown to this version; it is not used');
+      return undefined;
+    }
+    return createHttpUpstream(wireFormat, { id, baseUrl, secret, allowPrivateNetwork }, this.deps);
+  }
+}
+
+/** A stored upstream as it is shown. */
+export function toMessage(row: UpstreamRow): UpstreamMessage {
+  const { id, wireFormat, baseUrl, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
+  return { id, wireFormat, baseUrl, secretLastFour, allowPrivateNetwork, enabled, managed: false, createdAtMs };
+}

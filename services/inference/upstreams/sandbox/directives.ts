@@ -1,0 +1,32 @@
+// Words in the last user message that set the pace and the length of a sandbox answer. Pure.
+import { type Prompt, Role } from '#proto/inference/v1/inference.js';
+
+/** Longest pause before a token, in milliseconds. */
+export const delayMsMax = 10_000;
+
+/** Longest answer that a directive can ask for, in tokens. */
+export const tokensMax = 100_000;
+
+/** What the user asked for. */
+export interface Directives {
+  /** From "delay=20ms". */
+  readonly delayMs: number | undefined;
+  /** From "tokens=500". */
+  readonly tokens: number | undefined;
+}
+
+/** The directives in a text. Values beyond the bounds are cut to them. */
+export function readDirectives(text: string): Directives {
+  return { delayMs: read(text, /\bdelay=(\d{1,9})ms\b/, delayMsMax), tokens: read(text, /\btokens=(\d{1,9})\b/, tokensMax) };
+}
+
+/** The text of the last user message; empty when there is none. */
+export function lastUserText(prompt: Prompt): string {
+  const message = prompt.messages.findLast(({ role, parts }) => role === Role.ROLE_USER && parts.some(({ part }) => part?.$case === 'text'));
+  return (message?.parts ?? []).map(({ part }) => (part?.$case === 'text' ? part.value.text : '')).join('');
+}
+
+function read(text: string, pattern: RegExp, max: number): number | undefined {
+  const match = pattern.exec(text);
+  return match === null ? undefined : Math.min(Number(match[1]), max);
+}

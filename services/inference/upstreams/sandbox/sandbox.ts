@@ -1,0 +1,105 @@
+// The built-in upstream: deterministic models that cost nothing to run.
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '#kit/errors/app-error.js';
+import type { CountTokensRequest, CountTokensResponse, Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import type { InferenceConfig } from '../../config.js';
+import { BlockWriter } from '../block-writer.js';
+import type { Attempt, Upstream } from '../upstream.js';
+import { type Plan, planAnswer } from './plan.js';
+import { countSandboxInput } from './tokens.js';
+
+/** Id of the sandbox among the upstreams. */
+export const sandboxId = 'sandbox';
+
+// Events that travel together when no pace is set: few enough that a consumer can leave in the middle, many enough to be cheap.
+const eventsPerMessage = 16;
+
+/** Answers by a plan, token by token. */
+export class Sandbox implements Upstream {
+  readonly id = sandboxId;
+  readonly providerName = 'tollgate_sandbox';
+  readonly isPrivate = true;
+
+  constructor(private readonly config: Pick<InferenceConfig, 'idleTimeoutMs' | 'sandboxTokenDelayMs'>) {}
+
+  async *generate(request: GenerateRequest, { target, signal }: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+    const plan = planAnswer(target.upstreamModel, request);
+    const delayMs = plan.delayMs ?? this.config.sandboxTokenDelayMs;
+    const writer = new BlockWriter(target);
+    writer.start(`sandbox_${request.callId}`, target.upstreamModel);
+    let usage: TokenCounts = { ...noTokens, inputTokens: await countSandboxInput(request.prompt!) };
+    let unsent: Event[] = [];
+    for (const step of steps(plan, writer)) {
+      if (delayMs > 0 && step.isToken) {
+        // What is ready goes out before the pause, not after it.
+        if (unsent.length > 0) yield { events: unsent, usageSoFar: usage };
+        unsent = [];
+        await pause(delayMs, signal);
+      }
+      unsent.push(...step.events);
+      if (step.isToken) usage = withToken(usage, step.isReasoning);
+      if (unsent.length < eventsPerMessage) continue;
+      yield { events: unsent, usageSoFar: usage };
+      unsent = [];
+      await nextTurn();
+      if (signal.aborted) throw signal.reason;
+    }
+    if (plan.ending !== 'finish') {
+      if (unsent.length > 0) yield { events: unsent, usageSoFar: usage };
+      throw await this.#fault(plan.ending, signal);
+    }
+    const { stopReason, stopSequence } = plan;
+    const finished: Event = { event: { $case: 'finished', value: { stopReason, stopSequence, usage, usageReported: true, usageFault: '' } } };
+    yield { events: [...unsent, finished], usageSoFar: usage };
+  }
+
+  async countTokens(request: CountTokensRequest): Promise<CountTokensResponse> {
+    return { inputTokens: await countSandboxInput(request.prompt!), estimated: false };
+  }
+
+  async close(): Promise<void> {}
+
+  async #fault(ending: 'drop' | 'stall', signal: AbortSignal): Promise<AppError> {
+    if (ending === 'drop') return new AppError('upstream_failed', 'The sandbox broke off its answer, as this model always does.');
+    await pause(this.config.idleTimeoutMs, signal);
+    return new AppError('upstream_timeout', 'The sandbox fell silent, as this model always does.');
+  }
+}
+
+interface Step {
+  readonly events: Event[];
+  /** Whether one token is billed for it. */
+  readonly isToken: boolean;
+  readonly isReasoning: boolean;
+}
+
+function* steps(plan: Plan, writer: BlockWriter): Generator<Step> {
+  for (const { block, tokens, signature } of plan.blocks) {
+    const isReasoning = block.$case === 'reasoning';
+    writer.open(block);
+    yield { events: writer.take(), isToken: block.$case === 'toolCall', isReasoning };
+    for (const token of tokens) {
+      writer.delta({ $case: block.$case === 'toolCall' ? 'argumentsJson' : 'text', value: token });
+      yield { events: writer.take(), isToken: true, isReasoning };
+    }
+    if (plan.ending !== 'finish') continue;
+    writer.delta({ $case: 'signature', value: signature });
+    writer.close();
+    yield { events: writer.take(), isToken: false, isReasoning };
+  }
+  yield { events: writer.take(), isToken: false, isReasoning: false };
+}
+
+const noTokens: TokenCounts = { inputTokens: 0, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+
+function withToken(usage: TokenCounts, isReasoning: boolean): TokenCounts {
+  return { ...usage, outputTokens: usage.outputTokens + 1, reasoningTokens: usage.reasoningTokens + (isReasoning ? 1 : 0) };
+}
+
+/** Waits; raises the signal's reason when it aborts first. */
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(delayMs, undefined, { signal }).catch(() => {
+    throw signal.reason;
+  });
+}

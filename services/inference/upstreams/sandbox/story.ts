@@ -1,0 +1,16 @@
+// The sandbox's long text: always the same, and never the same sentence twice in a row. Pure.
+
+const heroes = ['The keeper', 'A traveller', 'The old ferryman', 'A child', 'The miller', 'Nobody'];
+const deeds = ['counted every coin', 'opened the gate', 'wrote the sum into the book', 'paid the toll', 'waited for the bell', 'crossed the river'];
+const times = ['at dawn', 'before the rain', 'without a word', 'for the second time', 'as agreed', 'and the sum was right'];
+
+/** The sentences of the story, without end. */
+export function* storySentences(): Generator<string> {
+  for (let sentence = 0; ; sentence += 1) {
+    // Steps that share no factor with one another go through all 216 combinations before one comes back.
+    const hero = heroes[sentence % heroes.length]!;
+    const deed = deeds[Math.floor(sentence / heroes.length + sentence) % deeds.length]!;
+    const time = times[Math.floor(sentence / (heroes.length * deeds.length) + 2 * sentence) % times.length]!;
+    yield `${sentence === 0 ? '' : ' '}${hero} ${deed} ${time}.`;
+  }
+}

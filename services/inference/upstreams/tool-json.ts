@@ -1,0 +1,29 @@
+// JSON texts of tools, which callers wrote and models may have garbled, as values for an upstream's body. Pure.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Tool } from '#proto/inference/v1/inference.js';
+import { isObject, type JsonObject } from './stream-decoder.js';
+
+/** The schema of a tool's arguments; undefined when it takes none. Raises invalid_request when it is not a JSON object. */
+export function toolParameters(tool: Tool): JsonObject | undefined {
+  if (tool.parametersJson === '') return undefined;
+  const schema = parse(tool.parametersJson);
+  if (!isObject(schema)) {
+    throw new AppError('invalid_request', `The parameters of the tool "${tool.name}" are not a JSON object.`, { details: { field: 'tools' } });
+  }
+  return schema;
+}
+
+/** A past tool call's arguments as an object. What the model garbled is kept under "_raw", so that the conversation can go on. */
+export function toolArguments(argumentsJson: string): JsonObject {
+  if (argumentsJson.trim() === '') return {};
+  const value = parse(argumentsJson);
+  return isObject(value) ? value : { _raw: argumentsJson };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+// What a vendor's refusal means for the caller, and what of it operators may read. Pure; shared by both wire formats.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Reason } from '#kit/errors/reasons.js';
+
+/** Longest vendor text that is passed on, in characters. */
+export const vendorTextCharsMax = 1000;
+
+/** Longest wait that callers are asked for; some clients sleep as long as they are told. */
+export const retryAfterMsMax = 60_000;
+
+/** A vendor's refusal in terms that both formats share. */
+export interface Refusal {
+  readonly status: number;
+  /** The vendor's machine-readable words for it (type and code), in lower case. */
+  readonly labels: readonly string[];
+  /** The vendor's text; empty when there was none that is fit to be read. */
+  readonly text: string;
+  /** From the retry-after headers. */
+  readonly retryAfterMs?: number;
+}
+
+/** The truth about a refusal, for operators: the `cause` of the AppError that callers see. */
+export class VendorRefusal extends Error {
+  override readonly name = 'VendorRefusal';
+
+  constructor(readonly status: number, readonly labels: readonly string[], text: string) {
+    super(`status ${status} ${labels.join(' ')}: ${text === '' ? '(no text)' : redact(text)}`);
+  }
+}
+
+// A vendor's own account trouble can come as a 400 or a 429, told only by its text or label.
+const accountLabels = /quota|billing|spend_limit|credit|payment/;
+const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit/i;
+const contextText = /context[ _](length|window)|maximum context|too many (input )?tokens|(prompt|input) is too long|exceeds? the (model's )?(maximum )?context/i;
+
+const neutral: Partial<Record<Reason, string>> = {
+  upstream_unavailable: 'The upstream is not available at the moment.',
+  upstream_rate_limited: 'The upstream limits the rate of calls; try again later.',
+  upstream_overloaded: 'The upstream is overloaded; try again later.',
+  upstream_failed: 'The upstream failed to answer.',
+  upstream_timeout: 'The upstream did not answer in time.',
+};
+
+/** The error for a refusal. What concerns our own account is neutral to callers; what concerns the request is relayed. */
+export function refusalError(refusal: Refusal): AppError {
+  const cause = new VendorRefusal(refusal.status, refusal.labels, refusal.text);
+  const reason = refusalReason(refusal);
+  const relayed = reason === 'upstream_rejected' || reason === 'context_length_exceeded';
+  const text = redact(refusal.text);
+  const message = relayed ? text || `The upstream refused the request with status ${refusal.status}.` : neutral[reason]!;
+  const retryAfterMs = reason === 'upstream_rate_limited' || reason === 'upstream_overloaded' ? refusal.retryAfterMs : undefined;
+  return new AppError(reason, message, { cause, retryAfterMs });
+}
+
+function refusalReason({ status, labels, text }: Refusal): Reason {
+  if (status === 401 || status === 402 || status === 403 || status === 404) return 'upstream_unavailable';
+  if (status === 400 || status === 413 || status === 422) {
+    if (labels.includes('context_length_exceeded') || contextText.test(text)) return 'context_length_exceeded';
+    return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
+  }
+  if (status === 429) {
+    const isAccount = labels.some((label) => accountLabels.test(label)) || accountText.test(text);
+    return isAccount ? 'upstream_unavailable' : 'upstream_rate_limited';
+  }
+  if (status === 503 || status === 529) return 'upstream_overloaded';
+  return status === 408 ? 'upstream_timeout' : 'upstream_failed';
+}
+
+/** The vendor's text without anything that looks like a credential, on one line, and bounded. */
+export function redact(text: string): string {
+  return text
+    .slice(0, 2 * vendorTextCharsMax)
+    .replace(/\b(bearer\s+|sk-|key-|pk-|sess-|org-|proj_)[\w*.~+/-]{3,}/gi, '[redacted]')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, vendorTextCharsMax);
+}
+
+/** The wait that the headers ask for, bounded; undefined when they ask for none that can be read. */
+export function retryAfter(headers: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
+  const exact = Number(headers['retry-after-ms'] || Number.NaN);
+  const plain = headers['retry-after'] ?? '';
+  const waitMs = Number.isFinite(exact) ? exact : /^\s*\d+(\.\d+)?\s*$/.test(plain) ? Number(plain) * 1000 : Date.parse(plain) - nowMs;
+  return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(Math.ceil(waitMs), retryAfterMsMax) : undefined;
+}
+
+/** The JSON of an error body; undefined for anything else, HTML pages of proxies above all. */
+export function parseErrorBody(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
+  }
+}

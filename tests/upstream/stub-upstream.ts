@@ -1,0 +1,145 @@
+// A vendor for tests: both wire formats as the vendors speak them, strict about requests, and scripted answer by answer.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { completionBody, completionErrorFrame, completionFrames } from './chat-completions.js';
+import { type Json, Refused } from './check.js';
+import { checkChatCompletions } from './check-chat-completions.js';
+import { checkCountTokens, checkMessages, messagesVersions } from './check-messages.js';
+import { deliverFrames } from './deliver.js';
+import { messageBody, messageErrorFrame, messageFrames } from './messages.js';
+import { type Script, scriptsByModel } from './script.js';
+
+/** A request that the stub received. */
+export interface RecordedRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Json;
+  /** Resolves when the exchange is over: true when the client left before the stub was done. */
+  readonly clientLeft: Promise<boolean>;
+}
+
+/** A running stub. */
+export interface StubUpstream {
+  /** Up to and including the version segment. */
+  readonly baseUrl: string;
+  /** In the order they came; refused ones included. */
+  readonly requests: readonly RecordedRequest[];
+  /** Connections open now. */
+  openConnections(): Promise<number>;
+  /** What requests for this model get from now on; several scripts are used one after another, and the last one from then on. */
+  script(model: string, ...scripts: Script[]): void;
+  stop(): Promise<void>;
+}
+
+/** The key that the stub accepts unless told otherwise. */
+export const stubApiKey = 'sk-stub-0123456789abcdef-secret';
+
+type Format = 'chat-completions' | 'messages';
+
+/** Starts a stub on a free port of 127.0.0.1. */
+export async function startStubUpstream(options: { apiKey?: string } = {}): Promise<StubUpstream> {
+  const apiKey = options.apiKey ?? stubApiKey;
+  const scripts = new Map<string, Script[]>();
+  const requests: RecordedRequest[] = [];
+  const server = createServer((request, response) => {
+    void serve(request, response).catch(() => response.destroy());
+  });
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const clientLeft = new Promise<boolean>((resolve) => response.once('close', () => resolve(!response.writableFinished)));
+    const path = (request.url ?? '').split('?')[0]!;
+    const format: Format = path.startsWith('/v1/messages') ? 'messages' : 'chat-completions';
+    let body: Json = {};
+    try {
+      body = parse(Buffer.concat(chunks).toString('utf8'));
+      requests.push({ path, headers: request.headers, body, clientLeft });
+      checkKey(request.headers, format, apiKey);
+      if (path === '/v1/messages/count_tokens') {
+        checkVersion(request.headers);
+        checkCountTokens(body);
+        return sendJson(response, 200, { input_tokens: JSON.stringify(body['messages']).length });
+      }
+      if (path === '/v1/chat/completions') checkChatCompletions(body);
+      else if (path === '/v1/messages') checkMessages(body, checkVersion(request.headers));
+      else throw new Refused(`Unknown request URL: POST ${path}`, null, 404);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return sendJson(response, error.status, errorBody(format, error));
+    }
+    await answer(response, format, body, nextScript(String(body['model'])));
+  };
+
+  const nextScript = (model: string): Script => {
+    const queue = scripts.get(model);
+    if (queue === undefined) return scriptsByModel[model] ?? {};
+    return queue.length > 1 ? queue.shift()! : queue[0]!;
+  };
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    openConnections: () => new Promise((resolve, reject) => server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))),
+    script: (model, ...next) => void scripts.set(model, next),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(response: ServerResponse, format: Format, body: Json, script: Script): Promise<void> {
+  const { fault } = script;
+  if (fault?.kind === 'status') return sendError(response, fault.status, fault.body, fault.headers ?? {});
+  if (fault?.kind === 'slow-headers') {
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    await sleep(fault.delayMs, undefined, { signal: left.signal }).catch(() => undefined);
+    if (response.destroyed) return;
+  }
+  const isMessages = format === 'messages';
+  if (body['stream'] !== true) return sendJson(response, 200, isMessages ? messageBody(script, body) : completionBody(script, body));
+  const frames = isMessages ? messageFrames(script, body) : completionFrames(script, body);
+  await deliverFrames(response, frames, script, isMessages ? messageErrorFrame : completionErrorFrame);
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new Refused('We could not parse the JSON body of your request.');
+  }
+}
+
+function checkKey(headers: IncomingHttpHeaders, format: Format, apiKey: string): void {
+  const bearer = /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1];
+  const sent = format === 'messages' ? (headers['x-api-key'] ?? bearer) : bearer;
+  if (sent !== apiKey) throw new Refused(`Incorrect API key provided: ${String(sent).slice(0, 7)}***.`, null, 401);
+}
+
+function checkVersion(headers: IncomingHttpHeaders): string {
+  const version = headers['anthropic-version'];
+  if (typeof version !== 'string') throw new Refused('anthropic-version: header is required');
+  if (!messagesVersions.includes(version)) throw new Refused(`anthropic-version: "${version}" is not a valid version`);
+  return version;
+}
+
+function errorBody(format: Format, { message, param, status }: Refused): unknown {
+  const type = status === 401 ? 'authentication_error' : status === 404 ? 'not_found_error' : 'invalid_request_error';
+  if (format === 'messages') return { type: 'error', error: { type, message }, request_id: 'req_stub' };
+  return { error: { message, type: 'invalid_request_error', param, code: status === 401 ? 'invalid_api_key' : null } };
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_stub', 'request-id': 'req_stub' });
+  response.end(JSON.stringify(body));
+}
+
+function sendError(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
+  const isHtml = typeof body === 'string';
+  response.writeHead(status, { 'content-type': isHtml ? 'text/html' : 'application/json', 'x-request-id': 'req_stub', 'request-id': 'req_stub', ...headers });
+  response.end(isHtml ? body : JSON.stringify(body));
+}
