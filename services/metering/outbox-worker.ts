@@ -8,7 +8,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import { BatchLane } from './batch-lane.js';
 import type { MeteringConfig } from './config.js';
-import { isDatabaseAway } from './database-away.js';
+import { isDatabaseAway } from './store/failures.js';
 import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from './repeat.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from './store/outbox.js';

@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { BatchLane } from './batch-lane.js';
 import type { MeteringConfig } from './config.js';
-import { isDatabaseAway } from './database-away.js';
+import { isDatabaseAway } from './store/failures.js';
 import { insertRecords } from './store/close-calls.js';
 import type { PricedRecord } from './usage-record.js';
 

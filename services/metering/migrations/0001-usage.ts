@@ -51,11 +51,11 @@ export const usage: Migration = {
       shortfall_nano_usd ${sql.int64},
       settled_at_ms ${sql.int64}
     ) ${sql.tableOptions}`,
-    // One index for each way people look through records, in the order of the pages. The ending rides along in the first, so
-    // that a search for a rare one reads the index and not the rows.
-    'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id, ending)',
+    // One index for each way people look through records, in the order of the pages.
+    'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_key ON usage_record (account_id, key_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_model ON usage_record (account_id, model_id, started_at_ms, id)',
+    'CREATE INDEX usage_record_by_ending ON usage_record (account_id, ending, started_at_ms, id)',
     'CREATE INDEX usage_record_by_start ON usage_record (started_at_ms, id)',
     `CREATE TABLE open_call (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,

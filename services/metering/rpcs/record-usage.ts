@@ -1,6 +1,6 @@
 // Prices and durably stores the record of an ended call, and queues its settlement.
-import { AppError } from '#kit/errors/app-error.js';
 import { isDuplicate } from '#kit/db/errors.js';
+import { AppError } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { Ending, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';

@@ -150,6 +150,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(await by("account_id = x'00'")).toMatch(/^SEARCH usage_record USING INDEX usage_record_by_account \(account_id=\?\)$/);
     expect(await by("account_id = x'00' AND key_id = x'00'")).toMatch(/^SEARCH .* usage_record_by_key \(account_id=\? AND key_id=\?\)$/);
     expect(await by("account_id = x'00' AND model_id = 'm'")).toMatch(/^SEARCH .* usage_record_by_model \(account_id=\? AND model_id=\?\)$/);
+    expect(await by("account_id = x'00' AND ending = 3")).toMatch(/^SEARCH .* usage_record_by_ending \(account_id=\? AND ending=\?\)$/);
     expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(/^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/);
     expect(await by('1 = 1')).toMatch(/^SCAN usage_record USING INDEX usage_record_by_start$/);
   });

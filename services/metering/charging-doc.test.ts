@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { Ending } from '#proto/metering/v1/metering.js';
+import { tokens } from './testing/calls.js';
+import { validateUsage } from './validate-usage.js';
+
+const page = readFileSync(new URL('../../docs/charging.md', import.meta.url), 'utf8');
+const rowsFor = (name: string) => page.split('\n').filter((line) => line.startsWith(`| \`${name}\` |`));
+
+describe('docs/charging.md', () => {
+  const endings = Object.keys(Ending).filter((name) => /^ENDING_(?!UNSPECIFIED)/.test(name));
+
+  it.each(endings.map((name) => name.slice('ENDING_'.length).toLowerCase()))('has one row for the ending %s', (name) => {
+    expect(rowsFor(name)).toHaveLength(1);
+  });
+
+  it('has one row for each rule of token counts', () => {
+    const broken = [tokens({ inputTokens: -1 }), tokens({ outputTokens: 2 }), tokens({ reasoningTokens: 1 })];
+    const rules = broken.flatMap((counts) => validateUsage(counts, 1, 1).brokenRules).map((rule) => rule.split(' ')[0]!);
+    expect(rules).toHaveLength(3);
+    for (const rule of rules) expect(rowsFor(rule)).toHaveLength(1);
+  });
+});
