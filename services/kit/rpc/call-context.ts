@@ -3,9 +3,9 @@ import { AppError } from '../errors/app-error.js';
 
 /** The circumstances of one RPC, the same type on the calling and on the serving side. */
 export interface CallContext {
-  /** Aborted when the caller leaves or the deadline passes. */
+  /** Given by a caller, to abort when it gives up. On the serving side aborted when the caller leaves and when the deadline passes. */
   readonly signal: AbortSignal;
-  /** Instant (epoch milliseconds) after which nobody waits for the answer; absent: no deadline. */
+  /** Instant (epoch milliseconds) after which nobody waits for the answer; absent: no deadline. The transport keeps it. */
   readonly deadlineMs?: number;
   /** Name of the calling process ("gateway", "metering", "operator" …) as the transport established it; peer policy reads it. */
   readonly caller: string;
@@ -27,14 +27,11 @@ export const neverAborted = new AbortController().signal;
 /** Why a producer is ended whose consumer left. One for all: a stack trace would cost more than the rest of leaving. */
 export const consumerLeft = new AppError('cancelled', 'The consumer left.');
 
+/** Node fires timers beyond 2^31 - 1 ms at once (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
+export const timerMsMax = 2_147_483_647;
+
 /** A context for an outgoing call. Without options beside `caller` it has no deadline and is never aborted. */
 export function callContext(options: CallContextOptions): CallContext {
-  const { caller, timeoutMs, signal } = options;
-  if (timeoutMs === undefined) return { caller, signal: signal ?? neverAborted };
-  const timeout = AbortSignal.timeout(timeoutMs);
-  return {
-    caller,
-    deadlineMs: Date.now() + timeoutMs,
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-  };
+  const { caller, timeoutMs, signal = neverAborted } = options;
+  return timeoutMs === undefined ? { caller, signal } : { caller, signal, deadlineMs: Date.now() + timeoutMs };
 }

@@ -1,5 +1,6 @@
 // Decorator: each hop keeps a little of the time for itself, and refuses work that cannot be done in time.
 import { AppError, toAppError } from '../errors/app-error.js';
+import { timerMsMax } from './call-context.js';
 import type { Decorator } from './decorate.js';
 
 // Taken from the caller's deadline at each hop, so that what this service calls gives up before its own caller does: the error
@@ -39,6 +40,3 @@ export const deadline: Decorator = (method) => (context) => {
     },
   };
 };
-
-// Node fires timers beyond 2^31 - 1 ms at once (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args).
-const timerMsMax = 2_147_483_647;

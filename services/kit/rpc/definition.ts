@@ -1,9 +1,11 @@
 // The shape of what ts-proto generates for a service (outputServices=generic-definitions), from which every transport is made.
+import type { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { CallContext } from './call-context.js';
 
 /** The codec of one message type. */
 export interface MessageType {
-  encode(message: never): { finish(): Uint8Array };
+  /** `writer` is empty, and is empty again after `finish`. */
+  encode(message: never, writer?: BinaryWriter): { finish(): Uint8Array };
   decode(bytes: Uint8Array): unknown;
 }
 

@@ -1,0 +1,50 @@
+// One call of a local client while it runs: what gRPC does for a call with its cancellation and its deadline.
+import { abortError, AppError } from '../errors/app-error.js';
+import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from './call-context.js';
+
+/** Ends when its caller gives up, when its deadline passes, or when it is closed. */
+export class LocalCall {
+  /** For the serving side. */
+  readonly context: CallContext;
+  private readonly abort = new AbortController();
+  private readonly outer: CallContext;
+  private readonly onAbort = (): void => this.end(abortError(this.outer.signal));
+  private timer: NodeJS.Timeout | undefined;
+  private ended: AppError | undefined;
+  private failPending: ((error: AppError) => void) | undefined;
+
+  /** `caller` stands for whatever the given context says of it. Raises deadline_exceeded or cancelled for a context that is over. */
+  constructor(rpc: string, caller: string, given: CallContext | undefined) {
+    this.outer = given ?? callContext({ caller });
+    const { signal, deadlineMs } = this.outer;
+    if (signal.aborted) throw abortError(signal);
+    if (signal !== neverAborted) signal.addEventListener('abort', this.onAbort, { once: true });
+    if (deadlineMs !== undefined) {
+      const onTime = (): void => this.end(new AppError('deadline_exceeded', `${rpc}: the service did not answer in time.`));
+      this.timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
+    }
+    this.context = { caller, signal: this.abort.signal, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+  }
+
+  /** The outcome of a step of the service, or the end of the call if that comes first. */
+  step<T>(begin: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.ended !== undefined) return reject(this.ended);
+      this.failPending = reject;
+      return begin().then(resolve, reject);
+    });
+  }
+
+  /** No more steps; a service that is still at work learns that its consumer left. */
+  close(isDone: boolean): void {
+    clearTimeout(this.timer);
+    if (this.outer.signal !== neverAborted) this.outer.signal.removeEventListener('abort', this.onAbort);
+    if (!isDone && this.ended === undefined) this.abort.abort(consumerLeft);
+  }
+
+  private end(error: AppError): void {
+    this.ended = error;
+    this.abort.abort(error);
+    this.failPending?.(error);
+  }
+}
