@@ -1,31 +1,55 @@
-# Each target is one line into npm scripts; `make` alone lists them.
+# `make` alone lists the targets. Node comes through npm when the system's is too old (scripts/node-path.sh).
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-NODE_BIN := $(shell scripts/node-path.sh)
-export PATH := $(NODE_BIN):$(PATH)
-JEST := NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx jest
+NODE_BIN = $(shell scripts/node-path.sh)
+WITH_NODE = PATH="$(NODE_BIN):$$PATH"
+JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx --no-install jest
 
-.PHONY: help generate build check clean
+PROTOS := $(shell find proto/tollgate -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
+SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.json' \) -not -name '*.test.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
-help: ## This list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+.PHONY: help run run-distributed generate build check test mariadb clean
 
-# Install scripts are not run: every package here ships its binaries, and none needs a compiler.
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+run: dist/.built ## everything in one process, SQLite under ./data
+	@$(WITH_NODE) exec node --enable-source-maps dist/deploy/single/main.js
+
+run-distributed: dist/.built mariadb ## a process per service over gRPC, on a private MariaDB under ./data
+	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node --enable-source-maps dist/deploy/distributed/main.js
+
+generate: proto/gen/.generated ## TypeScript from the protobuf files
+
+build: dist/.built ## compile to dist/
+
+check: proto/gen/.generated ## the fast loop: lint, types, import rules, unit tests on SQLite
+	@$(WITH_NODE) npm run -s lint
+	@$(WITH_NODE) npm run -s breaking
+	@$(WITH_NODE) npm run -s typecheck
+	@$(WITH_NODE) npm run -s imports
+	@$(JEST) --selectProjects unit
+
+test: check dist/.built mariadb ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
+	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
+	@$(JEST) --selectProjects e2e --maxWorkers=1
+
+mariadb: ## install MariaDB's server from Debian's packages if it is missing
+	@scripts/ensure-mariadb.sh
+
+clean: ## remove what was built, not the data
+	rm -rf dist proto/gen coverage
+
+# Install scripts are not run: every package here ships what it needs, and none needs a compiler.
 node_modules/.installed: package.json package-lock.json
-	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@$(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-generate: node_modules/.installed ## TypeScript from the protobuf files
-	@npm run -s generate
+proto/gen/.generated: node_modules/.installed $(PROTOS)
+	@$(WITH_NODE) npm run -s generate
+	@touch $@
 
-build: generate ## Compile to dist/
-	@npm run -s build
-
-check: generate ## The fast loop: lint, types, import rules, unit tests
-	npm run -s lint
-	npm run -s typecheck
-	npm run -s imports
-	$(JEST) --selectProjects unit
-
-clean: ## Remove what was built (not the data)
-	rm -rf dist proto/gen coverage
+dist/.built: proto/gen/.generated $(SOURCES)
+	@rm -rf dist
+	@$(WITH_NODE) npm run -s build
+	@touch $@

@@ -32,6 +32,7 @@ export default {
       displayName: 'e2e',
       // By behaviour, against whole gateways in processes of their own.
       testMatch: ['<rootDir>/tests/**/*.test.ts'],
+      setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],
     },
   ],
 };

@@ -16,11 +16,10 @@ import { grpcPart, offer } from '#kit/service-process.js';
 import { createGateway, gatewaySettings } from '../../gateway/index.js';
 import { authPolicy, authSettings, createAuth } from '../../services/auth/index.js';
 import { catalogPolicy, catalogSettings, createCatalog } from '../../services/catalog/index.js';
-import { createInference, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
+import { createInference, ensureSecretKey, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
 import { createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringPolicy, meteringSettings } from '../../services/metering/index.js';
 import { ensureFirstRun, type FirstRun } from '../first-run.js';
-import { ensureSecretKey } from '../secret-key.js';
 import { welcomeText } from '../welcome.js';
 import { singleEnvironment, singleSettings } from './config.js';
 

@@ -21,9 +21,17 @@ export function cleanEnv(env: Record<string, string>): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), ...env };
 }
 
+// Whatever goes wrong in a test, no process of its outlives the run.
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /** Starts a script of the build with the Node that runs the tests. */
 export function startScript(script: string, args: readonly string[], env: Record<string, string>): Child {
   const child = spawn(process.execPath, [script, ...args], { cwd: root, env: cleanEnv(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => (stdout += chunk));

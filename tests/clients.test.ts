@@ -1,0 +1,252 @@
+// The official client libraries against a running Tollgate, as their users use them.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { createKey, settled } from './support/calls.js';
+import { eventually } from './support/process.js';
+import { modes, startSystem, type System } from './support/system.js';
+
+const messages = [{ role: 'user' as const, content: 'Hello there' }];
+
+/** What a refused call looks like to its caller. */
+async function refusal(call: Promise<unknown>): Promise<{ status: number | undefined; code: unknown; type: unknown; message: string; requestId: unknown }> {
+  try {
+    await call;
+  } catch (error) {
+    const failure = error as InstanceType<typeof OpenAI.APIError> & { error?: { error?: { type?: string; code?: string }; type?: string; code?: string } };
+    const inner = failure.error?.error ?? failure.error;
+    return { status: failure.status, code: inner?.code, type: inner?.type, message: failure.message, requestId: failure.requestID };
+  }
+  throw new Error('The call was not refused.');
+}
+
+describe.each(modes)('the official clients, %s', (mode) => {
+  let system: System;
+  let openai: OpenAI;
+  let anthropic: Anthropic;
+  const clients = (apiKey: string): [OpenAI, Anthropic] => [
+    new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey, maxRetries: 0 }),
+    new Anthropic({ baseURL: system.baseUrl, apiKey, maxRetries: 0 }),
+  ];
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    [openai, anthropic] = clients(system.firstKey);
+  });
+
+  afterAll(() => system?.stop());
+
+  it('answer whole', async () => {
+    const completion = await openai.chat.completions.create({ model: 'sandbox/echo', messages });
+    expect(completion.choices[0]).toMatchObject({ finish_reason: 'stop', message: { role: 'assistant', content: 'Hello there' } });
+    expect(completion.usage!.total_tokens).toBe(completion.usage!.prompt_tokens + completion.usage!.completion_tokens);
+    expect(completion._request_id).toMatch(/^req_[0-9a-f]{32}$/);
+
+    const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, messages });
+    expect(message.content[0]).toMatchObject({ type: 'text', text: 'Hello there' });
+    expect(message).toMatchObject({ role: 'assistant', stop_reason: 'end_turn', usage: { input_tokens: completion.usage!.prompt_tokens, output_tokens: completion.usage!.completion_tokens } });
+    expect(message._request_id).toMatch(/^req_[0-9a-f]{32}$/);
+  });
+
+  it('stream', async () => {
+    const stream = await openai.chat.completions.create({ model: 'sandbox/echo', messages, stream: true, stream_options: { include_usage: true } });
+    let text = '';
+    let usage: OpenAI.CompletionUsage | null | undefined;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      usage = chunk.usage ?? usage;
+    }
+    expect(text).toBe('Hello there');
+    expect(usage!.completion_tokens).toBeGreaterThan(0);
+
+    const helped = openai.chat.completions.stream({ model: 'sandbox/story', messages, max_tokens: 50 });
+    const story = await helped.finalChatCompletion();
+    expect(story.choices[0]!.finish_reason).toBe('length');
+
+    const events = anthropic.messages.stream({ model: 'sandbox/echo', max_tokens: 64, messages });
+    let streamed = '';
+    events.on('text', (delta) => (streamed += delta));
+    const final = await events.finalMessage();
+    expect(streamed).toBe('Hello there');
+    expect(final.usage.output_tokens).toBeGreaterThan(0);
+  });
+
+  it('hold a conversation with instructions', async () => {
+    const turns = [
+      { role: 'user' as const, content: 'first' },
+      { role: 'assistant' as const, content: 'answer' },
+      { role: 'user' as const, content: 'second' },
+    ];
+    const completion = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'system', content: 'Be brief.' }, ...turns] });
+    expect(completion.choices[0]!.message.content).toBe('second');
+    const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, system: 'Be brief.', messages: turns });
+    expect(message.content[0]).toMatchObject({ text: 'second' });
+    // Everything that was sent is read and charged, not only the last turn.
+    expect(message.usage.input_tokens).toBe(completion.usage!.prompt_tokens);
+  });
+
+  it('see reasoning before the answer', async () => {
+    const message = await anthropic.messages.create({ model: 'sandbox/reason', max_tokens: 300, messages });
+    expect(message.content.map((block) => block.type)).toEqual(['thinking', 'text']);
+    const completion = await openai.chat.completions.create({ model: 'sandbox/reason', messages });
+    expect(completion.choices[0]!.message).toHaveProperty('reasoning_content');
+    expect(completion.usage!.completion_tokens_details!.reasoning_tokens).toBeGreaterThan(0);
+  });
+
+  it('call tools and hand back their results', async () => {
+    const completion = await openai.chat.completions.create({
+      model: 'sandbox/tool',
+      messages,
+      tools: [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: { topic: { type: 'string' } } } } }],
+    });
+    const choice = completion.choices[0]!;
+    expect(choice.finish_reason).toBe('tool_calls');
+    const call = choice.message.tool_calls![0]!;
+    expect(call).toMatchObject({ type: 'function', function: { name: 'look_up' } });
+    if (call.type !== 'function') throw new Error('not a function');
+    expect(() => JSON.parse(call.function.arguments)).not.toThrow();
+    const after = await openai.chat.completions.create({
+      model: 'sandbox/tool',
+      messages: [...messages, choice.message, { role: 'tool', tool_call_id: call.id, content: 'It is sunny.' }],
+      tools: [{ type: 'function', function: { name: 'look_up' } }],
+    });
+    expect(after.choices[0]!.message.content).toBeTruthy();
+
+    const message = await anthropic.messages.create({
+      model: 'sandbox/tool',
+      max_tokens: 200,
+      messages,
+      tools: [{ name: 'look_up', input_schema: { type: 'object', properties: { topic: { type: 'string' } } } }],
+    });
+    expect(message.stop_reason).toBe('tool_use');
+    expect(message.content.at(-1)).toMatchObject({ type: 'tool_use', name: 'look_up' });
+  });
+
+  it('count tokens as they are charged', async () => {
+    const counted = await anthropic.messages.countTokens({ model: 'sandbox/echo', system: 'Be brief.', messages });
+    const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, system: 'Be brief.', messages });
+    expect(counted.input_tokens).toBe(message.usage.input_tokens);
+  });
+
+  it('list the models of the key', async () => {
+    const ids: string[] = [];
+    for await (const model of openai.models.list()) ids.push(model.id);
+    expect(ids).toContain('sandbox/echo');
+    // Models of vendors without an account here cannot be called and are not listed.
+    expect(ids.every((id) => id.startsWith('sandbox/'))).toBe(true);
+    const seen: string[] = [];
+    for await (const model of anthropic.models.list({ limit: 3 })) seen.push(model.id);
+    expect(seen.sort()).toEqual([...ids].sort());
+    expect((await openai.models.retrieve('sandbox/echo')).id).toBe('sandbox/echo');
+
+    const { secret } = await createKey(system, 'two models', '--models', 'sandbox/echo,sandbox/story');
+    const [restricted] = clients(secret);
+    const visible: string[] = [];
+    for await (const model of restricted.models.list()) visible.push(model.id);
+    expect(visible.sort()).toEqual(['sandbox/echo', 'sandbox/story']);
+    expect(await refusal(restricted.models.retrieve('sandbox/tool'))).toMatchObject({ status: 404 });
+  });
+
+  describe('are told why they are refused', () => {
+    const wellFormedButUnknown = 'sk-tg-003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf3dYKoV';
+
+    async function bothRefusals(apiKey: string, fields: { model?: string; max_tokens?: number } = {}) {
+      const [a, b] = clients(apiKey);
+      const body = { model: 'sandbox/echo', max_tokens: 20, messages, ...fields };
+      return [await refusal(a.chat.completions.create(body)), await refusal(b.messages.create(body))] as const;
+    }
+
+    it.each([
+      ['a key that is none', 'hello'],
+      ['an unknown key', wellFormedButUnknown],
+    ])('%s', async (_name, apiKey) => {
+      const [chat, message] = await bothRefusals(apiKey);
+      expect(chat).toMatchObject({ status: 401, code: 'invalid_api_key' });
+      expect(message).toMatchObject({ status: 401, type: 'authentication_error' });
+      expect(message.requestId).toMatch(/^req_/);
+    });
+
+    it('an unknown model', async () => {
+      const [chat, message] = await bothRefusals(system.firstKey, { model: 'no/such-model' });
+      expect(chat).toMatchObject({ status: 404, code: 'model_not_found' });
+      expect(chat.message).toContain('no/such-model');
+      expect(message).toMatchObject({ status: 404, type: 'not_found_error' });
+    });
+
+    it('a model that the key may not use', async () => {
+      const { secret } = await createKey(system, 'echo only', '--models', 'sandbox/echo');
+      const [chat, message] = await bothRefusals(secret, { model: 'sandbox/story' });
+      expect(chat.status).toBe(403);
+      expect(message).toMatchObject({ status: 403, type: 'permission_error' });
+    });
+
+    it('an empty balance', async () => {
+      const { id } = await system.json<{ id: string }>('account', 'create', 'penniless');
+      const { secret } = await createKey(system, 'penniless', '--account', id);
+      const [chat, message] = await bothRefusals(secret);
+      expect(chat).toMatchObject({ status: 402, code: 'balance_empty' });
+      expect(message).toMatchObject({ status: 402, type: 'billing_error' });
+    });
+
+    it('a key that has reached its limit', async () => {
+      const { secret } = await createKey(system, 'tiny', '--account', (await firstAccount()).id, '--limit', '0.000000001');
+      const [chat, message] = await bothRefusals(secret);
+      expect(chat).toMatchObject({ status: 402, code: 'key_limit_reached' });
+      expect(message).toMatchObject({ status: 402, type: 'billing_error' });
+      expect(message.message).toContain('limit');
+    });
+
+    it('a key that has expired', async () => {
+      const { secret } = await createKey(system, 'short-lived', '--account', (await firstAccount()).id, '--expires', new Date(Date.now() + 3000).toISOString());
+      const [a] = clients(secret);
+      await a.models.list();
+      const chat = await eventually(async () => refusal(a.chat.completions.create({ model: 'sandbox/echo', messages })), 10_000);
+      expect(chat.status).toBe(401);
+      expect(chat.message).toContain('expired');
+    });
+
+    it('a malformed body', async () => {
+      const chat = await refusal(openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'king', content: 'x' } as never] }));
+      expect(chat.status).toBe(400);
+      expect(chat.message).toContain('role');
+      const message = await refusal(anthropic.messages.create({ model: 'sandbox/echo', messages } as never));
+      expect(message).toMatchObject({ status: 400, type: 'invalid_request_error' });
+      expect(message.message).toContain('max_tokens: Field required');
+    });
+
+    it('a field that is not supported and would change the answer', async () => {
+      const chat = await refusal(openai.chat.completions.create({ model: 'sandbox/echo', messages, n: 3 }));
+      expect(chat.status).toBe(400);
+      expect(chat.message).toContain('n');
+    });
+
+    it('an upstream that fails, as what it is', async () => {
+      expect(await refusal(openai.chat.completions.create({ model: 'sandbox/fail-429', messages }))).toMatchObject({ status: 429 });
+      expect((await refusal(anthropic.messages.create({ model: 'sandbox/fail-500', max_tokens: 20, messages }))).status).toBeGreaterThanOrEqual(500);
+    });
+
+    it('a stream that breaks off, by an error and not by a clean end', async () => {
+      const drain = async (stream: AsyncIterable<unknown>): Promise<void> => {
+        for await (const event of stream) void event;
+      };
+      const chat = await refusal(openai.chat.completions.create({ model: 'sandbox/drop', messages, stream: true }).then(drain));
+      expect(chat.message).not.toBe('');
+      const message = await refusal(drain(anthropic.messages.stream({ model: 'sandbox/drop', max_tokens: 100, messages })));
+      expect(message.message).not.toBe('');
+    });
+
+    async function firstAccount(): Promise<{ id: string }> {
+      const lines = (await system.cli('account', 'list', '--json')).trim().split('\n');
+      return JSON.parse(lines[0]!) as { id: string };
+    }
+  });
+
+  it('have cost exactly what the books say', async () => {
+    const accounts = (await system.cli('account', 'list', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { id: string });
+    for (const { id } of accounts) {
+      const { rows, balance } = await settled(system, id);
+      expect(BigInt(balance.spent_nano_usd)).toBe(rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n));
+    }
+    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true });
+  });
+});

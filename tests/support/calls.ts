@@ -1,0 +1,102 @@
+// Calls as a client makes them, and what the books say about them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from './process.js';
+import type { System } from './system.js';
+
+/** A usage record as `tollgate usage list --json` shows it. */
+export interface UsageRow {
+  id: string;
+  key_id: string;
+  model_id: string;
+  ending: string;
+  token_source: string;
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_5m_tokens: number;
+  cache_write_1h_tokens: number;
+  output_tokens: number;
+  reasoning_tokens: number;
+  charge_nano_usd: string;
+  price_id: string;
+  settled_at: string | null;
+  captured_nano_usd: string | null;
+  shortfall_nano_usd: string | null;
+  trace_id: string | null;
+}
+
+/** A balance as `tollgate balance show --json` shows it. */
+export interface BalanceRow {
+  available_nano_usd: string;
+  held_nano_usd: string;
+  spent_nano_usd: string;
+  credited_nano_usd: string;
+}
+
+/** Makes a key through the operator's command; its secret and id. */
+export async function createKey(system: System, name: string, ...options: string[]): Promise<{ id: string; secret: string }> {
+  const key = await system.json<{ id: string; secret: string }>('key', 'create', '--name', name, ...options);
+  return { id: key.id, secret: key.secret };
+}
+
+/** POST with a JSON body and a bearer key. */
+export function post(system: System, path: string, secret: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${system.baseUrl}${path}`, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...init,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}`, ...init.headers },
+  });
+}
+
+/** A chat-completions call. */
+export function chat(system: System, secret: string, fields: Record<string, unknown> = {}, init: RequestInit = {}): Promise<Response> {
+  return post(system, '/v1/chat/completions', secret, { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello there' }], ...fields }, init);
+}
+
+/** GET with a bearer key. */
+export function get(system: System, path: string, secret: string): Promise<Response> {
+  return fetch(`${system.baseUrl}${path}`, { headers: { authorization: `Bearer ${secret}` } });
+}
+
+/** All usage records, of an account if given. */
+export async function usageRows(system: System, ...filter: string[]): Promise<UsageRow[]> {
+  const lines = (await system.cli('usage', 'list', '--all', '--json', ...filter)).trim();
+  return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line) as UsageRow);
+}
+
+/** Waits until every recorded call is settled and nothing is held; the rows and the balance then. */
+export async function settled(system: System, accountId: string, timeoutMs = 20_000): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
+  return eventually(async () => {
+    const balance = await system.json<BalanceRow>('balance', 'show', '--account', accountId);
+    const rows = await usageRows(system, '--account', accountId);
+    if (balance.held_nano_usd !== '0' || rows.some((row) => row.settled_at === null)) {
+      await sleep(100);
+      throw new Error(`Not settled: held ${balance.held_nano_usd}, ${rows.filter((row) => row.settled_at === null).length} records unsettled.`);
+    }
+    return { rows, balance };
+  }, timeoutMs);
+}
+
+/** The sum of charges. */
+export function sumOfCharges(rows: readonly UsageRow[]): bigint {
+  return rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n);
+}
+
+/** Prices as GET /v1/catalog publishes them, in USD per million tokens. */
+export interface PublicPrice {
+  input_usd_per_mtok: string;
+  output_usd_per_mtok: string;
+}
+
+/** The events of an SSE response, each its name and parsed data ("[DONE]" as it is). */
+export async function readSse(response: Response): Promise<{ event: string; data: unknown }[]> {
+  const text = await response.text();
+  return text
+    .split('\n\n')
+    .filter((frame) => frame.includes('data:'))
+    .map((frame) => {
+      const event = /^event: (.*)$/m.exec(frame)?.[1] ?? '';
+      const data = frame.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6)).join('\n');
+      return { event, data: data === '[DONE]' ? data : JSON.parse(data) };
+    });
+}
