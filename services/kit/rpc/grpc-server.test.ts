@@ -4,7 +4,8 @@ import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
@@ -162,6 +163,24 @@ describe('a caller', () => {
         reason: expect.stringMatching(/service_unavailable|deadline_exceeded/),
       });
     }
+  });
+});
+
+describe('the certificate of a connection', () => {
+  it('is read once, not at every call', async () => {
+    const authority = createTestAuthority();
+    closeAll.push(() => authority.drop());
+    const server = await serve({ echo: async (_, callee) => probe(callee!.caller) }, { address: 'localhost:0', tls: authority.issue('ledger') });
+    const reads = jest.spyOn(TLSSocket.prototype, 'getPeerCertificate');
+    closeAll.push(() => reads.mockRestore());
+    const callers = new Set<string>();
+    for (const name of ['gateway', 'metering']) {
+      const client = dial(server.address, { tls: authority.issue(name) }).client(ProbeServiceDefinition);
+      for (let calls = 0; calls < 20; calls += 1) callers.add((await client.echo(probe(''), context)).text);
+    }
+    expect([...callers]).toEqual(['gateway', 'metering']);
+    // Of 40 calls over 2 connections; making a connection takes a look or two at each end.
+    expect(reads.mock.calls.length).toBeLessThan(10);
   });
 });
 

@@ -126,7 +126,10 @@ function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): 
     const abort = abortOnCancel(call);
     const work = async (): Promise<Buffer> => {
       const context = contextOf(call, abort.signal, serving.tls);
-      return encodeResponse(info, await handler(decodeRequest(info, call.request), context));
+      const response = encodeResponse(info, await handler(decodeRequest(info, call.request), context));
+      // grpc-js calls it a cancellation, too, when a call that was answered closes.
+      call.removeAllListeners('cancelled');
+      return response;
     };
     inTraceOf(call, work).then(
       (response) => answer(null, response),
@@ -145,6 +148,7 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
       const context = contextOf(call, abort.signal, serving.tls);
       const responses = handler(decodeRequest(info, call.request), context);
       await pump(responses, call, abort.signal, (response) => encodeResponse(info, response));
+      call.removeAllListeners('cancelled');
     };
     inTraceOf(call, work)
       .then(
