@@ -55,7 +55,8 @@ export function bodyReader<S extends TSchema>(schema: S, style: PathStyle): (bod
 
 function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   if (node.anyOf !== undefined) return findUnionFault(node, node.anyOf, value, path);
-  if (node.properties !== undefined && isObject(value)) return findObjectFault(node, node.properties, value, path);
+  const inside = node.properties !== undefined && isObject(value) ? findObjectFault(node, node.properties, value, path) : undefined;
+  if (inside !== undefined) return inside;
   const [error] = Errors(node as TSchema, value).filter((each) => each.instancePath === '');
   if (error !== undefined) return faultAt(node, path, leafText(node, error.message));
   if (node.items === undefined || !Array.isArray(value)) return undefined;

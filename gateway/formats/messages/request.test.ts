@@ -1,0 +1,192 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Message, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { clientRequests } from '../fixtures/requests.js';
+import { parseCountTokens, parseMessages } from './request.js';
+
+const minimal = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+const tool = { name: 'f', input_schema: { type: 'object', properties: {} } };
+const use = (id: string): object => ({ type: 'tool_use', id, name: 'f', input: { a: 1 } });
+const result = (id: string): object => ({ type: 'tool_result', tool_use_id: id, content: id.toUpperCase() });
+const text = { type: 'text', text: 'go on' };
+
+function refusalOf(body: unknown, version?: string): { reason: string; field: string | undefined; message: string } {
+  try {
+    parseMessages(body, version === undefined ? {} : { version });
+  } catch (error) {
+    if (error instanceof AppError) return { reason: error.reason, field: error.details['field'], message: error.message };
+    throw error;
+  }
+  throw new Error('The body was accepted.');
+}
+
+/** A body with these messages, after an opening by the user. */
+const after = (...messages: object[]): object => ({ ...minimal, messages: [{ role: 'user', content: 'hi' }, ...messages] });
+
+/** The conversation as short text: role, then each part. */
+function shortly(messages: readonly Message[] = []): string[] {
+  const names: Partial<Record<Role, string>> = { [Role.ROLE_USER]: 'user', [Role.ROLE_ASSISTANT]: 'assistant', [Role.ROLE_SYSTEM]: 'system' };
+  return messages.map(({ role, parts }) => `${names[role]}: ${parts.map(({ part }) => JSON.stringify(part?.value)).join(' ')}`);
+}
+
+describe('a messages request', () => {
+  it.each(Object.entries(clientRequests('messages')))('is accepted as sent by %s', (_name, body) => {
+    expect(parseMessages(body, { version: '2023-06-01' }).request.prompt?.messages.length).toBeGreaterThan(0);
+  });
+
+  it('becomes the common call', () => {
+    const parsed = parseMessages(
+      { ...minimal, stream: true, system: 'Be brief.', temperature: 0.5, top_p: 0.9, top_k: 5, stop_sequences: ['END'], metadata: { user_id: 'alice' } },
+      { version: '2023-06-01' },
+    );
+    expect(parsed).toMatchObject({ model: 'm', streaming: true, maxOutputTokens: 100, droppedFields: [], inputTokensMax: 9 + 64 + 2 + 64 });
+    expect(parsed.request).toMatchObject({
+      streaming: true,
+      messagesVersion: '2023-06-01',
+      prompt: { system: ['Be brief.'] },
+      sampling: { temperature: 0.5, topP: 0.9, topK: 5 },
+      stopSequences: ['END'],
+      endUser: '2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90',
+    });
+  });
+
+  it('of a coding agent loses only what has no effect, and the caller is told', () => {
+    const parsed = parseMessages(clientRequests('messages')['claude-code-first'], { version: '2023-06-01' });
+    expect(parsed.request.prompt?.system).toEqual(['You are a coding agent.', 'Answer in plain text.']);
+    expect(parsed.request.prompt?.tools.map(({ name }) => name)).toEqual(['Bash', 'WebFetch', 'Edit']);
+    expect(parsed.request.reasoning).toEqual({ effort: 'medium', budgetTokens: 31999, disabled: false });
+    expect(parsed.droppedFields).toEqual([
+      'context_management',
+      'tools.defer_loading',
+      'tools.eager_input_streaming',
+      'system.x-anthropic-billing-header',
+      'cache_control',
+      'thinking.display',
+    ]);
+  });
+
+  it('names the missing or malformed field in the vendor’s words', () => {
+    expect(refusalOf({ model: 'm', messages: minimal.messages })).toEqual({ reason: 'invalid_request', field: 'max_tokens', message: 'max_tokens: Field required' });
+    expect(refusalOf({ ...minimal, max_tokens: 0 })).toMatchObject({ reason: 'invalid_request', field: 'max_tokens' });
+    expect(refusalOf({ ...minimal, messages: [] })).toMatchObject({ field: 'messages' });
+    expect(refusalOf({ ...minimal, messages: [{ role: 'tool', content: 'x' }] })).toMatchObject({
+      reason: 'invalid_request',
+      field: 'messages.0.role',
+      message: 'messages.0.role: "tool" is not one of user, assistant, system',
+    });
+    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text' }] }] })).toMatchObject({ field: 'messages.0.content.0.text', message: 'messages.0.content.0.text: Field required' });
+    expect(refusalOf({ ...minimal, tools: [{ name: 'f' }] })).toMatchObject({ field: 'tools.0.input_schema' });
+    expect(refusalOf({ ...minimal, thinking: { type: 'enabled', budget_tokens: 2000 } })).toMatchObject({ field: 'thinking.budget_tokens' });
+    expect(refusalOf({ ...minimal, tools: [tool, tool] })).toMatchObject({ field: 'tools.1.name' });
+  });
+
+  it('with a feature that would change the answer is refused by name, not answered without it', () => {
+    const withBlock = (type: string): object => ({ ...minimal, messages: [{ role: 'user', content: [{ type }] }] });
+    const cases: [object, string][] = [
+      [withBlock('image'), 'messages.0.content.0.type'],
+      [withBlock('document'), 'messages.0.content.0.type'],
+      [after({ role: 'assistant', content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }] }), 'messages.1.content.0.type'],
+      [after({ role: 'assistant', content: [use('a')] }, { role: 'user', content: [{ ...result('a'), content: [{ type: 'image' }] }] }), 'messages.2.content.0.content.0.type'],
+      [{ ...minimal, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type'],
+      [{ ...minimal, tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools.0.type'],
+      [{ ...minimal, output_config: { format: { type: 'json_schema', schema: {} } } }, 'output_config.format'],
+      [{ ...minimal, output_format: { type: 'json_schema', schema: {} } }, 'output_format'],
+      [{ ...minimal, mcp_servers: [] }, 'mcp_servers'],
+      [{ ...minimal, thread: {} }, 'thread'],
+      [{ ...minimal, thinking: { type: 'between_tools' } }, 'thinking.type'],
+    ];
+    for (const [body, field] of cases) expect(refusalOf(body)).toMatchObject({ reason: 'unsupported_field', field });
+  });
+
+  it('with a field that has no effect is accepted, and the caller is told', () => {
+    const ineffective = { service_tier: 'auto', speed: 'fast', container: 'c', cache_control: { type: 'ephemeral' }, future_field: 1, inference_geo: null };
+    expect(parseMessages({ ...minimal, ...ineffective }, {}).droppedFields).toEqual(['service_tier', 'speed', 'container', 'cache_control', 'future_field']);
+  });
+
+  it('has no sampling parameters from version 2026-10-21 on', () => {
+    const body = { ...minimal, temperature: 1 };
+    expect(refusalOf(body, '2026-10-21')).toMatchObject({ reason: 'invalid_request', field: 'temperature', message: expect.stringContaining('Extra inputs are not permitted') });
+    expect(parseMessages(body, { version: '2023-06-01' }).request.sampling?.temperature).toBe(1);
+    expect(parseMessages({ ...minimal, temperature: null }, { version: '2026-10-21' }).request.sampling?.temperature).toBeUndefined();
+  });
+
+  it('never asks to switch reasoning off and for an effort at once (7.9 #20)', () => {
+    const parsed = parseMessages({ ...minimal, thinking: { type: 'disabled' }, output_config: { effort: 'high' } }, {});
+    expect(parsed.request.reasoning).toEqual({ effort: '', budgetTokens: undefined, disabled: true });
+    expect(parsed.droppedFields).toEqual(['output_config.effort']);
+  });
+
+  it('chooses tools as the caller says', () => {
+    const toolChoiceOf = (tool_choice: object): object | undefined => parseMessages({ ...minimal, tools: [tool], tool_choice }, {}).request.prompt?.toolChoice;
+    expect(toolChoiceOf({ type: 'auto', disable_parallel_tool_use: true })).toEqual({ mode: ToolChoice_Mode.MODE_AUTO, name: '', disableParallelCalls: true });
+    expect(toolChoiceOf({ type: 'any' })).toMatchObject({ mode: ToolChoice_Mode.MODE_REQUIRED });
+    expect(toolChoiceOf({ type: 'tool', name: 'f' })).toMatchObject({ mode: ToolChoice_Mode.MODE_NAMED, name: 'f' });
+    expect(toolChoiceOf({ type: 'none' })).toMatchObject({ mode: ToolChoice_Mode.MODE_NONE });
+    expect(refusalOf({ ...minimal, tools: [tool], tool_choice: { type: 'tool', name: 'g' } })).toMatchObject({ field: 'tool_choice.name' });
+    expect(refusalOf({ ...minimal, tool_choice: { type: 'any' } })).toMatchObject({ field: 'tool_choice' });
+  });
+});
+
+describe('the conversation of a messages request', () => {
+  it('keeps thinking with its signature, calls and results in order (7.9 #11, #12 and #16)', () => {
+    const { prompt } = parseMessages(clientRequests('messages')['claude-code-tool-turn'], {}).request;
+    expect(shortly(prompt?.messages).slice(1)).toEqual([
+      'assistant: {"text":"","signature":"c2lnbmVk","redactedData":""} {"text":"","signature":"","redactedData":"c2VhbGVk"} {"text":"I look."} ' +
+        '{"id":"toolu_1","name":"Bash","argumentsJson":"{\\"command\\":\\"ls\\"}"} {"id":"toolu_2","name":"Bash","argumentsJson":"{\\"command\\":\\"date\\"}"}',
+      'user: {"toolCallId":"toolu_1","text":"README.md\\nsrc","isError":false} {"toolCallId":"toolu_2","text":"date: not found","isError":true} {"text":"Go on."}',
+    ]);
+  });
+
+  it('may hold instructions in its middle (7.9 #19), but not at its start', () => {
+    const { prompt } = parseMessages(after({ role: 'system', content: [text] }, { role: 'user', content: 'hi' }), {}).request;
+    expect(shortly(prompt?.messages)[1]).toBe('system: {"text":"go on"}');
+    expect(refusalOf({ ...minimal, messages: [{ role: 'system', content: 'x' }, { role: 'user', content: 'hi' }] })).toMatchObject({
+      field: 'messages.0.role',
+      message: expect.stringContaining("use the top-level 'system' parameter"),
+    });
+    expect(refusalOf({ ...minimal, messages: [{ role: 'assistant', content: 'x' }] })).toMatchObject({ field: 'messages.0.role' });
+  });
+
+  it('is refused when text is empty (7.9 #17), but for a last assistant turn', () => {
+    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: '' }] })).toMatchObject({ field: 'messages.0.content' });
+    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [] }] })).toMatchObject({ field: 'messages.0.content' });
+    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }).message).toContain('text content blocks must be non-empty');
+    expect(refusalOf({ ...minimal, system: [{ type: 'text', text: '' }] })).toMatchObject({ field: 'system.0.text' });
+    expect(refusalOf(after({ role: 'assistant', content: '' }, { role: 'user', content: 'hi' }))).toMatchObject({ field: 'messages.1.content' });
+    expect(parseMessages(after({ role: 'assistant', content: '' }), {}).request.prompt?.messages).toHaveLength(1);
+  });
+
+  it('pairs every call with a result at the start of the next user turn (7.9 #14)', () => {
+    const calls = { role: 'assistant', content: [text, use('a'), use('b')] };
+    const accepted = [
+      after(calls, { role: 'user', content: [result('b'), result('a'), text] }),
+      after(calls, { role: 'system', content: 'x' }, { role: 'user', content: [result('a')] }, { role: 'user', content: [result('b')] }),
+    ];
+    for (const body of accepted) expect(() => parseMessages(body, {})).not.toThrow();
+
+    expect(refusalOf(after(calls))).toMatchObject({ field: 'messages.1.content.1' });
+    expect(refusalOf(after(calls, { role: 'user', content: [result('a')] }))).toMatchObject({ field: 'messages.1.content.2' });
+    expect(refusalOf(after(calls, { role: 'user', content: [result('a'), text, result('b')] }))).toMatchObject({ field: 'messages.2.content.2' });
+    expect(refusalOf(after({ role: 'user', content: [result('c')] }))).toMatchObject({ field: 'messages.1.content.0.tool_use_id' });
+    expect(refusalOf(after({ role: 'assistant', content: [use('a'), use('a')] }))).toMatchObject({ field: 'messages.1.content.1.id' });
+  });
+
+  it('may refer to deferred tools and leave results empty', () => {
+    const results = [{ ...result('a'), content: [{ type: 'tool_reference', tool_name: 'f' }] }, { type: 'tool_result', tool_use_id: 'b' }];
+    const parsed = parseMessages(after({ role: 'assistant', content: [use('a'), use('b')] }, { role: 'user', content: results }), {});
+    expect(shortly(parsed.request.prompt?.messages)[2]).toBe('user: {"toolCallId":"a","text":"","isError":false} {"toolCallId":"b","text":"","isError":false}');
+    expect(parsed.droppedFields).toEqual(['tool_reference']);
+  });
+});
+
+describe('a count_tokens request', () => {
+  it('needs no max_tokens and follows the same rules', () => {
+    const { max_tokens: _, ...body } = minimal;
+    const parsed = parseCountTokens({ ...body, system: 'Be brief.', tools: [tool], thinking: { type: 'adaptive' } }, { version: '2023-06-01' });
+    expect(parsed).toMatchObject({ model: 'm', droppedFields: [] });
+    expect(parsed.request).toMatchObject({ messagesVersion: '2023-06-01', reasoning: { disabled: false }, prompt: { system: ['Be brief.'] } });
+    expect(parsed.request.prompt.tools).toHaveLength(1);
+    expect(() => parseCountTokens({ model: 'm' }, {})).toThrow('messages: Field required');
+    expect(() => parseCountTokens(after({ role: 'assistant', content: [use('a')] }), {})).toThrow('tool_result');
+  });
+});
