@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { callContext } from '#kit/rpc/call-context.js';
+import { type CountTokensRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
+
+const operator = callContext({ caller: 'operator' });
+const { prompt } = textRequest('Hello world');
+
+let stub: StubUpstream;
+let inference: TestInference;
+
+beforeEach(async () => {
+  stub = await startStubUpstream();
+  inference = await startInference();
+  for (const [id, wireFormat, secret] of [['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, stubApiKey], ['m', WireFormat.WIRE_FORMAT_MESSAGES, stubApiKey], ['wrong-key', WireFormat.WIRE_FORMAT_MESSAGES, 'x']] as const) {
+    const upstream = { id, wireFormat, baseUrl: stub.baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+    await inference.service.putUpstream({ upstream, secret }, operator);
+  }
+});
+
+afterEach(async () => {
+  await inference.stop();
+  await stub.stop();
+});
+
+const count = (upstreamId: string, changes: Partial<CountTokensRequest> = {}) =>
+  inference.service.countTokens({ targets: [{ upstreamId, upstreamModel: 'x' }], prompt, reasoning: undefined, messagesVersion: '', ...changes }, operator);
+
+describe('counting tokens', () => {
+  it("is the vendor's own where it has a count", async () => {
+    const sent = JSON.stringify([{ role: 'user', content: [{ type: 'text', text: 'Hello world' }] }]);
+    expect(await count('m')).toEqual({ inputTokens: sent.length, estimated: false });
+    expect(stub.requests[0]).toMatchObject({ path: '/v1/messages/count_tokens', headers: { 'anthropic-version': '2023-06-01', 'x-api-key': stubApiKey } });
+    await count('m', { messagesVersion: '2026-10-21' });
+    expect(stub.requests[1]!.headers['anthropic-version']).toBe('2026-10-21');
+  });
+
+  it('is an estimate where the vendor has none, or fails', async () => {
+    expect(await count('cc')).toEqual({ inputTokens: 6, estimated: true });
+    expect(await count('wrong-key')).toEqual({ inputTokens: 6, estimated: true });
+    expect(inference.lines.some((line) => line['upstream'] === 'wrong-key')).toBe(true);
+  });
+
+  it.each([
+    ['targets', { targets: [] }],
+    ['prompt', { prompt: undefined }],
+    ['messages_version', { messagesVersion: 'latest' }],
+    ['reasoning.effort', { reasoning: { effort: 'enormous', disabled: false } }],
+  ])('is refused with a faulty %s', async (field, changes) => {
+    await expect(count('cc', changes)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals';
+import { GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { checkChatCompletions } from '../../../../tests/upstream/check-chat-completions.js';
+import { textRequest } from '../../testing/fixtures.js';
+import { chatCompletionsBody, flavourOf } from './request.js';
+import { callerToolNames, toUpstreamToolName } from './tool-names.js';
+
+const openAi = { isOpenAi: true };
+const other = { isOpenAi: false };
+const longName = 'n'.repeat(100);
+
+/** Everything that a request can hold. */
+const full = GenerateRequest.fromPartial({
+  callId: 'req_1',
+  prompt: {
+    system: ['Be brief.', 'Be kind.'],
+    messages: [
+      { role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Weather' } } }, { part: { $case: 'text', value: { text: 'and time?' } } }] },
+      {
+        role: Role.ROLE_ASSISTANT,
+        parts: [
+          { part: { $case: 'reasoning', value: { text: 'Two tools.', signature: 'sig' } } },
+          { part: { $case: 'text', value: { text: 'One moment.' } } },
+          { part: { $case: 'toolCall', value: { id: 'a', name: 'f', argumentsJson: '{"x":1}' } } },
+          { part: { $case: 'toolCall', value: { id: 'b', name: longName, argumentsJson: '' } } },
+        ],
+      },
+      {
+        role: Role.ROLE_USER,
+        parts: [
+          { part: { $case: 'text', value: { text: 'Here.' } } },
+          { part: { $case: 'toolResult', value: { toolCallId: 'a', text: 'sun' } } },
+          { part: { $case: 'toolResult', value: { toolCallId: 'b', text: 'no clock', isError: true } } },
+        ],
+      },
+      { role: Role.ROLE_SYSTEM, parts: [{ part: { $case: 'text', value: { text: 'Hurry.' } } }] },
+    ],
+    tools: [{ name: 'f', description: 'F', parametersJson: '{"type":"object"}', strict: true }, { name: longName }],
+    toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: longName, disableParallelCalls: true },
+  },
+  maxOutputTokens: 50,
+  sampling: { temperature: 0.5, topP: 0.9, topK: 5, seed: 7n, frequencyPenalty: 1, presencePenalty: -1 },
+  stopSequences: ['END'],
+  reasoning: { effort: 'high' },
+  endUser: 'u1',
+});
+
+const bodyOf = (request: GenerateRequest, flavour = other) => JSON.parse(JSON.stringify(chatCompletionsBody(request, 'm', flavour))) as Record<string, unknown>;
+
+describe('a chat-completions request', () => {
+  it('says all that the canonical one says', () => {
+    expect(bodyOf(full)).toEqual({
+      model: 'm',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: [{ type: 'text', text: 'Weather' }, { type: 'text', text: 'and time?' }] },
+        {
+          role: 'assistant',
+          content: 'One moment.',
+          reasoning_content: 'Two tools.',
+          tool_calls: [
+            { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+            { id: 'b', type: 'function', function: { name: toUpstreamToolName(longName), arguments: '{}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'sun' },
+        { role: 'tool', tool_call_id: 'b', content: 'Error: no clock' },
+        { role: 'user', content: 'Here.' },
+        { role: 'system', content: 'Hurry.' },
+      ],
+      max_tokens: 50,
+      tools: [
+        { type: 'function', function: { name: 'f', description: 'F', parameters: { type: 'object' }, strict: true } },
+        { type: 'function', function: { name: toUpstreamToolName(longName) } },
+      ],
+      tool_choice: { type: 'function', function: { name: toUpstreamToolName(longName) } },
+      parallel_tool_calls: false,
+      temperature: 0.5,
+      top_p: 0.9,
+      frequency_penalty: 1,
+      presence_penalty: -1,
+      seed: 7,
+      stop: ['END'],
+      reasoning_effort: 'high',
+      user: 'u1',
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it('to OpenAI caps the output by its newer name, and holds no field that OpenAI does not know', () => {
+    const body = bodyOf(full, openAi);
+    expect(body).toMatchObject({ max_completion_tokens: 50, safety_identifier: 'u1', stream_options: { include_usage: true, include_obfuscation: false } });
+    expect(body).not.toHaveProperty('max_tokens');
+    expect(JSON.stringify(body)).not.toContain('reasoning_content');
+  });
+
+  it.each([openAi, other])('is accepted by a strict upstream: %j', (flavour) => {
+    expect(() => checkChatCompletions(bodyOf(full, flavour))).not.toThrow();
+    expect(() => checkChatCompletions(bodyOf(textRequest('Hi'), flavour))).not.toThrow();
+  });
+
+  it('leaves away what was not asked for', () => {
+    expect(Object.keys(bodyOf(textRequest('Hi')))).toEqual(['model', 'messages', 'max_tokens', 'stream', 'stream_options']);
+  });
+
+  it('holds no tool choice without tools', () => {
+    const request = textRequest('Hi');
+    request.prompt!.toolChoice = { mode: ToolChoice_Mode.MODE_AUTO, name: '', disableParallelCalls: true };
+    expect(bodyOf(request)).not.toHaveProperty('tool_choice');
+    expect(bodyOf(request)).not.toHaveProperty('parallel_tool_calls');
+  });
+
+  it.each([
+    [{ budgetTokens: 2000 }, 'low'],
+    [{ budgetTokens: 10_000 }, 'medium'],
+    [{ budgetTokens: 50_000 }, 'high'],
+    [{ effort: 'none' }, 'none'],
+    [{ disabled: true }, undefined],
+  ])('turns reasoning %j into the effort %s', (reasoning, effort) => {
+    expect(bodyOf(textRequest('Hi', { reasoning }))['reasoning_effort']).toBe(effort);
+  });
+
+  it('is refused when the format cannot say it', () => {
+    const fieldOf = (rest: Parameters<typeof textRequest>[1]) => {
+      try {
+        bodyOf(textRequest('Hi', rest));
+        return undefined;
+      } catch (error) {
+        return (error as { details: Record<string, string> }).details['field'];
+      }
+    };
+    expect(fieldOf({ stopSequences: ['1', '2', '3', '4', '5'] })).toBe('stop_sequences');
+    expect(fieldOf({ maxOutputTokens: 0 })).toBe('max_tokens');
+    expect(fieldOf({ prompt: { messages: [], tools: [{ name: 'f', parametersJson: '[1]' }] } })).toBe('tools');
+  });
+
+  it('keeps a seed of any size a whole number', () => {
+    expect(Number.isSafeInteger(bodyOf(textRequest('Hi', { sampling: { seed: 9_223_372_036_854_775_807n } }))['seed'])).toBe(true);
+  });
+});
+
+describe('tool names', () => {
+  it('that are too long are cut, stay apart, and come back whole', () => {
+    const [one, two] = [`${longName}1`, `${longName}2`];
+    expect(toUpstreamToolName(one)).toMatch(/^n+_[0-9a-f]{16}$/);
+    expect(toUpstreamToolName(one)).toHaveLength(64);
+    expect(toUpstreamToolName(one)).not.toBe(toUpstreamToolName(two));
+    const restore = callerToolNames(GenerateRequest.fromPartial({ prompt: { tools: [{ name: one }, { name: two }] } }).prompt!.tools);
+    expect(restore(toUpstreamToolName(two))).toBe(two);
+    expect(restore('unknown')).toBe('unknown');
+  });
+});
+
+describe('OpenAI', () => {
+  it.each([
+    ['https://api.openai.com/v1', true],
+    ['https://eu.api.openai.com/v1', true],
+    ['https://mine.openai.azure.com/openai/v1', true],
+    ['https://openai.com.evil.example/v1', false],
+    ['https://notopenai.com/v1', false],
+    ['http://127.0.0.1:8000/v1', false],
+  ])('is recognised by its host: %s', (baseUrl, isOpenAi) => {
+    expect(flavourOf(baseUrl)).toEqual({ isOpenAi });
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { AppError } from '#kit/errors/app-error.js';
+import { neverAborted } from '#kit/rpc/call-context.js';
+import type { GenerateResponse } from '#proto/inference/v1/inference.js';
+import { completionFrames } from '../../../../tests/upstream/chat-completions.js';
+import { messageFrames } from '../../../../tests/upstream/messages.js';
+import type { Script } from '../../../../tests/upstream/script.js';
+import { eventsOf, finishedOf, summary, textRequest } from '../../testing/fixtures.js';
+import { chatCompletionsWire } from '../chat-completions/wire.js';
+import { messagesWire } from '../messages/wire.js';
+import { Watchdog } from '../watchdog.js';
+import { relay } from './relay.js';
+import type { Wire } from './wire.js';
+
+const request = textRequest('Hi');
+const script: Script = {
+  blocks: [
+    { type: 'reasoning', text: 'Überlegen… 思考', signature: 'c2ln' },
+    { type: 'text', text: 'Grüße 👋🏽 aus Köln' },
+    { type: 'tool_call', id: 'a', name: 'f', arguments: '{"city":"東京"}' },
+  ],
+  usage: { input: 5, output: 9, reasoning: 2 },
+  deltaChars: 3,
+};
+const body = { model: 'm', stream: true, stream_options: { include_usage: true } };
+
+const formats: [string, Wire, string][] = [
+  ['chat-completions', chatCompletionsWire('u', 'https://example.com/v1'), completionFrames(script, body).map(({ text }) => text).join('')],
+  ['messages', messagesWire('u', 'https://example.com/v1'), messageFrames(script, body).map(({ text }) => text).join('')],
+];
+
+async function* cut(bytes: Uint8Array, at: readonly number[]): AsyncGenerator<Uint8Array> {
+  const points = [...new Set([0, ...at.map((point) => point % bytes.length), bytes.length])].sort((one, other) => one - other);
+  for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
+}
+
+async function relayed(wire: Wire, chunks: AsyncGenerator<Uint8Array>, limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 }): Promise<GenerateResponse[]> {
+  const watchdog = new Watchdog(neverAborted);
+  const messages: GenerateResponse[] = [];
+  const decoder = wire.decoder(request, { upstreamId: 'u', upstreamModel: 'm' }, '');
+  try {
+    for await (const message of relay({ request, decoder, chunks, watchdog, limits })) messages.push(message);
+    return messages;
+  } finally {
+    watchdog.end(new AppError('cancelled', 'over'));
+  }
+}
+
+describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
+  const whole = Buffer.from(text);
+
+  it('gives the same events however its bytes are cut', async () => {
+    const expected = eventsOf(await relayed(wire, cut(whole, [])));
+    expect(summary(expected)).toContain('Grüße 👋🏽 aus Köln');
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: whole.length - 1 }), { maxLength: 60 }), async (at) => {
+        expect(eventsOf(await relayed(wire, cut(whole, at)))).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+    expect(eventsOf(await relayed(wire, cut(whole, [...whole.keys()])))).toEqual(expected);
+  });
+
+  it('gives the same events with other line ends, comments and no blank line at the end', async () => {
+    const expected = eventsOf(await relayed(wire, cut(whole, [])));
+    for (const variant of [text.replaceAll('\n', '\r\n'), text.replaceAll('\n\n', '\n\n: keep-alive\n\n'), `\uFEFF${text}`, text.trimEnd()]) {
+      expect(eventsOf(await relayed(wire, cut(Buffer.from(variant), [100, 200])))).toEqual(expected);
+    }
+  });
+
+  it('gives one message for what arrives together', async () => {
+    expect(await relayed(wire, cut(whole, []))).toHaveLength(1);
+    expect((await relayed(wire, cut(whole, [whole.length >> 1]))).length).toBe(2);
+  });
+
+  it('tells a running usage that never falls, and ends on the final one', async () => {
+    const messages = await relayed(wire, cut(whole, Array.from({ length: 40 }, (_, index) => index * 97)));
+    const outputs = messages.map(({ usageSoFar }) => usageSoFar!.outputTokens);
+    expect(outputs.slice(0, -1)).toEqual([...outputs.slice(0, -1)].sort((one, other) => one - other));
+    expect(outputs[1]).toBeGreaterThanOrEqual(0);
+    expect(messages.every(({ usageSoFar }) => usageSoFar!.inputTokens > 0)).toBe(true);
+    expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
+  });
+
+  it('ends at an event beyond the size limit, also before its end has come', async () => {
+    const limits = { eventBytesMax: 1000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
+    const endless = Buffer.from(`data: {"x":"${'x'.repeat(5000)}`);
+    await expect(relayed(wire, cut(endless, [500, 1000, 2000]), limits)).rejects.toThrow('beyond the size limit');
+    await expect(relayed(wire, cut(Buffer.from(`${endless.toString()}"}\n\n`), []), limits)).rejects.toThrow('beyond the size limit');
+  });
+});

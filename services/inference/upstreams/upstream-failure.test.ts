@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { responseError as chatError } from './chat-completions/error.js';
+import { responseError as messagesError } from './messages/error.js';
+import { redact, retryAfter } from './upstream-failure.js';
+
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+const chat = (status: number, error: unknown) => chatError(status, {}, JSON.stringify({ error }), nowMs);
+const messages = (status: number, error: unknown) => messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs);
+
+describe("a chat-completions upstream's refusal", () => {
+  it.each([
+    [400, { message: 'bad temperature', type: 'invalid_request_error', code: null }, 'upstream_rejected'],
+    [413, { message: 'too large' }, 'upstream_rejected'],
+    [422, { message: 'unprocessable' }, 'upstream_rejected'],
+    [400, { message: "This model's maximum context length is 8192 tokens.", code: 'context_length_exceeded' }, 'context_length_exceeded'],
+    [400, { message: 'The prompt is too long for the context window.' }, 'context_length_exceeded'],
+    [401, { message: 'Incorrect API key', code: 'invalid_api_key' }, 'upstream_unavailable'],
+    [402, { message: 'pay' }, 'upstream_unavailable'],
+    [403, { message: 'country' }, 'upstream_unavailable'],
+    [404, { message: 'no model', code: 'model_not_found' }, 'upstream_unavailable'],
+    [429, { message: 'slow', type: 'requests', code: 'rate_limit_exceeded' }, 'upstream_rate_limited'],
+    [429, { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' }, 'upstream_unavailable'],
+    [500, { message: 'oops' }, 'upstream_failed'],
+    [502, 'text', 'upstream_failed'],
+    [503, { message: 'overloaded' }, 'upstream_overloaded'],
+    [301, undefined, 'upstream_failed'],
+  ])('%i %j is %s', (status, error, reason) => {
+    expect(chat(status, error).reason).toBe(reason);
+  });
+});
+
+describe("a messages upstream's refusal", () => {
+  it.each([
+    [400, { type: 'invalid_request_error', message: 'max_tokens: Field required' }, 'upstream_rejected'],
+    [400, { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' }, 'context_length_exceeded'],
+    [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'upstream_unavailable'],
+    [401, { type: 'authentication_error', message: 'invalid x-api-key' }, 'upstream_unavailable'],
+    [413, { type: 'request_too_large', message: 'Request exceeds the maximum size' }, 'upstream_rejected'],
+    [429, { type: 'rate_limit_error', message: 'slow' }, 'upstream_rate_limited'],
+    [429, { type: 'rate_limit_error', message: 'x', details: { error_code: 'enforced_spend_limit_reached' } }, 'upstream_unavailable'],
+    [529, { type: 'overloaded_error', message: 'Overloaded' }, 'upstream_overloaded'],
+    [504, { type: 'timeout_error', message: 'late' }, 'upstream_failed'],
+  ])('%i %j is %s', (status, error, reason) => {
+    expect(messages(status, error).reason).toBe(reason);
+  });
+});
+
+describe('what a caller reads', () => {
+  it('is the vendor\'s text only where it is about the request, and then bounded', () => {
+    expect(chat(400, { message: 'x'.repeat(5000) }).message).toHaveLength(1000);
+    expect(chat(400, { message: 'bad sk-abcdefgh12345 key' }).message).toBe('bad [redacted] key');
+    expect(chatError(400, {}, '<html>proxy</html>', nowMs).message).toBe('The upstream refused the request with status 400.');
+    for (const status of [401, 402, 403, 404, 429, 500, 503]) expect(chat(status, { message: 'org-12345 is in debt' }).message).not.toContain('org-12345');
+  });
+
+  it('keeps the truth for operators', () => {
+    expect(String(chat(401, { message: 'Key sk-live-abc is revoked', code: 'invalid_api_key' }).cause)).toContain('status 401 invalid_api_key: Key [redacted] is revoked');
+  });
+
+  it('holds nothing that looks like a credential', () => {
+    expect(redact('Bearer abc.def-ghi and sk-proj-123456\n and\tkey-9999 in org-abcdef')).toBe('[redacted] and [redacted] and [redacted] in [redacted]');
+  });
+});
+
+describe('retry-after', () => {
+  it.each([
+    [{ 'retry-after': '7' }, 7000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': '7200' }, 60_000],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 12:00:20 GMT' }, 20_000],
+    [{ 'retry-after-ms': '150', 'retry-after': '7' }, 150],
+    [{ 'retry-after': '-5' }, undefined],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{}, undefined],
+  ])('%j means %s ms', (headers, waitMs) => {
+    expect(retryAfter(headers, nowMs)).toBe(waitMs);
+  });
+});
