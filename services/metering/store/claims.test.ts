@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { migrate } from '#kit/db/migrate.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
+import { migrations } from '../migrations/index.js';
+import { call, tokens } from '../testing/calls.js';
+import { priceRecord } from '../usage-record.js';
+import { validateCall } from '../validate-call.js';
+import { insertLostRecord, insertRecords } from './close-calls.js';
+import { type OpenCall, putOpenCalls } from './open-calls.js';
+import { claimDue } from './outbox.js';
+import { findRecord } from './records.js';
+
+function openCall(lastSeenAtMs: number): OpenCall {
+  return { call: validateCall(call()), tokens: tokens({ inputTokens: 100 }), lastSeenAtMs };
+}
+
+function lostRecord({ call: lost, tokens: used }: OpenCall) {
+  const usage = { source: UsageSource.USAGE_SOURCE_ESTIMATED, ending: Ending.ENDING_GATEWAY_LOST, endingDetail: '', firstOutputMs: undefined, durationMs: 1 };
+  return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false }, 1);
+}
+
+describe.each(testEngines)('what replicas compete for on %s', (engine) => {
+  let test: TestDatabase;
+
+  beforeEach(async () => {
+    test = await createTestDatabase(engine);
+    await migrate(test.db, migrations);
+  });
+
+  afterEach(() => test.drop());
+
+  it('a call that is seen again after a sweeper read it is not taken for lost', async () => {
+    const read = openCall(1000);
+    await putOpenCalls(test.db, [read]);
+    await putOpenCalls(test.db, [{ ...read, lastSeenAtMs: 2000 }]);
+    expect(await insertLostRecord(test.db, read, lostRecord(read), 0)).toBe(false);
+    expect(await findRecord(test.db, read.call.id)).toBeUndefined();
+  });
+
+  it('a lost call is recorded by one of those that try', async () => {
+    const read = openCall(1000);
+    await putOpenCalls(test.db, [read]);
+    const tries = await Promise.all([1, 2, 3].map(() => insertLostRecord(test.db, read, lostRecord(read), 0)));
+    expect(tries.toSorted()).toEqual([false, false, true]);
+    expect((await findRecord(test.db, read.call.id))?.chargeNanoUsd).toBe(100_000n);
+  });
+
+  it('a settlement that is due is claimed by one of those that look, and due again after the claim', async () => {
+    const ended = Array.from({ length: 20 }, () => lostRecord(openCall(1000)));
+    await insertRecords(test.db, ended, 5000);
+    const ids = ended.map(({ record }) => record.call.id).toSorted();
+    expect(await claimDue(test.db, 4999, 6000, 100)).toEqual([]);
+    const claimed = await Promise.all([1, 2, 3].map(() => claimDue(test.db, 5000, 6000, 100)));
+    expect(claimed.flat().map((item) => item.callId).toSorted()).toEqual(ids);
+    expect(await claimDue(test.db, 5999, 7000, 100)).toEqual([]);
+    expect((await claimDue(test.db, 6000, 7000, 100)).map((item) => item.callId).toSorted()).toEqual(ids);
+  });
+});
