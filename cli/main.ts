@@ -29,7 +29,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // As built: this file is dist/cli/main.js.
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-process.exitCode = await run(process.argv.slice(2), {
+const exitCode = await run(process.argv.slice(2), {
   env: process.env,
   stdout: (chunk) => void process.stdout.write(chunk),
   stderr: (chunk) => void process.stderr.write(chunk),
@@ -38,3 +38,6 @@ process.exitCode = await run(process.argv.slice(2), {
   nowMs: () => Date.now(),
   version,
 });
+
+// Not left to Node, which would wait for the connection to a service that hangs; but only after all has been written.
+process.stdout.write('', () => process.exit(exitCode));
