@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from 'typebox';
+import { AppError } from '#kit/errors/app-error.js';
+import { bodyReader, pathText } from './body-reader.js';
+import { DroppedFields, elseUnsupported, ignored, optional, refused } from './fields.js';
+
+const Circle = Type.Object({ kind: Type.Literal('circle'), radius: Type.Number({ minimum: 0 }) });
+const Square = Type.Object({ kind: Type.Literal('square'), side: Type.Number() });
+const Drawing = Type.Object({
+  title: Type.String({ minLength: 1 }),
+  shapes: Type.Array(Type.Union([Circle, Square]), { minItems: 1, maxItems: 3 }),
+  size: optional(Type.Enum(['small', 'large'])),
+  paper: optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+  mode: optional(Type.Literal('flat', elseUnsupported('only flat drawings; leave it out'))),
+  ...refused({ sound: 'drawings are silent; leave it out' }),
+  ...ignored('color'),
+});
+const read = bodyReader(Drawing, 'brackets');
+const valid = { title: 'a', shapes: [{ kind: 'circle', radius: 1 }] };
+
+function faultOf(body: unknown): string {
+  try {
+    read(body);
+  } catch (error) {
+    if (error instanceof AppError) return `${error.reason} ${error.message}`;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('reading a body', () => {
+  it('returns a valid body as it is, unknown fields included', () => {
+    const body = { ...valid, size: null, sound: null, color: 7, unknown: true };
+    expect(read(body)).toBe(body);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no object', 'text', 'invalid_request body: must be object'],
+    ['a missing field', { shapes: valid.shapes }, 'invalid_request title: Field required'],
+    ['a wrong type', { ...valid, title: 1 }, 'invalid_request title: must be string'],
+    ['too few items', { ...valid, shapes: [] }, 'invalid_request shapes: must not have fewer than 1 items'],
+    ['a word that is not in the list', { ...valid, size: 'huge' }, 'invalid_request size: must be one of small, large'],
+    ['neither of two types', { ...valid, paper: 1 }, 'invalid_request paper: must be string or array'],
+    ['a fault in the branch that was meant', { ...valid, shapes: [valid.shapes[0], { kind: 'square', side: 'x' }] }, 'invalid_request shapes[1].side: must be number'],
+    ['no known branch', { ...valid, shapes: [{ kind: 'star' }] }, 'invalid_request shapes[0].kind: "star" is not one of circle, square'],
+    ['no tag', { ...valid, shapes: [{ radius: 1 }] }, 'invalid_request shapes[0].kind: Field required'],
+    ['a value that is not offered', { ...valid, mode: 'deep' }, 'unsupported_field mode: only flat drawings; leave it out'],
+    ['a field that is not offered', { ...valid, sound: {} }, 'unsupported_field sound: drawings are silent; leave it out'],
+  ])('names one fault and its place for %s', (_what, body, expected) => {
+    expect(faultOf(body)).toBe(expected);
+  });
+
+  it('writes paths as the format does', () => {
+    expect(pathText(['messages', 0, 'content', 2, 'text'], 'brackets')).toBe('messages[0].content[2].text');
+    expect(pathText(['messages', 0, 'content', 2, 'text'], 'dots')).toBe('messages.0.content.2.text');
+  });
+});
+
+describe('dropped fields', () => {
+  it('are those present, not null and not honoured, each once', () => {
+    const dropped = new DroppedFields();
+    dropped.addUnhonoured({ ...valid, color: 1, size: 'small', unknown: 0, absent: null }, Drawing);
+    dropped.add('color');
+    expect(dropped.names).toEqual(['color', 'unknown']);
+  });
+
+  it('can stand in a header, however the caller names them and however many there are', () => {
+    const dropped = new DroppedFields();
+    for (const name of ['a\r\nset-cookie: b', 'ä', '', 'x'.repeat(65)]) dropped.add(name);
+    for (let index = 0; index < 100; index += 1) dropped.add(`field${index}`);
+    expect(dropped.names).toHaveLength(32);
+    expect(dropped.names[0]).toBe('field0');
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError, internalMessage } from '#kit/errors/app-error.js';
+import { type Reason, reasons } from '#kit/errors/reasons.js';
+import { ErrorBody } from './account-schema.js';
+import { chatCompletions } from './chat-completions/index.js';
+import { expectToMatch } from './fixtures/frames.js';
+import type { Format, HttpError } from './format.js';
+import { messages } from './messages/index.js';
+
+type Body = { error: Record<string, unknown>; request_id: string };
+
+const both = [chatCompletions, messages];
+const bodyOf = (answer: HttpError): Body => answer.body as Body;
+const tell = (format: Format, reason: Reason, options: object = {}): HttpError => format.error(new AppError(reason, 'A message.', options), 'req_1');
+
+/** Status, chat-completions type and code, messages type, as callers' libraries know them. */
+const told: [Reason, number, string, string, number, string][] = [
+  ['invalid_request', 400, 'invalid_request_error', 'invalid_value', 400, 'invalid_request_error'],
+  ['unsupported_field', 400, 'invalid_request_error', 'unsupported_parameter', 400, 'invalid_request_error'],
+  ['context_length_exceeded', 400, 'invalid_request_error', 'context_length_exceeded', 400, 'invalid_request_error'],
+  ['body_too_large', 413, 'invalid_request_error', 'body_too_large', 413, 'request_too_large'],
+  ['not_found', 404, 'invalid_request_error', 'not_found', 404, 'not_found_error'],
+  ['method_not_allowed', 405, 'invalid_request_error', 'method_not_allowed', 405, 'invalid_request_error'],
+  ['key_missing', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
+  ['key_expired', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
+  ['key_disabled', 403, 'permission_error', 'key_disabled', 403, 'permission_error'],
+  ['model_not_permitted', 403, 'permission_error', 'model_not_permitted', 403, 'permission_error'],
+  ['model_unknown', 404, 'invalid_request_error', 'model_not_found', 404, 'not_found_error'],
+  ['model_unavailable', 503, 'server_error', 'model_unavailable', 529, 'overloaded_error'],
+  ['balance_empty', 402, 'insufficient_quota', 'balance_empty', 402, 'billing_error'],
+  ['balance_held', 402, 'insufficient_quota', 'balance_held', 402, 'billing_error'],
+  ['key_limit_reached', 402, 'insufficient_quota', 'key_limit_reached', 402, 'billing_error'],
+  ['upstream_rejected', 400, 'invalid_request_error', 'upstream_rejected', 400, 'invalid_request_error'],
+  ['upstream_rate_limited', 429, 'requests', 'rate_limit_exceeded', 429, 'rate_limit_error'],
+  ['upstream_overloaded', 503, 'server_error', 'upstream_overloaded', 529, 'overloaded_error'],
+  ['upstream_failed', 502, 'server_error', 'upstream_failed', 502, 'api_error'],
+  ['upstream_timeout', 504, 'server_error', 'upstream_timeout', 504, 'timeout_error'],
+  ['overloaded', 503, 'server_error', 'overloaded', 529, 'overloaded_error'],
+];
+
+describe('a refusal', () => {
+  it.each(told)('for %s is told in the words of each format', (reason, status, type, code, messagesStatus, messagesType) => {
+    expect(tell(chatCompletions, reason)).toMatchObject({ status, body: { type: 'error', error: { type, code, message: 'A message.', reason }, request_id: 'req_1' } });
+    expect(tell(messages, reason)).toMatchObject({
+      status: messagesStatus,
+      body: { type: 'error', error: { type: messagesType, message: 'A message.', reason, details: { error_code: code } }, request_id: 'req_1' },
+    });
+  });
+
+  it.each(Object.keys(reasons) as Reason[])('for %s is an error status and a body that clients of both formats can read', (reason) => {
+    for (const format of both) {
+      const answer = tell(format, reason, { details: { field: 'messages', needed_nano_usd: '1' } });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expectToMatch(ErrorBody, answer.body);
+    }
+  });
+
+  it('names the field at fault', () => {
+    for (const format of both) expect(bodyOf(tell(format, 'invalid_request', { details: { field: 'messages[0]' } })).error['param']).toBe('messages[0]');
+  });
+
+  it('for want of money says how much in USD, exactly', () => {
+    const details = { available_nano_usd: '1', held_nano_usd: '2500000000', needed_nano_usd: '3000000000', limit_nano_usd: '0', spent_nano_usd: '-1' };
+    for (const format of both) {
+      expect(bodyOf(tell(format, 'balance_empty', { details })).error).toMatchObject({ available: '0.000000001', held: '2.5', needed: '3', limit: '0', spent: '-0.000000001' });
+    }
+  });
+
+  it('passes other particulars on, but none that would overwrite the error itself', () => {
+    const { error } = bodyOf(tell(messages, 'body_too_large', { details: { limit_bytes: '10', type: 'x', message: 'y', details: 'z' } }));
+    expect(error).toMatchObject({ limit_bytes: '10', type: 'request_too_large', message: 'A message.', details: { error_code: 'body_too_large' } });
+  });
+
+  it('of our own making shows nothing but a fixed text', () => {
+    const hidden: Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed'];
+    for (const format of both) {
+      for (const reason of hidden) {
+        const { status, body } = format.error(new AppError(reason, 'secret', { details: { table: 'secret' } }), 'req_1');
+        expect(status).toBe(500);
+        expect((body as Body).error['message']).toBe(internalMessage);
+        expect(JSON.stringify(body)).not.toMatch(/secret|peer|closed/);
+      }
+    }
+  });
+});
+
+describe('client libraries', () => {
+  it.each(['key_unknown', 'balance_empty', 'key_limit_reached', 'invalid_request', 'model_unknown', 'already_exists'] as Reason[])('are told not to repeat after %s', (reason) => {
+    for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
+  });
+
+  it.each(['balance_held', 'upstream_rate_limited', 'upstream_overloaded', 'overloaded', 'service_unavailable'] as Reason[])(
+    'are told when to repeat after %s, and never to sleep for more than a minute',
+    (reason) => {
+      for (const format of both) {
+        const headersAfter = (retryAfterMs?: number): object => tell(format, reason, retryAfterMs === undefined ? {} : { retryAfterMs }).headers;
+        expect(headersAfter(1500)).toEqual({ 'retry-after': '2' });
+        expect(headersAfter(0)).toEqual({ 'retry-after': '1' });
+        expect(headersAfter(86_400_000)).toEqual({ 'retry-after': '60' });
+        expect(headersAfter()).toEqual({ 'retry-after': '1' });
+      }
+    },
+  );
+});

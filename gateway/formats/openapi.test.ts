@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { Key, KeyState } from '#proto/auth/v1/auth.js';
+import { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
+import { UsageRecord } from '#proto/metering/v1/metering.js';
+import { renderKey } from '../render/key.js';
+import { renderUsageRecord } from '../render/usage.js';
+import { KeyView, UsageRecordView } from './account-schema.js';
+import { expectToMatch } from './fixtures/frames.js';
+import { openapi } from './openapi.js';
+
+const text = JSON.stringify(openapi);
+const document = JSON.parse(text) as { paths: Record<string, Record<string, { responses: object; security?: unknown[] }>>; components: Record<string, Record<string, unknown>> };
+
+describe('the OpenAPI document', () => {
+  it('lists every public route', () => {
+    const routes = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+    expect(routes.toSorted()).toEqual([
+      'get /livez',
+      'get /openapi.json',
+      'get /readyz',
+      'get /v1/catalog',
+      'get /v1/key',
+      'get /v1/models',
+      'get /v1/models/{id}',
+      'get /v1/usage/{request_id}',
+      'post /v1/chat/completions',
+      'post /v1/messages',
+      'post /v1/messages/count_tokens',
+    ]);
+  });
+
+  it('refers only to what it holds', () => {
+    const references = [...text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g)];
+    expect(references.length).toBeGreaterThan(20);
+    for (const [, kind, name] of references) expect(document.components[kind!]).toHaveProperty(name!);
+  });
+
+  it('says which credentials are taken, and that some routes need none', () => {
+    expect(Object.keys(document.components['securitySchemes']!)).toEqual(['bearer', 'apiKey']);
+    const open = Object.entries(document.paths).filter(([, methods]) => Object.values(methods).some(({ security }) => security?.length === 0));
+    expect(open.map(([path]) => path)).toEqual(['/v1/catalog', '/livez', '/readyz', '/openapi.json']);
+  });
+
+  it('describes streams and the refusal for want of money', () => {
+    for (const path of ['/v1/chat/completions', '/v1/messages']) {
+      const { responses } = document.paths[path]!['post']!;
+      expect(responses).toMatchObject({ 200: { content: { 'text/event-stream': {}, 'application/json': {} } }, 402: {}, 401: {} });
+    }
+  });
+
+  it('says in its request schemas what is refused and what has no effect', () => {
+    expect(document.components['schemas']!['ChatCompletionRequest']).toMatchObject({
+      properties: { audio: { 'x-tollgate-unsupported': expect.any(String) }, store: { 'x-tollgate-ignored': true } },
+    });
+  });
+
+  it('tells the truth about keys and usage records', () => {
+    const key = Key.fromPartial({ id: 'key_1', state: KeyState.KEY_STATE_ACTIVE, lifetimeLimitNanoUsd: 5n, expiresAtMs: 1n });
+    expectToMatch(KeyView, renderKey(key, Balance.fromPartial({}), KeySpend.fromPartial({})));
+    expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined));
+    const record = { call: { id: 'req_1' }, tokens: {}, lineItems: [{ tokens: 1 }] };
+    expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial(record)));
+    expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, endingDetail: 'x' })));
+  });
+});
