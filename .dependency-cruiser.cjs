@@ -18,7 +18,7 @@ module.exports = {
     only('deploy-composes', '^deploy/', ['^deploy/', '^services/kit/', '^services/[a-z]+/(index|config|main)\\.ts$', '^gateway/(index|config|main)\\.ts$', '^cli/'], 'Composition sees only the front door of each part.'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', comment: 'What cannot be followed cannot be checked.', from: {}, to: { couldNotResolve: true } },
-    { name: 'grpc-only-in-the-transport', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/rpc/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(@grpc/|nice-grpc)' } },
+    { name: 'grpc-only-in-the-transport', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/rpc/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(@grpc/|grpc-health-check)' } },
     { name: 'knex-only-in-stores', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/(db|testing)/|/store[a-z-]*\\.ts$|/store/|/migrations/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(knex|mysql2|better-sqlite3)', dependencyTypesNot: ['type-only'] } },
     { name: 'koa-only-in-the-gateway', severity: 'error', from: { path: '^(services|cli|deploy)/' }, to: { path: 'node_modules/(koa|@koa)' } },
     { name: 'telemetry-sdk-only-in-the-kit', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/telemetry|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/@opentelemetry/(?!api)' } },
