@@ -12,7 +12,6 @@ export function* promptTexts(prompt: Prompt): Generator<string> {
     yield tool.description;
     yield tool.parametersJson;
   }
-  if (prompt.toolChoice !== undefined) yield prompt.toolChoice.name;
 }
 
 /** Every string of one part of a message. */
@@ -47,7 +46,7 @@ export function promptBytes(prompt: Prompt): number {
   return bytes;
 }
 
-/** What a vendor may add around a message, around a tool, and once for having tools at all, in tokens. */
+/** What a vendor may add around a message (an instruction is one), around a tool, and once for having tools at all, in tokens. */
 export const overheadTokensMax = { message: 64, tool: 512, tools: 1024 } as const;
 
 /**
@@ -55,9 +54,10 @@ export const overheadTokensMax = { message: 64, tool: 512, tools: 1024 } as cons
  * vendors put around messages and tools. The gateway holds money by this same rule, so a larger count could not be charged.
  */
 export function inputTokensMax(prompt: Prompt): number {
-  const { messages, tools } = prompt;
-  const overhead = overheadTokensMax.message * messages.length + overheadTokensMax.tool * tools.length + (tools.length > 0 ? overheadTokensMax.tools : 0);
-  return promptBytes(prompt) + overhead;
+  const { system, messages, tools } = prompt;
+  const aroundMessages = overheadTokensMax.message * (system.length + messages.length);
+  const aroundTools = overheadTokensMax.tool * tools.length + (tools.length > 0 ? overheadTokensMax.tools : 0);
+  return promptBytes(prompt) + aroundMessages + aroundTools;
 }
 
 /** Tokens that we suppose around each message when we count for an upstream that does not. */

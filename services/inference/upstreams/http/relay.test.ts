@@ -77,8 +77,8 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
   it('tells a running usage that never falls, and ends on the final one', async () => {
     const messages = await relayed(wire, cut(whole, Array.from({ length: 40 }, (_, index) => index * 97)));
     const outputs = messages.map(({ usageSoFar }) => usageSoFar!.outputTokens);
-    expect(outputs.slice(0, -1)).toEqual([...outputs.slice(0, -1)].sort((one, other) => one - other));
-    expect(outputs[1]).toBeGreaterThanOrEqual(0);
+    expect(outputs.slice(0, -1)).toEqual(outputs.slice(0, -1).sort((one, other) => one - other));
+    expect(outputs.at(-2)).toBeGreaterThan(0);
     expect(messages.every(({ usageSoFar }) => usageSoFar!.inputTokens > 0)).toBe(true);
     expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
   });

@@ -84,6 +84,11 @@ describe('echo', () => {
     expect([capped, stopped].map((messages) => finishedOf(messages).usage!.outputTokens)).toEqual([2, 3]);
   });
 
+  it('refuses a prompt beyond its context', async () => {
+    expect(finishedOf(await answer(ask('echo', '!'.repeat(32_764)))).usage!.inputTokens).toBe(32_768);
+    await expect(answer(ask('echo', '!'.repeat(32_765)))).rejects.toMatchObject({ reason: 'context_length_exceeded' });
+  });
+
   it('says nothing when no output is asked for', async () => {
     expect(await wordsOf(ask('echo', 'Hi', { maxOutputTokens: 0 }))).toEqual(['started', `finished ${StopReason.STOP_REASON_MAX_TOKENS}`]);
   });

@@ -12,6 +12,9 @@ import { countSandboxInput } from './tokens.js';
 /** Id of the sandbox among the upstreams. */
 export const sandboxId = 'sandbox';
 
+/** Most input tokens of one call: the context limit under which the catalog offers these models, and by which money is held. */
+export const contextTokensMax = 32_768;
+
 // Events that travel together when no pace is set: few enough that a consumer can leave in the middle, many enough to be cheap.
 const eventsPerMessage = 16;
 
@@ -25,10 +28,14 @@ export class Sandbox implements Upstream {
 
   async *generate(request: GenerateRequest, { target, signal }: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
     const plan = planAnswer(target.upstreamModel, request);
+    const inputTokens = await countSandboxInput(request.prompt!);
+    if (inputTokens > contextTokensMax) {
+      throw new AppError('context_length_exceeded', `The prompt has ${inputTokens} tokens; the sandbox reads at most ${contextTokensMax}.`);
+    }
     const delayMs = plan.delayMs ?? this.config.sandboxTokenDelayMs;
     const writer = new BlockWriter(target);
     writer.start(`sandbox_${request.callId}`, target.upstreamModel);
-    let usage: TokenCounts = { ...noTokens, inputTokens: await countSandboxInput(request.prompt!) };
+    let usage: TokenCounts = { ...noTokens, inputTokens };
     let unsent: Event[] = [];
     for (const step of steps(plan, writer)) {
       if (delayMs > 0 && step.isToken) {
