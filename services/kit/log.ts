@@ -7,8 +7,23 @@ export type { Logger };
 /** Levels a process may be set to. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** Lines that wait because whoever reads standard output does not keep up; beyond this they are dropped. */
+const waitingBytesMax = 8 * 1024 * 1024;
+/** At the end of the process a reader that takes nothing is waited for in steps of 100 ms (sonic-boom), this many times. */
+const flushRetriesMax = 10;
+
+/** Standard output, written without ever holding up the process: a reader that is slow or gone costs log lines, not calls. */
+function standardOutput(): DestinationStream {
+  let retries = 0;
+  const destination = pino.destination({ fd: 1, sync: false, maxLength: waitingBytesMax, retryEAGAIN: () => (retries += 1) <= flushRetriesMax });
+  destination.on('write', () => (retries = 0));
+  // A closed pipe is not a reason to stop serving.
+  destination.on('error', () => undefined);
+  return destination;
+}
+
 /** A logger for a process. Lines go to standard output unless `destination` says otherwise. */
-export function createLogger(options: { name: string; level: (typeof logLevels)[number] }, destination?: DestinationStream): Logger {
+export function createLogger(options: { name: string; level: (typeof logLevels)[number] }, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
       name: options.name,
@@ -22,6 +37,6 @@ export function createLogger(options: { name: string; level: (typeof logLevels)[
         return span !== undefined && isSpanContextValid(span) ? { trace_id: span.traceId, span_id: span.spanId } : {};
       },
     },
-    ...(destination === undefined ? [] : [destination]),
+    destination,
   ) as Logger;
 }

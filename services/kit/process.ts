@@ -56,7 +56,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     common,
     tls,
     dial(address, dialOptions) {
-      const connection = dialGrpc(address, { ...dialOptions, caller: options.name, ...(tls === undefined ? {} : { tls }) });
+      const connection = dialGrpc(address, { ...dialOptions, caller: options.name, tls });
       connections.push(connection);
       return connection;
     },

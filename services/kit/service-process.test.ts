@@ -10,7 +10,7 @@ import { dialGrpc, type GrpcConnection } from './rpc/grpc-client.js';
 import { checkHealth } from './rpc/health-client.js';
 import { offer, runService } from './service-process.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from './testing/probe-service.js';
-import { promised } from './testing/promised.js';
+import { promised } from './testing/waiting.js';
 
 const settings = { size: integer('TOLLGATE_PROBE_SIZE', 'a size', { min: 1, max: 9, default: 1 }) };
 const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'] as const;

@@ -66,9 +66,9 @@ export function grpcPart(address: string, offers: readonly Offer[], host: Proces
       const running = await serveGrpc({
         services: offers.map((each) => each.served(log)),
         address,
+        tls,
         trustNetwork: common.trustNetwork,
         log,
-        ...(tls === undefined ? {} : { tls }),
       });
       server = running;
       poll = setInterval(() => void followReadiness(running, offers, log), readyPollMs).unref();

@@ -1,55 +1,16 @@
 // One suite for every way to reach a service: whatever passes here is the same in one process and in many.
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { AppError } from '../errors/app-error.js';
-import { newId } from '../id.js';
 import { register, type Telemetry } from '../telemetry-sdk.js';
-import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
-import { promised } from '../testing/promised.js';
+import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
+import { type Connection, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from './call-context.js';
 import { messageBytesMax } from './codec.js';
-import { dialGrpc } from './grpc-client.js';
-import { serveGrpc } from './grpc-server.js';
-import { localClient } from './local-client.js';
 import { decorateService } from './standard-chain.js';
-
-interface Connection {
-  client: ProbeService;
-  close(): Promise<void>;
-}
-
-/** Puts a decorated service at the other end of a transport, called by `caller`. */
-type Connect = (service: ProbeService, caller: string) => Promise<Connection>;
-
-let authority: TestAuthority;
-
-const local: Connect = async (service, caller) => ({ client: localClient(ProbeServiceDefinition, service, { caller }), close: async () => {} });
-
-const overGrpc = (address: () => string, hasTls: boolean): Connect => async (service, caller) => {
-  const { log } = recordingLogger();
-  const tls = (name: string) => (hasTls ? { tls: authority.issue(name) } : {});
-  const server = await serveGrpc({ services: [{ definition: ProbeServiceDefinition, service }], address: address(), log, ...tls('probe') });
-  const connection = dialGrpc(server.address, { caller, ...tls(caller) });
-  return {
-    client: connection.client(ProbeServiceDefinition),
-    async close() {
-      connection.close();
-      await server.stop(100);
-    },
-  };
-};
-
-const transports: [string, Connect, number][] = [
-  ['in one process', local, 2],
-  ['over gRPC', overGrpc(() => '127.0.0.1:0', false), 200],
-  ['over gRPC on a Unix socket', overGrpc(() => `unix:${join(tmpdir(), `${newId('t')}.sock`)}`, false), 200],
-  ['over gRPC with mutual TLS', overGrpc(() => 'localhost:0', true), 200],
-];
 
 const policy = { echo: ['gateway', 'metering'], count: ['gateway'], watchTicks: ['gateway'] };
 
@@ -57,14 +18,10 @@ const spans = new InMemorySpanExporter();
 let telemetry: Telemetry;
 
 beforeAll(() => {
-  authority = createTestAuthority();
   telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
 });
 
-afterAll(async () => {
-  authority.drop();
-  await telemetry.stop();
-});
+afterAll(() => telemetry.stop());
 
 describe.each(transports)('a service %s', (_, connect, aheadMax) => {
   let connection: Connection | undefined;
@@ -328,25 +285,3 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(error).toMatchObject({ reason: 'body_too_large', details: { limit_bytes: String(messageBytesMax) } });
   });
 });
-
-/** The AppError that the promise is rejected with. */
-async function failureOf(promise: Promise<unknown>): Promise<AppError> {
-  const outcome = await promise.then(
-    () => new Error('It did not fail.'),
-    (error: unknown) => error,
-  );
-  if (outcome instanceof AppError) return outcome;
-  throw outcome;
-}
-
-async function untilTrue(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-/** Waits until the number has stood still for a tenth of a second. */
-async function untilStill(read: () => number): Promise<void> {
-  for (let before = -1; before !== read(); ) {
-    before = read();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}

@@ -1,0 +1,54 @@
+// Every way to reach a service, for the suite that all of them must pass.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../id.js';
+import { dialGrpc } from '../rpc/grpc-client.js';
+import { serveGrpc } from '../rpc/grpc-server.js';
+import { localClient } from '../rpc/local-client.js';
+import type { Tls } from '../rpc/tls.js';
+import { createTestAuthority } from './certificates.js';
+import { recordingLogger } from './log.js';
+import { type ProbeService, ProbeServiceDefinition } from './probe-service.js';
+
+/** A client and what is to be closed behind it. */
+export interface Connection {
+  client: ProbeService;
+  close(): Promise<void>;
+}
+
+/** Puts a decorated service at the other end of a transport, called by `caller`. */
+export type Connect = (service: ProbeService, caller: string) => Promise<Connection>;
+
+const local: Connect = async (service, caller) => ({ client: localClient(ProbeServiceDefinition, service, { caller }), close: async () => {} });
+
+function overGrpc(address: () => string): Connect {
+  return (service, caller) => connectOverGrpc(service, address(), { caller });
+}
+
+const overTls: Connect = async (service, caller) => {
+  const authority = createTestAuthority();
+  const [server, client] = [authority.issue('probe'), authority.issue(caller)];
+  authority.drop();
+  return connectOverGrpc(service, 'localhost:0', { caller, server, client });
+};
+
+async function connectOverGrpc(service: ProbeService, address: string, options: { caller: string; server?: Tls; client?: Tls }): Promise<Connection> {
+  const { log } = recordingLogger();
+  const server = await serveGrpc({ services: [{ definition: ProbeServiceDefinition, service }], address, log, tls: options.server });
+  const connection = dialGrpc(server.address, { caller: options.caller, tls: options.client });
+  return {
+    client: connection.client(ProbeServiceDefinition),
+    async close() {
+      connection.close();
+      await server.stop(100);
+    },
+  };
+}
+
+/** Name, way to connect, and how many messages of 10 kB a producer may be ahead of a consumer that stalls. */
+export const transports: readonly (readonly [string, Connect, number])[] = [
+  ['in one process', local, 2],
+  ['over gRPC', overGrpc(() => '127.0.0.1:0'), 200],
+  ['over gRPC on a Unix socket', overGrpc(() => `unix:${join(tmpdir(), `${newId('t')}.sock`)}`), 200],
+  ['over gRPC with mutual TLS', overTls, 200],
+];

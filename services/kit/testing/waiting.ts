@@ -1,0 +1,34 @@
+// Ways in which tests wait for what happens elsewhere.
+import { AppError } from '../errors/app-error.js';
+
+/** A promise that is resolved from outside. */
+export function promised<T>(): { promise: Promise<T>; resolve(value: T): void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** The AppError that the promise is rejected with. */
+export async function failureOf(promise: Promise<unknown>): Promise<AppError> {
+  const outcome = await promise.then(
+    () => new Error('It did not fail.'),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof AppError) return outcome;
+  throw outcome;
+}
+
+/** Waits until the condition holds, for at most two seconds. */
+export async function untilTrue(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Waits until the number has stood still for a tenth of a second. */
+export async function untilStill(read: () => number): Promise<void> {
+  for (let before = -1; before !== read(); ) {
+    before = read();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
