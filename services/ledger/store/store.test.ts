@@ -1,0 +1,54 @@
+// A transaction that fails leaves nothing behind, and the database itself refuses what must never be.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isCheckViolation } from '#kit/db/errors.js';
+import { testEngines } from '#kit/testing/database.js';
+import { startTestLedger, type TestLedger } from '../testing/ledger.js';
+import { type Customer, depositRequest, fundedCustomer, holdRequest, settleRequest } from '../testing/requests.js';
+import { accountColumns, accountScope } from './rows.js';
+
+describe.each(testEngines)('the store on %s', (engine) => {
+  let ledger: TestLedger;
+  let customer: Customer;
+
+  beforeEach(async () => {
+    ledger = await startTestLedger(engine);
+    customer = await fundedCustomer(ledger.service, 100n);
+  });
+
+  afterEach(() => ledger.stop());
+
+  const bucket = () => ledger.db.knex('bucket').where({ ...accountColumns(customer.accountId, engine), scope_id: accountScope });
+
+  it('leaves nothing of a settlement whose journal entry cannot be written', async () => {
+    const { hold } = await ledger.service.hold(holdRequest(customer, 60n));
+    const deposit = await ledger.db.knex('journal').first();
+    // An entry where the next one belongs stands for another writer, or for a database that fails half-way: buckets and hold are written before.
+    await ledger.db.knex('journal').insert({ ...deposit, seq: 2n });
+    await expect(ledger.service.settle(settleRequest(customer, hold!.id, 40n))).rejects.toThrow();
+    const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });
+    expect(balance).toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 60n, seq: 1n });
+    expect((await ledger.service.getHold({ holdId: hold!.id, accountId: customer.accountId })).hold).toEqual(hold);
+    const { keys } = await ledger.service.listKeySpend({ accountId: customer.accountId, keyIds: [] });
+    expect(keys).toMatchObject([{ spentNanoUsd: 0n, heldNanoUsd: 60n }]);
+
+    await ledger.db.knex('journal').where({ seq: 2 }).delete();
+    await ledger.service.settle(settleRequest(customer, hold!.id, 40n));
+    expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
+  });
+
+  it('leaves nothing of a deposit that cannot be remembered', async () => {
+    const request = depositRequest(customer, 7n);
+    await ledger.db.knex.schema.renameTable('op', 'op_away');
+    await expect(ledger.service.deposit(request)).rejects.toThrow();
+    await ledger.db.knex.schema.renameTable('op_away', 'op');
+    expect((await ledger.service.getBalance({ accountId: customer.accountId })).balance).toMatchObject({ creditedNanoUsd: 100n, seq: 1n });
+    expect((await ledger.service.deposit(request)).replayed).toBe(false);
+  });
+
+  it('has a database that refuses an account below zero', async () => {
+    for (const broken of [{ spent_nano_usd: 101n }, { held_nano_usd: 101n }, { spent_nano_usd: -1n }, { held_nano_usd: -1n }]) {
+      const error = await bucket().update(broken).then(() => undefined, (failure: unknown) => failure);
+      expect(isCheckViolation(error)).toBe(true);
+    }
+  });
+});
