@@ -14,9 +14,10 @@ const flushRetriesMax = 10;
 
 /** Standard output, written without ever holding up the process: a reader that is slow or gone costs log lines, not calls. */
 function standardOutput(): DestinationStream {
-  let retries = 0;
-  const destination = pino.destination({ fd: 1, sync: false, maxLength: waitingBytesMax, retryEAGAIN: () => (retries += 1) <= flushRetriesMax });
-  destination.on('write', () => (retries = 0));
+  let retriesLeft = Number.POSITIVE_INFINITY;
+  // Before pino's own listener, which writes what is left and would wait for ever for a reader that has stopped reading.
+  process.once('exit', () => (retriesLeft = flushRetriesMax));
+  const destination = pino.destination({ dest: 1, sync: false, maxLength: waitingBytesMax, retryEAGAIN: () => (retriesLeft -= 1) >= 0 });
   // A closed pipe is not a reason to stop serving.
   destination.on('error', () => undefined);
   return destination;
