@@ -45,7 +45,7 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
     await Promise.all(streams);
     await system.start();
 
-    const { rows, balance } = await settled(system, accountId, 40_000);
+    const { rows, balance } = await settled(system, accountId, done.length + cut.length, 40_000);
     const byId = new Map(rows.map((row) => [row.id, row]));
     expect(rows).toHaveLength(byId.size);
     for (const id of done) expect(byId.get(id)).toMatchObject({ ending: 'completed' });

@@ -64,14 +64,16 @@ export async function usageRows(system: System, ...filter: string[]): Promise<Us
   return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line) as UsageRow);
 }
 
-/** Waits until every recorded call is settled and nothing is held; the rows and the balance then. */
-export async function settled(system: System, accountId: string, timeoutMs = 20_000): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
+/** Waits until `calls` or more calls are on record, all of them settled, and nothing is held; the rows and the balance then. */
+export async function settled(system: System, accountId: string, calls = 0, timeoutMs = 20_000): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
   return eventually(async () => {
-    const balance = await system.json<BalanceRow>('balance', 'show', '--account', accountId);
+    // In this order: what is settled by the first answer is in the second.
     const rows = await usageRows(system, '--account', accountId);
-    if (balance.held_nano_usd !== '0' || rows.some((row) => row.settled_at === null)) {
+    const balance = await system.json<BalanceRow>('balance', 'show', '--account', accountId);
+    const unsettled = rows.filter((row) => row.settled_at === null).length;
+    if (rows.length < calls || unsettled > 0 || balance.held_nano_usd !== '0') {
       await sleep(100);
-      throw new Error(`Not settled: held ${balance.held_nano_usd}, ${rows.filter((row) => row.settled_at === null).length} records unsettled.`);
+      throw new Error(`Not settled: ${rows.length} of ${calls} records, ${unsettled} unsettled, held ${balance.held_nano_usd}.`);
     }
     return { rows, balance };
   }, timeoutMs);

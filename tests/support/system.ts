@@ -44,7 +44,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}):
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const settings = { PORT: String(port), TOLLGATE_DATA_DIR: dataDir, ...env };
+  const settings = { PORT: String(port), TOLLGATE_DATA_DIR: dataDir, ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}), ...env };
   let child: Child;
 
   async function start(): Promise<void> {

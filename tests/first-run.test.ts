@@ -1,0 +1,81 @@
+// What a new user sees, and what a second start keeps.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chat, usageRows } from './support/calls.js';
+import { startScript } from './support/process.js';
+import { modes, startSystem, type System } from './support/system.js';
+
+describe.each(modes)('the first start, %s', (mode) => {
+  let system: System;
+  let printed: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    printed = system.output();
+  });
+
+  afterAll(() => system?.stop());
+
+  it('prints the address and the balance, and keeps the key out of what it prints', () => {
+    expect(printed).toContain(system.baseUrl);
+    expect(printed).toContain('$5');
+    expect(printed).not.toContain(system.firstKey);
+    expect(system.firstKey).toMatch(/^sk-tg-[0-9A-Za-z]{49}$/);
+    expect(statSync(join(system.dataDir, 'first-key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('prints a curl for each format that works as it stands', () => {
+    const curls = printed.split('\n').filter((line) => line.startsWith('curl '));
+    expect(curls).toHaveLength(2);
+    const [chatAnswer, message] = curls.map((line) => JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' })));
+    expect(chatAnswer.choices[0].message.content).toBe('Hello');
+    expect(message.content[0].text).toBe('Hello');
+  });
+
+  it('keeps everything at a second start, and prints no key', async () => {
+    await chat(system, system.firstKey);
+    const before = await usageRows(system);
+    await system.kill();
+    await system.start();
+    expect(system.output()).not.toContain('platform key');
+    expect(system.output()).not.toContain(system.firstKey);
+    expect((await usageRows(system)).map((row) => row.id)).toEqual(expect.arrayContaining(before.map((row) => row.id)));
+    expect((await chat(system, system.firstKey)).status).toBe(200);
+    const accounts = (await system.cli('account', 'list', '--json')).trim().split('\n');
+    expect(accounts).toHaveLength(1);
+  });
+
+  it('tells doctor that all is well', async () => {
+    const { code, stdout } = await system.tryCli('doctor');
+    expect(stdout).not.toBe('');
+    expect(code).toBe(0);
+  });
+});
+
+describe('a start that must not happen', () => {
+  const end = async (env: Record<string, string>): Promise<{ code: number | null; text: string }> => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+    const child = startScript('dist/deploy/single/main.js', [], { PORT: '0', TOLLGATE_DATA_DIR: dataDir, ...env });
+    const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
+    rmSync(dataDir, { recursive: true, force: true });
+    return { code, text: child.stdout() + child.stderr() };
+  };
+
+  it('names the nearest known setting for one that it does not know', async () => {
+    const { code, text } = await end({ TOLLGATE_GATEWAY_HOLDTTL: '1m' });
+    expect(code).toBe(1);
+    expect(text).toContain('did you mean TOLLGATE_GATEWAY_HOLD_TTL?');
+  });
+
+  it('lists every fault at once, without a stack', async () => {
+    const { code, text } = await end({ PORT: 'http', TOLLGATE_METERING_LEASE: 'long' });
+    expect(code).toBe(1);
+    expect(text).toContain('PORT');
+    expect(text).toContain('TOLLGATE_METERING_LEASE');
+    expect(text).not.toMatch(/^\s+at /m);
+  });
+});
+
