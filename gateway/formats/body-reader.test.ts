@@ -50,6 +50,12 @@ describe('reading a body', () => {
     expect(faultOf(body)).toBe(expected);
   });
 
+  it('finds the one fault of a long body without going through all that is right slowly', () => {
+    const Long = Type.Object({ items: Type.Array(Type.Union([Circle, Square])) });
+    const items = Array.from({ length: 200_000 }, (_, index) => ({ kind: 'circle', radius: index === 199_999 ? -1 : 1 }));
+    expect(() => bodyReader(Long, 'dots')({ items })).toThrow('items.199999.radius: must be >= 0');
+  });
+
   it('writes paths as the format does', () => {
     expect(pathText(['messages', 0, 'content', 2, 'text'], 'brackets')).toBe('messages[0].content[2].text');
     expect(pathText(['messages', 0, 'content', 2, 'text'], 'dots')).toBe('messages.0.content.2.text');

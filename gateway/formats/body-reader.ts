@@ -53,14 +53,31 @@ export function bodyReader<S extends TSchema>(schema: S, style: PathStyle): (bod
   };
 }
 
+const checks = new WeakMap<Node, (value: unknown) => boolean>();
+
+/** Whether a value is of a part of a schema. Compiled when first asked and kept: a hostile body is long and wrong at its end. */
+function matches(node: Node, value: unknown): boolean {
+  let check = checks.get(node);
+  if (check === undefined) {
+    const validator = Compile(node as TSchema);
+    check = (each) => validator.Check(each);
+    checks.set(node, check);
+  }
+  return check(value);
+}
+
+/** The first fault in a value; undefined when it is of the schema. */
 function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
+  if (matches(node, value)) return undefined;
   if (node.anyOf !== undefined) return findUnionFault(node, node.anyOf, value, path);
   const inside = node.properties !== undefined && isObject(value) ? findObjectFault(node, node.properties, value, path) : undefined;
   if (inside !== undefined) return inside;
-  const [error] = Errors(node as TSchema, value).filter((each) => each.instancePath === '');
+  // Only the node's own rules: what is inside is searched one by one, and a hostile body could have faults without number.
+  const { items, properties: _properties, required: _required, ...own } = node;
+  const [error] = Errors(own as TSchema, value);
   if (error !== undefined) return faultAt(node, path, leafText(node, error.message));
-  if (node.items === undefined || !Array.isArray(value)) return undefined;
-  return firstFault(value, (item, index) => findFault(node.items!, item, [...path, index]));
+  if (items === undefined || !Array.isArray(value)) return undefined;
+  return firstFault(value, (item, index) => findFault(items, item, [...path, index]));
 }
 
 function findObjectFault(node: Node, properties: Record<string, Node>, value: Record<string, unknown>, path: Path): Fault | undefined {

@@ -3,7 +3,7 @@ import { AppError, internalMessage } from '#kit/errors/app-error.js';
 import { type Reason, reasons } from '#kit/errors/reasons.js';
 import { ErrorBody } from './account-schema.js';
 import { chatCompletions } from './chat-completions/index.js';
-import { expectToMatch } from './fixtures/frames.js';
+import { expectToMatch } from './testing/frames.js';
 import type { Format, HttpError } from './format.js';
 import { messages } from './messages/index.js';
 

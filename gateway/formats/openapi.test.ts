@@ -5,7 +5,7 @@ import { UsageRecord } from '#proto/metering/v1/metering.js';
 import { renderKey } from '../render/key.js';
 import { renderUsageRecord } from '../render/usage.js';
 import { KeyView, UsageRecordView } from './account-schema.js';
-import { expectToMatch } from './fixtures/frames.js';
+import { expectToMatch } from './testing/frames.js';
 import { openapi } from './openapi.js';
 
 const text = JSON.stringify(openapi);

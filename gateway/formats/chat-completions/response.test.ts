@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../fixtures/events.js';
-import { expectToMatch } from '../fixtures/frames.js';
+import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
+import { expectToMatch } from '../testing/frames.js';
 import { collectChatCompletion, finishReason } from './response.js';
 import { ChatCompletion } from './schema.js';
 

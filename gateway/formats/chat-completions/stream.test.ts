@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Event } from '#proto/inference/v1/inference.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { answerContext, blockStop, counts, delta, finished, reasoningBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../fixtures/events.js';
-import { expectToMatch, framesOf, streamed } from '../fixtures/frames.js';
+import { answerContext, blockStop, counts, delta, finished, reasoningBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../testing/events.js';
+import { expectToMatch, framesOf, streamed } from '../testing/frames.js';
 import { chatCompletions } from './index.js';
 import { ChatCompletionChunk } from './schema.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Message, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { clientRequests } from '../fixtures/requests.js';
+import { clientRequests } from '../testing/requests.js';
 import { parseCountTokens, parseMessages } from './request.js';
 
 const minimal = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };

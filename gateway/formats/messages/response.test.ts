@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { Block } from '../blocks.js';
-import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../fixtures/events.js';
-import { expectToMatch } from '../fixtures/frames.js';
+import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
+import { expectToMatch } from '../testing/frames.js';
 import { collectMessage, endOf } from './response.js';
 import { MessageAnswer } from './schema.js';
 

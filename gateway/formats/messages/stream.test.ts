@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { answerContext, blockStart, blockStop, counts, delta, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../fixtures/events.js';
-import { expectToMatch, framesOf, streamed } from '../fixtures/frames.js';
+import { answerContext, blockStart, blockStop, counts, delta, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../testing/events.js';
+import { expectToMatch, framesOf, streamed } from '../testing/frames.js';
 import { messages } from './index.js';
 import { MessageStreamEvent } from './schema.js';
 
