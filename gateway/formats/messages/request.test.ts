@@ -110,6 +110,13 @@ describe('a messages request', () => {
     expect(parseMessages({ ...minimal, temperature: null }, { version: '2026-10-21' }).request.sampling?.temperature).toBeUndefined();
   });
 
+  it('leaves room for the answer beside the thinking budget', () => {
+    const withBudget = (budget_tokens: number): object => ({ ...minimal, max_tokens: 2000, thinking: { type: 'enabled', budget_tokens } });
+    expect(parseMessages(withBudget(1999), {}).request.reasoning?.budgetTokens).toBe(1999);
+    expect(refusalOf(withBudget(2000))).toMatchObject({ field: 'thinking.budget_tokens', message: 'thinking.budget_tokens: must be less than max_tokens' });
+    expect(refusalOf(withBudget(1023))).toMatchObject({ field: 'thinking.budget_tokens' });
+  });
+
   it('never asks to switch reasoning off and for an effort at once (7.9 #20)', () => {
     const parsed = parseMessages({ ...minimal, thinking: { type: 'disabled' }, output_config: { effort: 'high' } }, {});
     expect(parsed.request.reasoning).toEqual({ effort: '', budgetTokens: undefined, disabled: true });
