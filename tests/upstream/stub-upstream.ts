@@ -25,8 +25,8 @@ export interface StubUpstream {
   readonly baseUrl: string;
   /** In the order they came; refused ones included. */
   readonly requests: readonly RecordedRequest[];
-  /** Connections open now. */
-  openConnections(): Promise<number>;
+  /** Connections accepted since the start. */
+  connectionsMade(): number;
   /** What requests for this model get from now on; several scripts are used one after another, and the last one from then on. */
   script(model: string, ...scripts: Script[]): void;
   stop(): Promise<void>;
@@ -44,6 +44,11 @@ export async function startStubUpstream(options: { apiKey?: string } = {}): Prom
   const requests: RecordedRequest[] = [];
   const server = createServer((request, response) => {
     void serve(request, response).catch(() => response.destroy());
+  });
+
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
   });
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -82,7 +87,7 @@ export async function startStubUpstream(options: { apiKey?: string } = {}): Prom
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
-    openConnections: () => new Promise((resolve, reject) => server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))),
+    connectionsMade: () => connections,
     script: (model, ...next) => void scripts.set(model, next),
     async stop() {
       server.closeAllConnections();

@@ -124,12 +124,13 @@ describe('tool calls of a chat-completions stream', () => {
     expect(
       words(
         call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }),
-        call({ index: 1, id: 'b', function: { name: 'g', arguments: '{"y":"}' } }),
+        call({ index: 1, id: 'b', function: { name: 'g', arguments: '{"y":"\\"}' } }),
         call({ index: 0, function: { arguments: '1}' } }),
+        call({ index: 2, id: 'c', function: { name: 'h', arguments: '[]' } }),
         call({ index: 1, function: { arguments: '"}' } }),
         finish('tool_calls'),
       ),
-    ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.', opened('b', 'g', 1), '{"y":"}"}', '1.']);
+    ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.', opened('b', 'g', 1), '{"y":"\\"}"}', '1.', opened('c', 'h', 2), '[]', '2.']);
   });
 
   it('are told apart by id where the index is missing or always the same', () => {
