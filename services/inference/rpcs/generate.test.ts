@@ -1,37 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { callContext } from '#kit/rpc/call-context.js';
-import { type InferenceService, StopReason, WireFormat } from '#proto/inference/v1/inference.js';
-import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import { StopReason } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
-import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../testing/fixtures.js';
-
-const operator = callContext({ caller: 'operator' });
+import { collect, eventsOf, finishedOf, summary, type TestInference } from '../testing/fixtures.js';
+import { ask, operator, startStubbed } from '../testing/stubbed.js';
 
 let stub: StubUpstream;
 let inference: TestInference;
+let stop: () => Promise<void>;
 
 async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
-  inference = await startInference(changes);
-  await put(inference.service, 'cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, stub.baseUrl);
-  await put(inference.service, 'm', WireFormat.WIRE_FORMAT_MESSAGES, stub.baseUrl);
+  ({ stub, inference, stop } = await startStubbed(changes));
 }
 
-async function put(service: InferenceService, id: string, wireFormat: WireFormat, baseUrl: string): Promise<void> {
-  const upstream = { id, wireFormat, baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
-  await service.putUpstream({ upstream, secret: stubApiKey }, operator);
-}
-
-const ask = (model: string, upstreamId = 'cc', rest: Parameters<typeof textRequest>[1] = {}) =>
-  textRequest('Say hello.', { targets: [{ upstreamId, upstreamModel: model }], ...rest });
-
-beforeEach(async () => {
-  stub = await startStubUpstream();
-});
-
-afterEach(async () => {
-  await inference.stop();
-  await stub.stop();
-});
+afterEach(() => stop());
 
 describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
   beforeEach(() => start());
@@ -170,134 +152,5 @@ describe('usage that cannot be true', () => {
     expect(usage!.inputTokens).toBeGreaterThan(0);
     expect(usage!.inputTokens).toBeLessThan(20);
     expect(inference.lines.some((line) => line['usage_fault'] === fault)).toBe(true);
-  });
-});
-
-describe('a call that takes too long', () => {
-  it('ends when no event comes at first', async () => {
-    await start({ firstTokenTimeoutMs: 60 });
-    await expect(collect(inference.service, ask('slow-headers'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
-    expect(await stub.requests[0]!.clientLeft).toBe(true);
-  });
-
-  it('ends when the upstream falls silent in the middle', async () => {
-    await start({ idleTimeoutMs: 60 });
-    await expect(collect(inference.service, ask('stall'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
-    expect(await stub.requests[0]!.clientLeft).toBe(true);
-  });
-
-  it('ends after its whole time, however lively the upstream is', async () => {
-    await start({ totalTimeoutMs: 150 });
-    stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(4000) }], deltaChars: 1, frameDelayMs: 5 });
-    await expect(collect(inference.service, ask('x'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
-    expect(await stub.requests[0]!.clientLeft).toBe(true);
-  });
-
-  it('does not end because its consumer is slow', async () => {
-    await start({ idleTimeoutMs: 40 });
-    stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(60) }], deltaChars: 1, frameDelayMs: 5 });
-    const words: string[] = [];
-    for await (const message of inference.service.generate(ask('x'), operator)) {
-      words.push(...summary(eventsOf([message])));
-      await new Promise((resolve) => setTimeout(resolve, 80));
-    }
-    expect(words.at(-1)).toMatch(/^finished/);
-  });
-});
-
-describe('a consumer that leaves', () => {
-  beforeEach(() => start());
-
-  it.each(['cc', 'm'])('between messages closes the connection to upstream %s', async (upstreamId) => {
-    for await (const message of inference.service.generate(ask('stall', upstreamId), operator)) {
-      expect(message.events.length).toBeGreaterThan(0);
-      break;
-    }
-    expect(await stub.requests[0]!.clientLeft).toBe(true);
-  });
-
-  it('while we wait for the upstream closes the connection too', async () => {
-    const leaving = new AbortController();
-    const reading = collect(inference.service, ask('stall'), leaving.signal);
-    setTimeout(() => leaving.abort(), 50);
-    await expect(reading).rejects.toMatchObject({ reason: 'cancelled' });
-    expect(await stub.requests[0]!.clientLeft).toBe(true);
-  });
-
-  it('before the upstream has answered closes the connection too', async () => {
-    const leaving = new AbortController();
-    const reading = collect(inference.service, ask('slow-headers'), leaving.signal);
-    setTimeout(() => leaving.abort(), 50);
-    await expect(reading).rejects.toMatchObject({ reason: 'cancelled' });
-    expect(await stub.requests[0]!.clientLeft).toBe(true);
-  });
-});
-
-describe('a consumer that is slow', () => {
-  it('makes us stop reading, so that the upstream cannot run ahead', async () => {
-    await start();
-    stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(24 << 20) }], deltaChars: 1 << 16 });
-    const stream = inference.service.generate(ask('x', 'cc', { maxOutputTokens: 10_000_000 }), operator)[Symbol.asyncIterator]();
-    await stream.next();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const left = await Promise.race([stub.requests[0]!.clientLeft.then(() => 'answer sent'), new Promise((resolve) => setTimeout(() => resolve('waiting for us'), 100))]);
-    expect(left).toBe('waiting for us');
-    await stream.return?.();
-  });
-});
-
-describe('several targets', () => {
-  const both = (first: string, second: string) => ({
-    targets: [
-      { upstreamId: 'cc', upstreamModel: first },
-      { upstreamId: 'm', upstreamModel: second },
-    ],
-  });
-
-  beforeEach(() => start());
-
-  it.each(['status-401', 'status-429', 'status-500', 'html-502', 'json-page'])('the next is tried when one fails before its first event: %s', async (model) => {
-    const messages = await collect(inference.service, textRequest('Hi', both(model, 'text')));
-    expect(eventsOf(messages)[0]).toMatchObject({ value: { target: { upstreamId: 'm' } } });
-    expect(finishedOf(messages).usageReported).toBe(true);
-  });
-
-  it('the next is not tried when the request itself is refused', async () => {
-    await expect(collect(inference.service, textRequest('Hi', both('status-400', 'text')))).rejects.toMatchObject({ reason: 'upstream_rejected' });
-    expect(stub.requests).toHaveLength(1);
-  });
-
-  it('the next is not tried once the answer has begun', async () => {
-    await expect(collect(inference.service, textRequest('Hi', both('reset', 'text')))).rejects.toMatchObject({ reason: 'upstream_failed' });
-    expect(stub.requests).toHaveLength(1);
-  });
-
-  it('the last failure is what the caller sees', async () => {
-    await expect(collect(inference.service, textRequest('Hi', both('status-500', 'status-429')))).rejects.toMatchObject({ reason: 'upstream_rate_limited' });
-  });
-
-  it('ones that are unknown or disabled are passed over, and without any left the model is unavailable', async () => {
-    const targets = [{ upstreamId: 'gone', upstreamModel: 'x' }, { upstreamId: 'cc', upstreamModel: 'text' }];
-    expect(finishedOf(await collect(inference.service, textRequest('Hi', { targets }))).usageReported).toBe(true);
-    await expect(collect(inference.service, textRequest('Hi', { targets: targets.slice(0, 1) }))).rejects.toMatchObject({ reason: 'model_unavailable' });
-  });
-});
-
-describe('limits', () => {
-  it('of calls under way with one upstream refuse the next call', async () => {
-    await start({ connectionsMax: 1 });
-    const first = inference.service.generate(ask('stall'), operator)[Symbol.asyncIterator]();
-    await first.next();
-    await expect(collect(inference.service, ask('text'))).rejects.toMatchObject({ reason: 'overloaded' });
-    await first.return?.();
-    expect(finishedOf(await collect(inference.service, ask('text'))).usageReported).toBe(true);
-  });
-
-  it('of the whole answer and of the header end the call', async () => {
-    await start({ responseBytesMax: 2000, headerBytesMax: 2000 });
-    stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(5000) }] });
-    await expect(collect(inference.service, ask('x'))).rejects.toThrow('beyond the size limit');
-    stub.script('y', { fault: { kind: 'huge-header', bytes: 4000 } });
-    await expect(collect(inference.service, ask('y'))).rejects.toThrow('header beyond the size limit');
   });
 });

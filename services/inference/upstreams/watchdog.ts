@@ -30,10 +30,15 @@ export class Watchdog {
     clearTimeout(this.#timer);
   }
 
+  /** Lets the work outlive what it is part of. */
+  detach(): void {
+    this.parent.removeEventListener('abort', this.#onParentAbort);
+  }
+
   /** Ends the work, if it has not ended yet, and stops watching. */
   end(reason: unknown): void {
     this.pause();
-    this.parent.removeEventListener('abort', this.#onParentAbort);
+    this.detach();
     this.#controller.abort(reason);
   }
 }

@@ -152,6 +152,7 @@ export class HttpUpstream implements Upstream {
 
   /** Reads the few bytes behind a complete answer, so that the connection is free for the next call. */
   async #drain(chunks: AsyncIterator<unknown>, watchdog: Watchdog): Promise<void> {
+    watchdog.detach();
     watchdog.expect('end its answer', drainTimeoutMs);
     try {
       while ((await chunks.next()).done !== true);

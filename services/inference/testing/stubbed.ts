@@ -1,0 +1,39 @@
+// Inference with the stub vendor behind it, in both wire formats: upstream "cc" and upstream "m".
+import { callContext } from '#kit/rpc/call-context.js';
+import { type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import type { InferenceConfig } from '../config.js';
+import { startInference, type TestInference, textRequest } from './fixtures.js';
+
+/** Calls as the operator. */
+export const operator = callContext({ caller: 'operator' });
+
+/** Inference and the vendor that it knows. */
+export interface Stubbed {
+  readonly stub: StubUpstream;
+  readonly inference: TestInference;
+  stop(): Promise<void>;
+}
+
+/** Starts both, with these settings. */
+export async function startStubbed(changes: Partial<InferenceConfig> = {}): Promise<Stubbed> {
+  const stub = await startStubUpstream();
+  const inference = await startInference(changes);
+  for (const [id, wireFormat] of [['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS], ['m', WireFormat.WIRE_FORMAT_MESSAGES]] as const) {
+    const upstream = { id, wireFormat, baseUrl: stub.baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+    await inference.service.putUpstream({ upstream, secret: stubApiKey }, operator);
+  }
+  return {
+    stub,
+    inference,
+    async stop() {
+      await inference.stop();
+      await stub.stop();
+    },
+  };
+}
+
+/** A request for a model of the stub. */
+export function ask(model: string, upstreamId = 'cc', rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest {
+  return textRequest('Say hello.', { targets: [{ upstreamId, upstreamModel: model }], ...rest });
+}
