@@ -36,7 +36,8 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
 
   const ports = firstPort === 0 ? await freePorts(services.length + 1) : Array.from({ length: services.length + 1 }, (_, index) => firstPort + index);
   const publicPort = port === 0 ? (await freePorts(1))[0]! : port;
-  const addresses = Object.fromEntries(services.map((name, index) => [name, `127.0.0.1:${ports[index]}`])) as Record<(typeof services)[number], string>;
+  // By name, which the certificates hold: TLS knows no server name for an address (RFC 6066, section 3).
+  const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<(typeof services)[number], string>;
   const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
 
   let mariadb: Mariadb | undefined;
@@ -73,7 +74,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   };
   const serviceParts = services.map((name) =>
     child(name, `../../services/${name}/main.js`, () => ({
-      [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: addresses[name],
+      [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: `127.0.0.1:${ports[services.indexOf(name)]}`,
       [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: mariadb!.url(`tollgate_${name}`),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger } : {}),
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
@@ -81,17 +82,17 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   );
   const gateway = child('gateway', '../../gateway/main.js', () => ({ ...addressEnv, PORT: String(publicPort) }));
 
+  const address = `http://127.0.0.1:${publicPort}`;
   const operator: Part = {
     name: 'operator',
     async start() {
-      const operatorEnv = { ...addressEnv, ...tlsEnv('operator') };
+      const operatorEnv = { ...addressEnv, ...tlsEnv('operator'), TOLLGATE_GATEWAY_URL: address };
       const lines = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}\n`);
       writeFileSync(join(dataDir, 'operator.env'), lines.join(''), { mode: 0o600 });
     },
     stop: async () => undefined,
   };
 
-  const address = `http://127.0.0.1:${publicPort}`;
   const welcome: Part = {
     name: 'welcome',
     async start() {

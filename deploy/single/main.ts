@@ -7,7 +7,9 @@ import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { claimAdminSocket } from '#kit/admin-socket.js';
-import { openDatabase } from '#kit/db/open.js';
+import { lockFolder } from '#kit/db/folder-lock.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import type { GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process.js';
 import { localClient } from '#kit/rpc/local-client.js';
@@ -38,21 +40,21 @@ const settings = {
 
 await runProcess({ name: 'single', settings, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
 
-async function build(config: Parameters<Parameters<typeof runProcess<typeof settings>>[0]['build']>[0], host: ProcessHost): Promise<Part[]> {
+async function build(config: GroupValues<typeof settings>, host: ProcessHost): Promise<Part[]> {
   const { log, clock } = host;
   const { dataDir, startingBalanceNanoUsd } = config.single;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  // Claimed first: it is what keeps a second process away from these databases.
+  const unlock = lockFolder(dataDir);
   const socketPath = await claimAdminSocket(dataDir);
 
-  const databases = Object.fromEntries(
-    (['auth', 'catalog', 'ledger', 'metering', 'inference'] as const).map((name) => [name, openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`)]),
-  ) as Record<'auth' | 'catalog' | 'ledger' | 'metering' | 'inference', ReturnType<typeof openDatabase>>;
+  const open = (name: string): Database => openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`);
+  const databases = { auth: open('auth'), catalog: open('catalog'), ledger: open('ledger'), metering: open('metering'), inference: open('inference') };
   const databasesPart: Part = {
     name: 'databases',
     start: async () => undefined,
     async stop() {
       for (const db of Object.values(databases)) await db.close();
+      unlock();
     },
   };
 
