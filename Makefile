@@ -8,7 +8,7 @@ JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx -
 PROTOS := $(shell find proto/tollgate -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.json' \) -not -name '*.test.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
-.PHONY: help run run-distributed generate build check test mariadb clean
+.PHONY: help run run-distributed generate build check test bench mariadb clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -33,6 +33,9 @@ check: proto/gen/.generated ## the fast loop: lint, types, import rules, unit te
 test: check dist/.built mariadb ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
 	@$(JEST) --selectProjects e2e --maxWorkers=1
+
+bench: dist/.built ## what a call costs beside plain relays, measured in two minutes
+	@$(WITH_NODE) npm run -s bench
 
 mariadb: ## install MariaDB's server from Debian's packages if it is missing
 	@scripts/ensure-mariadb.sh

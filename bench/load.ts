@@ -1,0 +1,92 @@
+// A load generator: callers over keep-alive connections to one loopback address, bounded in time and in calls.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+
+/** What is asked, and how hard. */
+export interface Load {
+  /** http://127.0.0.1:<port>/<path> */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Most calls under way at once; each has a connection of its own. */
+  readonly callers: number;
+  /** No call begins after this long. */
+  readonly durationMs: number;
+  readonly callsMax: number;
+  /** Open loop: calls begin at random instants (a Poisson process) at this rate. Absent: each caller begins its next call at once. */
+  readonly callsPerSecond?: number;
+}
+
+/** What came of it. */
+export interface LoadResult {
+  readonly calls: number;
+  /** Server-sent events over all calls; 0 when the answers were no streams. */
+  readonly events: number;
+  readonly seconds: number;
+  /** From the instant a call was due to the last byte of its answer, in ascending order. */
+  readonly latenciesMs: readonly number[];
+}
+
+/** Runs a load to its end. Throws at the first answer that is not a whole 200, for figures of failed calls mean nothing. */
+export async function runLoad(load: Load): Promise<LoadResult> {
+  const url = new URL(load.url);
+  if (url.hostname !== '127.0.0.1') throw new Error('Load is for loopback addresses only.');
+  const pool = new Pool(url.origin, { connections: load.callers, pipelining: 1 });
+  const latenciesMs: number[] = [];
+  let events = 0;
+  let begun = 0;
+  const startedMs = performance.now();
+  let dueMs = startedMs;
+  /** When the next call is due; undefined when there is none. */
+  const nextDue = (): number | undefined => {
+    if (load.callsPerSecond === undefined) dueMs = performance.now();
+    else dueMs -= (Math.log(1 - Math.random()) * 1000) / load.callsPerSecond;
+    if (begun >= load.callsMax || dueMs - startedMs >= load.durationMs) return undefined;
+    begun += 1;
+    return dueMs;
+  };
+  const caller = async (): Promise<void> => {
+    for (let due = nextDue(); due !== undefined; due = nextDue()) {
+      const earlyMs = due - performance.now();
+      if (earlyMs > 0) await sleep(earlyMs);
+      // A call that found no free caller has waited since it was due; a timer that fired late has kept nobody waiting.
+      const fromMs = earlyMs > 0 ? performance.now() : due;
+      const answered = await call(pool, url.pathname, load);
+      events += answered;
+      latenciesMs.push(performance.now() - fromMs);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: load.callers }, caller));
+  } finally {
+    await pool.destroy();
+  }
+  return { calls: latenciesMs.length, events, seconds: (performance.now() - startedMs) / 1000, latenciesMs: latenciesMs.sort((a, b) => a - b) };
+}
+
+/** The value below which this share of the sorted values lies. */
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Makes one call and reads its answer; the number of its events. */
+async function call(pool: Pool, path: string, { headers, body }: Load): Promise<number> {
+  const answer = await pool.request({ method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body });
+  const isStream = answer.headers['content-type']?.includes('text/event-stream') === true;
+  let events = 0;
+  let tail = '';
+  let lastFrame = '';
+  let bytes = 0;
+  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (!isStream) continue;
+    const text = tail + chunk.toString('latin1');
+    const frames = text.split('\n\n');
+    events += frames.length - 1;
+    tail = frames.at(-1)!;
+    if (frames.length > 1) lastFrame = frames.at(-2)!;
+  }
+  if (answer.statusCode !== 200 || bytes === 0) throw new Error(`A call was answered with ${answer.statusCode} and ${bytes} bytes.`);
+  if (isStream && lastFrame !== 'data: [DONE]') throw new Error(`A stream broke off after ${events} events.`);
+  return events;
+}
