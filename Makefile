@@ -8,7 +8,7 @@ JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx -
 PROTOS := $(shell find proto/tollgate -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.json' \) -not -name '*.test.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
-.PHONY: help run run-distributed generate build check test bench mariadb clean
+.PHONY: help run run-distributed generate build check test static bench mariadb clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -23,16 +23,18 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 
 build: dist/.built ## compile to dist/
 
-check: proto/gen/.generated ## the fast loop: lint, types, import rules, unit tests on SQLite
+check: static ## the fast loop: lint, types, import rules, unit tests on SQLite
+	@$(JEST) --selectProjects unit
+
+test: mariadb static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
+	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
+	@$(JEST) --selectProjects e2e --maxWorkers=1 --forceExit
+
+static: proto/gen/.generated
 	@$(WITH_NODE) npm run -s lint
 	@$(WITH_NODE) npm run -s breaking
 	@$(WITH_NODE) npm run -s typecheck
 	@$(WITH_NODE) npm run -s imports
-	@$(JEST) --selectProjects unit
-
-test: check dist/.built mariadb ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
-	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
-	@$(JEST) --selectProjects e2e --maxWorkers=1
 
 bench: dist/.built ## what a call costs beside plain relays, measured in two minutes
 	@$(WITH_NODE) npm run -s bench

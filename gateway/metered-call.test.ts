@@ -233,9 +233,9 @@ describe('a metered call', () => {
     const left = new AbortController();
     const { records } = await play({
       left: left.signal,
-      script: async function* () {
+      script: (request, context) => {
         left.abort();
-        throw new AppError('cancelled', 'gone');
+        return failing([], 'cancelled')(request, context);
       },
     });
     expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: true });

@@ -108,16 +108,18 @@ function stopOnSignal(stop: () => Promise<void>, stopMsMax: number, log: Logger)
     }
     isStopping = true;
     log.info({ signal }, 'stopping');
-    setTimeout(() => {
+    const timer = setTimeout(() => {
       log.error('did not stop in time');
       process.exit(1);
     }, stopMsMax).unref();
     stop().then(
       () => {
+        clearTimeout(timer);
         log.info('stopped');
         process.exit(0);
       },
       (error: unknown) => {
+        clearTimeout(timer);
         log.error({ err: error }, 'failed to stop');
         process.exit(1);
       },

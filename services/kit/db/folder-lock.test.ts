@@ -26,10 +26,13 @@ describe('the lock of a folder', () => {
     const driver = createRequire(import.meta.url).resolve('better-sqlite3');
     const script = `const d = new (require(${JSON.stringify(driver)}))(${JSON.stringify(join(folder, 'lock.db'))}); d.pragma('locking_mode = EXCLUSIVE'); d.exec('BEGIN EXCLUSIVE; COMMIT'); console.log('locked'); setInterval(() => {}, 1000);`;
     const child: ChildProcess = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-    await new Promise((resolve) => child.stdout!.once('data', resolve));
-    expect(() => lockFolder(folder)).toThrow('Another process works with');
-    child.kill('SIGKILL');
-    await new Promise((resolve) => child.once('exit', resolve));
+    try {
+      await new Promise((resolve) => child.stdout!.once('data', resolve));
+      expect(() => lockFolder(folder)).toThrow('Another process works with');
+    } finally {
+      child.kill('SIGKILL');
+      await new Promise((resolve) => child.once('exit', resolve));
+    }
     lockFolder(folder)();
   });
 });

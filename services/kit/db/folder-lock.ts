@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../errors/app-error.js';
+import { isRetryable } from './errors.js';
 
 /** Takes the lock of a folder until the returned function is called. Raises failed_precondition when another process has it. */
 export function lockFolder(folder: string): () => void {
@@ -13,7 +14,7 @@ export function lockFolder(folder: string): () => void {
     database.exec('BEGIN EXCLUSIVE; COMMIT');
   } catch (error) {
     database.close();
-    if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
+    if (!isRetryable(error)) throw error;
     throw new AppError('failed_precondition', `Another process works with ${folder}; stop it first, or choose another TOLLGATE_DATA_DIR.`, { cause: error });
   }
   return () => database.close();

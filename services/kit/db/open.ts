@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '../errors/app-error.js';
 import { isRetryable } from './errors.js';
+import { type ConnectionPool, type PlainTransaction, runPlain } from './plain-transaction.js';
 import { traceStatements } from './sql-spans.js';
 
 /** Which of the two families of engines. */
@@ -20,6 +21,8 @@ export interface Database {
    * effects. A SQLite file has one connection in one process, so there transactions simply run one after another.
    */
   transaction<T>(work: (tx: Knex.Transaction) => Promise<T>): Promise<T>;
+  /** The same with SQL texts in place of knex, at a tenth of the cost: for what every call does. */
+  plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -27,7 +30,9 @@ const attemptsMax = 10;
 
 // With compiled SQL knex writes the bound values into error messages, where secrets have no place, and its escaping throws on a
 // bigint (knex 3.3, lib/util/string.js) so that the true error is lost. The statement with its placeholders says enough.
-const common = { compileSqlOnError: false } as const;
+// Knex prints what it also throws, to standard output and not as our log lines.
+const nothing = (): void => undefined;
+const common = { compileSqlOnError: false, log: { debug: nothing, warn: nothing, error: nothing, deprecate: nothing } } as const;
 
 /**
  * Opens "sqlite:<path>" (":memory:" as path for a passing database) or "mysql://user:password@host:port/schema" (a path to a
@@ -112,17 +117,20 @@ function database(engine: Engine, knex: Knex): Database {
   return {
     engine,
     knex,
-    async transaction(work) {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await knex.transaction(work);
-        } catch (error) {
-          if (attempt >= attemptsMax || !isRetryable(error)) throw error;
-          // Jitter keeps two losers of a deadlock from meeting again.
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * attempt));
-        }
-      }
-    },
+    transaction: (work) => retried(() => knex.transaction(work)),
+    plainTransaction: (work) => retried(() => runPlain(engine, knex.client as ConnectionPool, work)),
     close: () => knex.destroy(),
   };
+}
+
+async function retried<T>(transaction: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (attempt >= attemptsMax || !isRetryable(error)) throw error;
+      // Jitter keeps two losers of a deadlock from meeting again.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * attempt));
+    }
+  }
 }

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
-import { schemas } from './credentials.js';
-import { type Mariadb, startMariadb } from './mariadb.js';
-import { findProgram } from './programs.js';
+import { schemas } from '../deploy/distributed/mariadb/credentials.js';
+import { type Mariadb, startMariadb } from '../deploy/distributed/mariadb/mariadb.js';
+import { findProgram } from '../deploy/distributed/mariadb/programs.js';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const describeIfInstalled = isInstalled() ? describe : describe.skip;
@@ -113,7 +113,7 @@ describeIfInstalled('a private MariaDB', () => {
 const callerScript = `
   import { registerHooks } from 'node:module';
   registerHooks({ resolve: (name, context, next) => next(context.parentURL.endsWith('.ts') ? name.replace(/^(\\..*)\\.js$/, '$1.ts') : name, context) });
-  const { startMariadb } = await import(${JSON.stringify(new URL('./mariadb.ts', import.meta.url).href)});
+  const { startMariadb } = await import(${JSON.stringify(new URL('../deploy/distributed/mariadb/mariadb.ts', import.meta.url).href)});
   const server = await startMariadb({ dataDir: process.argv[1], log: { info() {}, error() {} } });
   console.log(server.port);
 `;
