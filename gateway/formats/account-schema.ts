@@ -42,6 +42,7 @@ export const UsageRecordView = Type.Object(
     ending: Type.String({ examples: ['completed', 'max_tokens', 'client_gone'] }),
     ending_detail: nullable(Type.String()),
     usage_source: Type.String({ examples: ['reported', 'estimated'] }),
+    quarantined: Type.Boolean({ description: 'The upstream reported figures that cannot be true; they were not used.' }),
     tokens: Type.Object({
       input: Count,
       cache_read: Count,

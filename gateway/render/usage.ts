@@ -23,6 +23,7 @@ export function renderUsageRecord(record: UsageRecord): Record<string, unknown> 
     ending: word(Ending[record.ending], 'ENDING_'),
     ending_detail: record.endingDetail === '' ? null : record.endingDetail,
     usage_source: word(UsageSource[record.source], 'USAGE_SOURCE_'),
+    quarantined: record.quarantined,
     tokens: {
       input: tokens.inputTokens,
       cache_read: tokens.cacheReadTokens,

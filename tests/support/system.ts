@@ -31,6 +31,8 @@ export interface System {
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
   /** Runs the operator's command, whatever comes of it. */
   tryCli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  /** The environment in which the operator's command finds this system. */
+  operatorEnv(): Record<string, string>;
   /** SIGKILL to the whole system, as a power cut would. */
   kill(): Promise<void>;
   /** Starts again on the same data and address. */
@@ -59,8 +61,10 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}):
     });
   }
 
+  const environment = (): Record<string, string> => ({ ...settings, ...operatorEnv(mode, dataDir) });
+
   async function tryCli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const command = startScript('dist/cli/main.js', args, { ...settings, ...operatorEnv(mode, dataDir) });
+    const command = startScript('dist/cli/main.js', args, environment());
     command.process.stdin?.end();
     const code = await new Promise<number | null>((resolve) => command.process.once('close', resolve));
     return { code, stdout: command.stdout(), stderr: command.stderr() };
@@ -81,6 +85,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}):
     output: () => child.stdout() + child.stderr(),
     cli,
     tryCli,
+    operatorEnv: environment,
     json: async (...args) => JSON.parse(await cli(...args, '--json')),
     async kill() {
       await killSystem(mode, dataDir, child);
