@@ -2,6 +2,7 @@
 import { type Model, ModelState, type PriceVersion, type WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
 import type { Target } from '#proto/inference/v1/inference.js';
 import type { Clock } from '#kit/clock.js';
+import { editDistance, nearest } from '#kit/config/settings.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
@@ -27,7 +28,7 @@ export interface ModelReplica {
   list(): Model[];
   /** Whether an enabled upstream serves the model. */
   isServed(model: Model): boolean;
-  /** A model by id or alias. Raises model_unknown, with the nearest names' help where there is one. */
+  /** A model by id or alias. Raises model_unknown, naming the model that was probably meant. */
   find(name: string): Model;
   /** A model by id or alias, priced and routed. Raises model_unknown, model_unpriced or model_unavailable. */
   resolve(name: string): CallableModel;
@@ -86,11 +87,7 @@ export function createModelReplica(deps: {
 
   function find(name: string): Model {
     const model = byName.get(name);
-    if (model === undefined || model.state === ModelState.MODEL_STATE_RETIRED) {
-      throw new AppError('model_unknown', `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`, {
-        details: { field: 'model' },
-      });
-    }
+    if (model === undefined || model.state === ModelState.MODEL_STATE_RETIRED) throw unknownModel(name, [...byName.keys()]);
     return model;
   }
 
@@ -134,4 +131,15 @@ export function createModelReplica(deps: {
       return { model, price, targets };
     },
   };
+}
+
+/** How far a name may be from a model's to be taken for a slip of the finger. */
+const slipsMax = 3;
+
+/** Names the model that was probably meant; the catalog is public, so that this gives nothing away. */
+function unknownModel(name: string, known: readonly string[]): AppError {
+  // Names are short; comparing a long text with all of them would only cost time.
+  const near = name.length > 100 ? '' : nearest(name, known);
+  const hint = near !== '' && editDistance(name, near) <= slipsMax ? ` Did you mean "${near}"?` : '';
+  return new AppError('model_unknown', `The model "${name.slice(0, 200)}" does not exist.${hint} GET /v1/models lists the models of your key.`, { details: { field: 'model' } });
 }

@@ -177,7 +177,8 @@ export function nearest(name: string, candidates: readonly string[]): string {
   return best;
 }
 
-function editDistance(a: string, b: string): number {
+/** How many characters have to be put in, taken out or replaced to make one text of the other. */
+export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const current = [i];

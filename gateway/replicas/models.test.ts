@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Model, ModelState, PriceVersion, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
+import { Upstream } from '#proto/inference/v1/inference.js';
+import { ManualClock } from '#kit/clock.js';
+import { type AppError } from '#kit/errors/app-error.js';
+import { createLogger } from '#kit/log.js';
+import type { GatewayPeers } from '../peers.js';
+import { createModelReplica, type ModelReplica } from './models.js';
+
+const price = (modelId: string, fromMs: number, inputNanoUsdPerMtok: bigint): PriceVersion =>
+  PriceVersion.fromPartial({ id: `price-${fromMs}`, modelId, effectiveFromMs: BigInt(fromMs), inputNanoUsdPerMtok });
+
+describe('the model replica', () => {
+  const clock = new ManualClock();
+  const startMs = clock.nowMs();
+  let models: ModelReplica;
+  let upstreams: Upstream[];
+
+  beforeEach(async () => {
+    upstreams = [Upstream.fromPartial({ id: 'on', enabled: true }), Upstream.fromPartial({ id: 'off', enabled: false })];
+    const priced = { price: price('', startMs, 1n), state: ModelState.MODEL_STATE_ACTIVE };
+    const snapshot = {
+      models: [
+        { id: 'a/echo', aliases: ['echo'], routes: [{ upstreamId: 'off', upstreamModel: 'x' }, { upstreamId: 'on', upstreamModel: 'y' }], ...priced },
+        { id: 'a/unpriced', routes: [{ upstreamId: 'on', upstreamModel: 'x' }], state: ModelState.MODEL_STATE_ACTIVE },
+        { id: 'a/unserved', routes: [{ upstreamId: 'off', upstreamModel: 'x' }], ...priced },
+        { id: 'a/retired', routes: [{ upstreamId: 'on', upstreamModel: 'x' }], ...priced, state: ModelState.MODEL_STATE_RETIRED },
+        // An alias that is another model's id must not hide that model.
+        { id: 'echo-two', aliases: ['a/echo'], routes: [{ upstreamId: 'on', upstreamModel: 'z' }], ...priced },
+      ].map((model) => Model.fromPartial(model)),
+      scheduledPrices: [price('a/echo', startMs + 1000, 2n)],
+    };
+    const peers = {
+      catalog: {
+        async *watchCatalog(_request: object, { signal }: { signal: AbortSignal }) {
+          yield WatchCatalogResponse.fromPartial({ snapshot, heartbeatIntervalMs: 1000 });
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        },
+      },
+      inference: { listUpstreams: async () => ({ upstreams }) },
+    } as unknown as GatewayPeers;
+    models = createModelReplica({ ...peers, clock, log: createLogger({ name: 'test', level: 'silent' }), upstreamsIntervalMs: 20, rpcTimeoutMs: 100 });
+    await models.start();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+
+  afterEach(() => models.stop());
+
+  const reasonOf = (name: string): string => {
+    try {
+      models.resolve(name);
+      return 'resolved';
+    } catch (error) {
+      return (error as AppError).reason;
+    }
+  };
+
+  it('routes to the enabled upstreams only, in order', () => {
+    expect(models.resolve('a/echo').targets).toEqual([{ upstreamId: 'on', upstreamModel: 'y' }]);
+    expect(models.resolve('echo').model.id).toBe('a/echo');
+  });
+
+  it('refuses what is unknown, retired, unpriced or served by nobody', () => {
+    expect(['no', 'a/retired', 'a/unpriced', 'a/unserved'].map(reasonOf)).toEqual(['model_unknown', 'model_unknown', 'model_unpriced', 'model_unavailable']);
+  });
+
+  it('names the model that was probably meant', () => {
+    expect(() => models.find('a/ecko')).toThrow('Did you mean "a/echo"?');
+    expect(() => models.find('something/else')).toThrow(/^(?!.*Did you mean)/);
+  });
+
+  it('switches to a scheduled price at its very instant', () => {
+    clock.advance(999);
+    expect(models.resolve('a/echo').price.inputNanoUsdPerMtok).toBe(1n);
+    clock.advance(1);
+    expect(models.resolve('a/echo').price.inputNanoUsdPerMtok).toBe(2n);
+    expect(models.list().find((model) => model.id === 'a/echo')!.price!.inputNanoUsdPerMtok).toBe(2n);
+  });
+
+  it('sees an upstream that is enabled later', async () => {
+    upstreams = [Upstream.fromPartial({ id: 'off', enabled: true })];
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(reasonOf('a/unserved')).toBe('resolved');
+  });
+
+  it('is ready once it knows models and upstreams', () => {
+    expect(models.isReady()).toBe(true);
+  });
+});
