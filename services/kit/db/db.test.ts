@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 import { isCheckViolation, isDuplicate } from './errors.js';
 import { migrate, type Migration } from './migrate.js';
+import { insertText, keyedText, textOfRows, upsertText } from './sql-text.js';
 import { asBigInt, asBytes, asNumber } from './values.js';
 
 const migrations: Migration[] = [
@@ -62,5 +63,60 @@ describe.each(testEngines)('a database on %s', (engine) => {
       }),
     ).rejects.toThrow('no');
     expect(await test.db.knex('thing').where({ name: 'gone' }).first()).toBeUndefined();
+  });
+
+  describe('in a plain transaction', () => {
+    const insert = 'INSERT INTO thing (id, amount, name) VALUES (?, ?, ?)';
+    const select = 'SELECT amount, name FROM thing WHERE id = ?';
+
+    it('keeps bigints and bytes whole, and says how many rows a statement matched', async () => {
+      const id = Buffer.alloc(16, 20);
+      const rows = await test.db.plainTransaction(async (tx) => {
+        expect(await tx.run(insert, [id, 9_007_199_254_740_993n, 'é'])).toBe(1);
+        expect(await tx.run('UPDATE thing SET name = ? WHERE id = ?', ['nobody', Buffer.alloc(16, 21)])).toBe(0);
+        return tx.query(select, [id]);
+      });
+      expect(rows.map((row) => [asBigInt(row['amount']), row['name']])).toEqual([[9_007_199_254_740_993n, 'é']]);
+    });
+
+    it('rolls back what throws, and is free for others afterwards', async () => {
+      const id = Buffer.alloc(16, 22);
+      const failing = test.db.plainTransaction(async (tx) => {
+        await tx.run(insert, [id, 1n, 'gone']);
+        await tx.run(insert, [id, 2n, 'twice']);
+      });
+      await failing.then(() => expect('inserted').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
+      expect(await test.db.plainTransaction((tx) => tx.query(select, [id]))).toEqual([]);
+    });
+
+    it('loses no update of concurrent transactions, of knex and plain', async () => {
+      const id = Buffer.alloc(16, 23);
+      await test.db.knex('thing').insert({ id, amount: 0n, name: 'counter' });
+      const lock = engine === 'sqlite' ? select : `${select} FOR UPDATE`;
+      const addPlain = () =>
+        test.db.plainTransaction(async (tx) => {
+          const [row] = await tx.query(lock, [id]);
+          await tx.run('UPDATE thing SET amount = ? WHERE id = ?', [asBigInt(row!['amount']) + 1n, id]);
+        });
+      const addKnex = () =>
+        test.db.transaction(async (tx) => {
+          const row = await tx('thing').where({ id }).forUpdate().first();
+          await tx('thing').where({ id }).update({ amount: asBigInt(row.amount) + 1n });
+        });
+      await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? addPlain() : addKnex())));
+      expect(asNumber((await test.db.knex('thing').where({ id }).first()).amount)).toBe(20);
+    });
+
+    it('writes many rows at once, new ones and known ones, and finds them by their keys', async () => {
+      const ids = [24, 25, 26].map((byte) => Buffer.alloc(16, byte));
+      const upsert = upsertText(engine, 'thing', ['id', 'amount', 'name'], ['id'], ['amount']);
+      const found = textOfRows((rows) => `SELECT id, amount, name FROM thing WHERE ${keyedText(['id', 'name'])(rows)} ORDER BY id`);
+      const rows = await test.db.plainTransaction(async (tx) => {
+        await tx.run(insertText('thing', ['id', 'amount', 'name'])(2), [ids[0], 1n, 'a', ids[1], 2n, 'b']);
+        await tx.run(upsert(2), [ids[1], 20n, 'never', ids[2], 30n, 'c']);
+        return tx.query(found(3), [ids[0], 'a', ids[1], 'b', ids[2], 'not c']);
+      });
+      expect(rows.map((row) => [asNumber(row['amount']), row['name']])).toEqual([[1, 'a'], [20, 'b']]);
+    });
   });
 });

@@ -26,8 +26,9 @@ const sqlite: Dialect = {
   longText: 'TEXT',
   int64: 'INTEGER',
   int32: 'INTEGER',
-  // Without STRICT an integer overflow silently becomes a float.
-  tableOptions: 'STRICT',
+  // Without STRICT an integer overflow silently becomes a float. WITHOUT ROWID the rows are in the primary key, as InnoDB has them,
+  // not beside it: half the pages to read, and to write and sync at a commit.
+  tableOptions: 'STRICT, WITHOUT ROWID',
 };
 
 const mysql: Dialect = {

@@ -4,12 +4,12 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '../errors/app-error.js';
+import type { Engine } from './engine.js';
 import { isRetryable } from './errors.js';
 import { type ConnectionPool, type PlainTransaction, runPlain } from './plain-transaction.js';
 import { traceStatements } from './sql-spans.js';
 
-/** Which of the two families of engines. */
-export type Engine = 'sqlite' | 'mysql';
+export type { Engine };
 
 /** A service's own database. */
 export interface Database {

@@ -9,29 +9,37 @@ interface QueryEvent {
 
 const tracer = trace.getTracer('tollgate.db');
 
-/**
- * Traces the statements of this knex, those of its transactions too; `system` is their db.system.name. Statements outside a
- * recorded trace cost a look only.
- */
+/** The span of a statement that begins; undefined outside a recorded trace. `system` is its db.system.name. */
+export function traceStatement(system: 'sqlite' | 'mysql', sql: string): Span | undefined {
+  if (trace.getActiveSpan()?.isRecording() !== true) return undefined;
+  const operation = /^\w+/.exec(sql)?.[0].toUpperCase() ?? 'SQL';
+  // Attribute names of https://opentelemetry.io/docs/specs/semconv/database/database-spans/.
+  const attributes = { 'db.system.name': system, 'db.operation.name': operation, 'db.query.text': sql };
+  return tracer.startSpan(operation, { kind: SpanKind.CLIENT, attributes });
+}
+
+/** The statement is over. Of an error only its class is told: a driver's message may quote values. */
+export function endStatement(span: Span, error?: unknown): void {
+  if (error !== undefined) {
+    const { code, name } = error as { code?: string; name?: string };
+    span.setAttribute('error.type', code ?? name ?? 'unknown');
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}
+
+/** Traces the statements of this knex, those of its transactions too. Statements outside a recorded trace cost a look only. */
 export function traceStatements(knex: Knex, system: 'sqlite' | 'mysql'): void {
   const open = new Map<string, Span>();
   const end = (event: QueryEvent, error?: Error): void => {
     const span = open.get(event.__knexQueryUid);
     if (span === undefined) return;
     open.delete(event.__knexQueryUid);
-    // The class of the error only: a driver's message may quote values.
-    if (error !== undefined) {
-      span.setAttribute('error.type', (error as { code?: string }).code ?? error.name);
-      span.setStatus({ code: SpanStatusCode.ERROR });
-    }
-    span.end();
+    endStatement(span, error);
   };
   knex.on('query', (event: QueryEvent) => {
-    if (trace.getActiveSpan()?.isRecording() !== true) return;
-    const operation = /^\w+/.exec(event.sql)?.[0].toUpperCase() ?? 'SQL';
-    // Attribute names of https://opentelemetry.io/docs/specs/semconv/database/database-spans/.
-    const attributes = { 'db.system.name': system, 'db.operation.name': operation, 'db.query.text': event.sql };
-    open.set(event.__knexQueryUid, tracer.startSpan(operation, { kind: SpanKind.CLIENT, attributes }));
+    const span = traceStatement(system, event.sql);
+    if (span !== undefined) open.set(event.__knexQueryUid, span);
   });
   knex.on('query-response', (_response: unknown, event: QueryEvent) => end(event));
   knex.on('query-error', (error: Error, event: QueryEvent) => end(event, error));
