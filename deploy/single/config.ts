@@ -1,7 +1,6 @@
 // Settings of the single process beside those of its parts.
-import { type Settings, text, type Values } from '#kit/config/settings.js';
-import type { Environment } from '#kit/config/settings.js';
-import { parseUsd } from '#kit/money.js';
+import { type Environment, type Settings, text, type Values } from '#kit/config/settings.js';
+import { formatUsd, parseUsd } from '#kit/money.js';
 
 /** Where data is kept and what the first start gives. */
 export const singleSettings = {
@@ -10,6 +9,7 @@ export const singleSettings = {
     env: 'TOLLGATE_STARTING_BALANCE_USD',
     description: 'what the first account is given at the first start, in USD',
     default: 5_000_000_000n,
+    show: formatUsd,
     parse(value: string): bigint {
       const amount = parseUsd(value);
       if (amount === undefined || amount < 0n) throw new Error('must be an amount such as "5" or "0.25"');

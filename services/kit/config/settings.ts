@@ -12,6 +12,8 @@ export interface Setting<T> {
   readonly parse: (text: string) => T;
   /** Never shown. */
   readonly secret?: boolean;
+  /** A value as a user would write it, for the configuration reference; absent: as it is. */
+  show?(value: T): string;
 }
 
 /** Settings by the name that code uses. */
@@ -62,19 +64,24 @@ export function integer(env: string, description: string, options: Options<numbe
 /** A length of time such as "250ms", "30s", "5m" or "1h", in milliseconds. */
 export function duration(env: string, description: string, options: Options<number> & { minMs: number; maxMs: number }): Setting<number> {
   const { minMs, maxMs, ...rest } = options;
-  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
   return {
     env,
     description,
     ...rest,
     parse(value) {
       const match = /^(\d+)(ms|s|m|h)$/.exec(value);
-      const ms = match === null ? Number.NaN : Number(match[1]) * units[match[2]!]!;
+      const ms = match === null ? Number.NaN : Number(match[1]) * msByUnit[match[2] as keyof typeof msByUnit];
       if (!(ms >= minMs && ms <= maxMs)) throw new Error(`must be a length of time such as "30s", from ${minMs}ms to ${maxMs}ms`);
       return ms;
     },
+    show(ms) {
+      const unit = (['h', 'm', 's'] as const).find((each) => ms > 0 && ms % msByUnit[each] === 0) ?? 'ms';
+      return `${ms / msByUnit[unit]}${unit}`;
+    },
   };
 }
+
+const msByUnit = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
 /** "true" or "false". */
 export function flag(env: string, description: string, options: Options<boolean> = {}): Setting<boolean> {
