@@ -1,4 +1,5 @@
 // Lets work that arrives while a transaction runs share the next one.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '#kit/errors/app-error.js';
 
 /** How a lane works. */
@@ -18,7 +19,7 @@ interface Waiting<Item> {
 }
 
 /**
- * One batch runs at a time; everything that queued up meanwhile goes into the next, without lingering. When a batch fails by
+ * One batch runs at a time; everything that queued up meanwhile goes into the next, at the next turn of the event loop. When a batch fails by
  * the fault of one item, each is applied alone, so that its neighbours do not fail with it.
  */
 export class BatchLane<Item> {
@@ -44,9 +45,12 @@ export class BatchLane<Item> {
   }
 
   private async run(): Promise<void> {
-    // Calls that arrive in the same turn of the event loop share even the first transaction.
-    await Promise.resolve();
-    while (this.queue.length > 0) await this.applyBatch(this.queue.splice(0, this.options.batchMax));
+    while (this.queue.length > 0) {
+      // All that arrives in this turn of the event loop goes together. A driver that blocks (SQLite's) would otherwise be done
+      // with each item before the next one can arrive.
+      await nextTurn();
+      await this.applyBatch(this.queue.splice(0, this.options.batchMax));
+    }
     this.running = undefined;
   }
 

@@ -1,22 +1,37 @@
 // Loads the rows that some operations touch, with the locks that keep every other writer of these accounts away.
-import type { Knex } from 'knex';
 import type { Engine } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes } from '#kit/db/values.js';
 import type { Operation } from '../model.js';
 import { rowKey, WorkingSet } from '../working-set.js';
 import {
-  accountColumns, accountScope, bucketKey, bucketValues, bytesOf, entryColumns, holdColumns, holdKey, isAccountRow, operationId, type Row, toAccount,
-  toEntry, toHold, toKey,
+  accountColumns, accountScope, bucketColumns, bucketKey, bytesOf, entryColumns, holdColumns, holdKey, isAccountRow, operationId, toAccount, toEntry,
+  toHold, toKey,
 } from './rows.js';
 
 type Tuple = [number, Buffer, Buffer];
+
+const keyedBuckets = keyedText(bucketKey);
+const keyedHolds = keyedText(holdKey);
+const keyedOperations = keyedText(['op.slot', 'op.account_id', 'op.id']);
+const selectBuckets = textOfRows((rows) => `SELECT ${bucketColumns.join(', ')} FROM bucket WHERE ${keyedBuckets(rows)}`);
+const lockBuckets = textOfRows((rows) => `${selectBuckets(rows)} ORDER BY ${bucketKey.join(', ')} FOR UPDATE`);
+const selectHolds = textOfRows((rows) => `SELECT ${holdColumns.join(', ')} FROM hold WHERE ${keyedHolds(rows)}`);
+const selectOperations = textOfRows(
+  (rows) =>
+    `SELECT op.id, op.fingerprint, ${entryColumns.map((column) => `journal.${column}`).join(', ')} FROM op ` +
+    'JOIN journal ON journal.slot = op.slot AND journal.account_id = op.account_id AND journal.seq = op.result_seq ' +
+    `WHERE ${keyedOperations(rows)}`,
+);
 
 /**
  * The working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
  * transactions wait for each other in one direction only. Whoever holds the lock of an account's bucket is the only writer of
  * its keys, holds, journal and operations, which therefore need no locks of their own.
  */
-export async function loadWorkingSet(tx: Knex.Transaction, engine: Engine, operations: readonly Operation[]): Promise<WorkingSet> {
+export async function loadWorkingSet(tx: PlainTransaction, operations: readonly Operation[]): Promise<WorkingSet> {
+  const { engine } = tx;
   const set = new WorkingSet();
   const buckets = new TupleSet();
   const holds = new TupleSet();
@@ -31,17 +46,15 @@ export async function loadWorkingSet(tx: Knex.Transaction, engine: Engine, opera
   await loadBuckets(tx, set, buckets.sorted());
   await loadHolds(tx, set, holds.sorted());
   await loadBuckets(tx, set, keysOfHolds(set, engine, operations, buckets));
-  await loadOperations(tx, engine, set, credits);
+  await loadOperations(tx, set, credits);
   return set;
 }
 
-async function loadBuckets(tx: Knex.Transaction, set: WorkingSet, tuples: Tuple[]): Promise<void> {
+async function loadBuckets(tx: PlainTransaction, set: WorkingSet, tuples: Tuple[]): Promise<void> {
   if (tuples.length === 0) return;
-  const rows: Row[] = await tx('bucket')
-    .select(...bucketKey, ...bucketValues)
-    .whereIn([...bucketKey], tuples)
-    .orderBy([...bucketKey])
-    .forUpdate();
+  // A transaction on a SQLite file is alone with it, and sorting costs more there than reading.
+  const text = tx.engine === 'sqlite' ? selectBuckets : lockBuckets;
+  const rows = await tx.query(text(tuples.length), tuples.flat());
   for (const row of rows) {
     if (isAccountRow(row)) {
       const account = toAccount(row);
@@ -53,9 +66,9 @@ async function loadBuckets(tx: Knex.Transaction, set: WorkingSet, tuples: Tuple[
   }
 }
 
-async function loadHolds(tx: Knex.Transaction, set: WorkingSet, tuples: Tuple[]): Promise<void> {
+async function loadHolds(tx: PlainTransaction, set: WorkingSet, tuples: Tuple[]): Promise<void> {
   if (tuples.length === 0) return;
-  const rows: Row[] = await tx('hold').select(...holdColumns).whereIn([...holdKey], tuples);
+  const rows = await tx.query(selectHolds(tuples.length), tuples.flat());
   for (const row of rows) {
     const hold = toHold(row);
     set.holds.load(rowKey(hold.accountId, hold.id), hold);
@@ -75,25 +88,18 @@ function keysOfHolds(set: WorkingSet, engine: Engine, operations: readonly Opera
   return found.sorted();
 }
 
-async function loadOperations(
-  tx: Knex.Transaction,
-  engine: Engine,
-  set: WorkingSet,
-  credits: readonly { accountId: string; idempotencyKey: string }[],
-): Promise<void> {
+async function loadOperations(tx: PlainTransaction, set: WorkingSet, credits: readonly { accountId: string; idempotencyKey: string }[]): Promise<void> {
   const wanted = new Map<string, string>();
   const ids = new TupleSet();
   for (const { accountId, idempotencyKey } of credits) {
-    const { slot, account_id: account } = accountColumns(accountId, engine);
+    const { slot, account_id: account } = accountColumns(accountId, tx.engine);
     const id = operationId(idempotencyKey);
     wanted.set(rowKey(accountId, id.toString('hex')), idempotencyKey);
     ids.add([slot, account, id]);
   }
   if (wanted.size === 0) return;
-  const rows: Row[] = await tx('op')
-    .join('journal', { 'journal.slot': 'op.slot', 'journal.account_id': 'op.account_id', 'journal.seq': 'op.result_seq' })
-    .select('op.id', 'op.fingerprint', ...entryColumns.map((column) => `journal.${column}`))
-    .whereIn(['op.slot', 'op.account_id', 'op.id'], ids.sorted());
+  const tuples = ids.sorted();
+  const rows = await tx.query(selectOperations(tuples.length), tuples.flat());
   for (const row of rows) {
     const entry = toEntry(row);
     const idempotencyKey = wanted.get(rowKey(entry.accountId, asBytes(row['id']).toString('hex')))!;

@@ -1,13 +1,14 @@
 // What can be asked about the books without changing them. Reads take no locks. Each raises service_unavailable and overloaded.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket } from '../model.js';
 import { answerOf } from './failures.js';
 import {
-  accountColumns, accountScope, bucketKey, bucketValues, bytesOf, entryColumns, holdColumns, isAccountRow, type Row, toAccount, toEntry, toHold, toKey,
+  accountColumns, accountScope, bucketKey, bucketValues, bytesOf, entryColumns, holdColumns, isAccountRow, toAccount, toEntry, toHold, toKey,
 } from './rows.js';
 
 /** A hold named with its account. */

@@ -1,6 +1,7 @@
 // Database rows of the ledger's tables, and the plain data they stand for.
 import assert from 'node:assert/strict';
 import type { Engine } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
@@ -8,9 +9,6 @@ import { fingerprintOf } from '../fingerprint.js';
 import { entryId, isOfHold, seqOfEntryId } from '../journal.js';
 import type { AccountBucket, HoldRecord, KeyBucket, OperationRecord } from '../model.js';
 import { slotOf } from '../slot.js';
-
-/** A row as a driver gives it. */
-export type Row = Readonly<Record<string, unknown>>;
 
 /** The scope of the account's own money. */
 export const accountScope = Buffer.alloc(16);
@@ -30,6 +28,7 @@ export function accountColumns(accountId: string, engine: Engine): { slot: numbe
 
 export const bucketKey = ['slot', 'account_id', 'scope_id'] as const;
 export const bucketValues = ['cap_nano_usd', 'spent_nano_usd', 'held_nano_usd', 'seq', 'limit_nano_usd', 'limit_version'] as const;
+export const bucketColumns = [...bucketKey, ...bucketValues] as const;
 
 export function isAccountRow(row: Row): boolean {
   return accountScope.equals(asBytes(row['scope_id']));
@@ -169,6 +168,8 @@ export function fromEntry(entry: Entry, engine: Engine): Row {
     created_at_ms: entry.createdAtMs,
   };
 }
+
+export const operationColumns = ['slot', 'account_id', 'id', 'kind', 'fingerprint', 'result_seq', 'created_at_ms'] as const;
 
 /** The id under which an idempotency key is stored. */
 export function operationId(idempotencyKey: string): Buffer {

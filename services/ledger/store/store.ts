@@ -38,10 +38,10 @@ export function createStore(db: Database): Executor {
 }
 
 function executeOnce<O extends Operation>(db: Database, operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]> {
-  return db.transaction(async (tx) => {
-    const set = await loadWorkingSet(tx, db.engine, operations);
+  return db.plainTransaction(async (tx) => {
+    const set = await loadWorkingSet(tx, operations);
     const outcomes = operations.map((operation) => set.apply(operation, nowMs));
-    await writeChanges(tx, db.engine, set);
+    await writeChanges(tx, set);
     return outcomes;
   });
 }

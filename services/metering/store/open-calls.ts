@@ -1,6 +1,7 @@
 // Calls in flight, as their last checkpoint left them.
 import { strict as assert } from 'node:assert';
-import type { Database } from '#kit/db/open.js';
+import type { Database, Engine } from '#kit/db/open.js';
+import { keyedText, textOfRows, upsertText } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -10,6 +11,11 @@ import { bytesOf } from './record-rows.js';
 import { recordedIds } from './records.js';
 
 const rowsPerStatement = 200;
+
+const putRowsOn = (engine: Engine) => upsertText(engine, 'open_call', ['id', 'account_id', 'draft', 'last_seen_at_ms'], ['id'], ['draft', 'last_seen_at_ms']);
+const putRows = { sqlite: putRowsOn('sqlite'), mysql: putRowsOn('mysql') };
+const keyed = keyedText(['id']);
+const deleteRows = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 
 /** A call in flight. */
 export interface OpenCall {
@@ -27,21 +33,21 @@ export interface OpenCall {
 export async function putOpenCalls(db: Database, calls: readonly OpenCall[]): Promise<Set<string>> {
   // In key order, so that two gateways' batches cannot wait for each other.
   const sorted = calls.toSorted((a, b) => (a.call.id < b.call.id ? -1 : 1));
-  return db.transaction(async (tx) => {
+  return db.plainTransaction(async (tx) => {
     const closed = new Set<string>();
     for (let first = 0; first < sorted.length; first += rowsPerStatement) {
       const part = sorted.slice(first, first + rowsPerStatement);
-      const rows = part.map(({ call, tokens, lastSeenAtMs }) => ({
-        id: bytesOf('req', call.id),
-        account_id: bytesOf('acct', call.accountId),
-        draft: Buffer.from(CheckpointUsageRequest_Item.encode({ call, tokens }).finish()),
-        last_seen_at_ms: lastSeenAtMs,
-      }));
-      await tx('open_call').insert(rows).onConflict('id').merge(['draft', 'last_seen_at_ms']);
-      const recorded = await recordedIds(tx, rows.map((row) => row.id));
+      const values = part.flatMap(({ call, tokens, lastSeenAtMs }) => [
+        bytesOf('req', call.id),
+        bytesOf('acct', call.accountId),
+        Buffer.from(CheckpointUsageRequest_Item.encode({ call, tokens }).finish()),
+        lastSeenAtMs,
+      ]);
+      await tx.run(putRows[tx.engine](part.length), values);
+      const recorded = await recordedIds(tx, part.map(({ call }) => bytesOf('req', call.id)));
       if (recorded.size === 0) continue;
       const left = [...recorded].map((hex) => Buffer.from(hex, 'hex'));
-      await tx('open_call').whereIn('id', left).delete();
+      await tx.run(deleteRows(left.length), left);
       for (const id of left) closed.add(idFromBytes('req', id));
     }
     return closed;

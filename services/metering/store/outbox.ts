@@ -1,10 +1,10 @@
 // Settlements that the ledger has not answered yet.
-import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { PricedRecord } from '../usage-record.js';
-import { insertMany } from './insert-many.js';
 import { bytesOf } from './record-rows.js';
 
 const pending = 0;
@@ -14,6 +14,16 @@ const errorCharsMax = 200;
 const columns = [
   'id', 'account_id', 'key_id', 'charge_nano_usd', 'state', 'attempts', 'next_attempt_at_ms', 'created_at_ms', 'last_error',
 ] as const;
+
+const keyed = keyedText(['id']);
+const insertSettlements = insertText('outbox', columns);
+const deleteSettlements = textOfRows((rows) => `DELETE FROM outbox WHERE ${keyed(rows)}`);
+const settleWhole = textOfRows(
+  (rows) => `UPDATE usage_record SET captured_nano_usd = charge_nano_usd, shortfall_nano_usd = 0, settled_at_ms = ? WHERE ${keyed(rows)}`,
+);
+const settleOne = 'UPDATE usage_record SET captured_nano_usd = ?, shortfall_nano_usd = ?, settled_at_ms = ? WHERE id = ?';
+const setAside = `UPDATE outbox SET state = ${failed}, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
+const postpone = `UPDATE outbox SET next_attempt_at_ms = ?, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
 
 /** A charge on its way to the ledger. */
 export interface PendingSettlement {
@@ -38,8 +48,8 @@ export function settlementOf({ record }: PricedRecord): PendingSettlement {
 }
 
 /** Queues the settlements of new records, in the transaction that stores them. Nobody else delivers them before `claimedUntilMs`. */
-export async function enqueueSettlements(tx: Knex, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
-  const rows = records.map(({ record }) => [
+export async function enqueueSettlements(tx: PlainTransaction, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
+  const values = records.flatMap(({ record }) => [
     bytesOf('req', record.call.id),
     bytesOf('acct', record.call.accountId),
     bytesOf('key', record.call.keyId),
@@ -50,7 +60,7 @@ export async function enqueueSettlements(tx: Knex, records: readonly PricedRecor
     record.recordedAtMs,
     '',
   ]);
-  await insertMany(tx, 'outbox', columns, rows);
+  await tx.run(insertSettlements(records.length), values);
 }
 
 /**
@@ -93,25 +103,19 @@ export async function makeAllDue(db: Database, nowMs: number): Promise<void> {
 /** Stores what became of deliveries: the ledger's answers on the records, the rest on the outbox. */
 export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], nowMs: number): Promise<void> {
   const settled = outcomes.filter((outcome) => outcome.kind === 'settled');
-  await db.transaction(async (tx) => {
-    const whole = settled.filter(isWhole).map(({ item }) => bytesOf('req', item.callId));
-    if (whole.length > 0) {
-      await tx('usage_record')
-        .whereIn('id', whole)
-        .update({ captured_nano_usd: tx.ref('charge_nano_usd'), shortfall_nano_usd: 0, settled_at_ms: nowMs });
+  const idOf = ({ item }: Outcome): Buffer => bytesOf('req', item.callId);
+  await db.plainTransaction(async (tx) => {
+    const whole = settled.filter(isWhole);
+    if (whole.length > 0) await tx.run(settleWhole(whole.length), [nowMs, ...whole.map(idOf)]);
+    for (const outcome of settled) {
+      if (!isWhole(outcome)) await tx.run(settleOne, [outcome.capturedNanoUsd, outcome.shortfallNanoUsd, nowMs, idOf(outcome)]);
     }
-    for (const { item, capturedNanoUsd, shortfallNanoUsd } of settled.filter((outcome) => !isWhole(outcome))) {
-      await tx('usage_record')
-        .where({ id: bytesOf('req', item.callId) })
-        .update({ captured_nano_usd: capturedNanoUsd, shortfall_nano_usd: shortfallNanoUsd, settled_at_ms: nowMs });
-    }
-    if (settled.length > 0) await tx('outbox').whereIn('id', settled.map(({ item }) => bytesOf('req', item.callId))).delete();
+    if (settled.length > 0) await tx.run(deleteSettlements(settled.length), settled.map(idOf));
     for (const outcome of outcomes) {
       if (outcome.kind === 'settled') continue;
-      const changes = outcome.kind === 'failed' ? { state: failed } : { next_attempt_at_ms: outcome.nextAttemptAtMs };
-      await tx('outbox')
-        .where({ id: bytesOf('req', outcome.item.callId), state: pending })
-        .update({ ...changes, attempts: outcome.item.attempts + 1, last_error: outcome.error.slice(0, errorCharsMax) });
+      const last = [outcome.item.attempts + 1, outcome.error.slice(0, errorCharsMax), idOf(outcome)];
+      if (outcome.kind === 'failed') await tx.run(setAside, last);
+      else await tx.run(postpone, [outcome.nextAttemptAtMs, ...last]);
     }
   });
 }

@@ -1,14 +1,18 @@
 // Finding single usage records.
-import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes } from '#kit/db/values.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 
+const keyed = keyedText(['id']);
+const selectIds = textOfRows((rows) => `SELECT id FROM usage_record WHERE ${keyed(rows)}`);
+
 /** Which of these ids (16 bytes each) are on record, as hexadecimal digits. */
-export async function recordedIds(knex: Knex, ids: readonly Buffer[]): Promise<Set<string>> {
-  const rows: { id: unknown }[] = await knex('usage_record').select('id').whereIn('id', ids);
-  return new Set(rows.map((row) => asBytes(row.id).toString('hex')));
+export async function recordedIds(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Set<string>> {
+  const rows = await tx.query(selectIds(ids.length), ids);
+  return new Set(rows.map((row) => asBytes(row['id']).toString('hex')));
 }
 
 /** The record of a call, or undefined. */
