@@ -11,7 +11,7 @@ export type OutputCounts = Pick<TokenCounts, 'outputTokens' | 'reasoningTokens'>
 export const usageFaults = [
   // A figure is negative, fractional, not a number or beyond 2^31.
   'not_a_count',
-  // More tokens from the cache than in the whole prompt.
+  // More tokens from and to caches than in the whole prompt.
   'cached_above_input',
   // The parts of the cache writes are more than their sum.
   'cache_write_parts_above_total',

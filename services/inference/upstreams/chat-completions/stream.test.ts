@@ -203,6 +203,11 @@ describe('usage of a chat-completions stream', () => {
     expect(decode(payloads).decoder.report).toEqual(report);
   });
 
+  it('is not believed when more came from and went to caches than there was input', () => {
+    const both = { ...usage, prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 1 } };
+    expect(decode([finish('stop'), { choices: [], usage: both }]).decoder.report).toEqual({ input: 'cached_above_input', output: report.output });
+  });
+
   it('is unknown when none is sent', () => {
     expect(decode([finish('stop')]).decoder.report).toEqual({ input: undefined, output: undefined });
   });

@@ -15,9 +15,9 @@ function readInput(usage: Readonly<Record<string, unknown>>): UsageReport['input
   const cached = detail(usage['prompt_tokens_details'], 'cached_tokens');
   const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens');
   if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';
-  if (cached > prompt || written > prompt) return 'cached_above_input';
+  if (cached + written > prompt) return 'cached_above_input';
   return {
-    inputTokens: Math.max(0, prompt - cached - written),
+    inputTokens: prompt - cached - written,
     cacheReadTokens: cached,
     cacheWrite5mTokens: written,
     cacheWrite1hTokens: 0,
