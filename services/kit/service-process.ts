@@ -71,7 +71,8 @@ export function grpcPart(address: string, offers: readonly Offer[], host: Proces
         log,
       });
       server = running;
-      poll = setInterval(() => void followReadiness(running, offers, log), readyPollMs).unref();
+      const follow = followReadiness(running, offers, log);
+      poll = setInterval(() => void follow(), readyPollMs).unref();
       log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
     },
     async stop() {
@@ -81,9 +82,16 @@ export function grpcPart(address: string, offers: readonly Offer[], host: Proces
   };
 }
 
-async function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logger): Promise<void> {
-  const faults = await Promise.all(offers.map(({ module }) => module.ready().then((state) => (state.ok ? undefined : state.why), String)));
-  const why = faults.filter((fault) => fault !== undefined);
-  if (why.length > 0) log.warn({ why }, 'not ready');
-  server.setServing(why.length === 0);
+/** Looks once a call whether the modules are ready, and logs when that changes. */
+function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logger): () => Promise<void> {
+  let wasReady = true;
+  return async () => {
+    const faults = await Promise.all(offers.map(({ module }) => module.ready().then((state) => (state.ok ? undefined : state.why), String)));
+    const why = faults.filter((fault) => fault !== undefined);
+    const isReady = why.length === 0;
+    if (wasReady && !isReady) log.warn({ why }, 'not ready');
+    if (!wasReady && isReady) log.info('ready again');
+    wasReady = isReady;
+    server.setServing(isReady);
+  };
 }

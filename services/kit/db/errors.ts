@@ -3,6 +3,8 @@
 interface DriverError {
   code?: string;
   errno?: number;
+  /** Set by mysql2: the connection is of no more use. */
+  fatal?: boolean;
 }
 
 function driverError(error: unknown): DriverError {
@@ -27,11 +29,28 @@ export function isCheckViolation(error: unknown): boolean {
   return errno === 4025 || errno === 3819 || code === 'SQLITE_CONSTRAINT_CHECK';
 }
 
+// Of the server: no connection to spare (1040), shutting down (1053), a statement or a connection ended by that (1317, 1927), and
+// of Galera: not in the cluster (1047), the commit failed (1180).
+const lostErrnos: ReadonlySet<number | undefined> = new Set([1040, 1053, 1317, 1927, 1047, 1180]);
+const lostCodes: ReadonlySet<string | undefined> = new Set([
+  'PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOENT',
+  // A name or a network that comes and goes with the machine behind it, as in a compose network.
+  'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
+]);
+
 /** The database cannot be reached; whether the last statement took effect is unknown. */
 export function isConnectionLost(error: unknown): boolean {
-  const { code, errno } = driverError(error);
-  return (
-    errno === 1047 || errno === 1180 ||
-    ['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'PROTOCOL_SEQUENCE_TIMEOUT', 'ENOENT'].includes(code ?? '')
-  );
+  const { code, errno, fatal } = driverError(error);
+  return fatal === true || lostErrnos.has(errno) || lostCodes.has(code);
+}
+
+/** No connection of the pool became free in time; nothing was done. */
+export function isPoolExhausted(error: unknown): boolean {
+  // Knex names the error so (knex 3.3, lib/util/timeout.js).
+  return error instanceof Error && error.name === 'KnexTimeoutError';
+}
+
+/** The database is away or too busy, for which no single row can be at fault. */
+export function isDatabaseAway(error: unknown): boolean {
+  return isConnectionLost(error) || isPoolExhausted(error);
 }

@@ -1,5 +1,6 @@
 // The chain of decorators that every service of every process stands behind.
 import type { Logger } from '../log.js';
+import { databaseFailures } from './database-failures.js';
 import { deadline } from './deadline.js';
 import { decorate } from './decorate.js';
 import type { ServiceDefinition, ServiceOf } from './definition.js';
@@ -13,7 +14,7 @@ export interface ChainOptions<D extends ServiceDefinition> {
   log: Logger;
 }
 
-/** The service behind telemetry, peer policy and deadline, ready for `serveGrpc` or `localClient`. */
+/** The service behind telemetry, peer policy, deadline and the meaning of its database's failures, ready for `serveGrpc` or `localClient`. */
 export function decorateService<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, options: ChainOptions<D>): ServiceOf<D> {
-  return decorate(definition, service, [telemetry(options.log), peerPolicy(options.policy), deadline]);
+  return decorate(definition, service, [telemetry(options.log), peerPolicy(options.policy), deadline, databaseFailures(options.log)]);
 }

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from '../errors/app-error.js';
+import { createTestDatabase, testEngines } from '../testing/database.js';
+import { fromDatabase } from './failures.js';
+import { openDatabase } from './open.js';
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => 'nothing failed', fromDatabase);
+
+describe('a failure of the database', () => {
+  it('is service_unavailable when nothing answers at its address', async () => {
+    const db = openDatabase('mysql://nobody:nothing@127.0.0.1:1/none');
+    expect(await failureOf(db.knex.raw('SELECT 1'))).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
+    await db.close();
+  });
+
+  it('is service_unavailable when the name of its machine is not known', async () => {
+    const db = openDatabase('mysql://nobody:nothing@database.invalid/none');
+    expect(await failureOf(db.knex.raw('SELECT 1'))).toMatchObject({ reason: 'service_unavailable' });
+    await db.close();
+  });
+
+  it.each([
+    ['a server that shuts down', { errno: 1053 }],
+    ['a statement that the shutdown broke off', { errno: 1317 }],
+    ['a server without a connection to spare', { errno: 1040 }],
+    ['a driver whose connection has gone', { fatal: true }],
+  ])('is service_unavailable for %s', (_, properties) => {
+    expect(fromDatabase(Object.assign(new Error('driver'), properties))).toMatchObject({ reason: 'service_unavailable' });
+  });
+
+  it.each([
+    ['a deadlock that outlasted its retries', { errno: 1213 }],
+    ['locks that are not to be had', { errno: 1205 }],
+    ['a busy file', { code: 'SQLITE_BUSY' }],
+    ['an exhausted pool', { name: 'KnexTimeoutError' }],
+  ])('is overloaded, with a time to come back, for %s', (_, properties) => {
+    const error = Object.assign(new Error('driver'), properties);
+    expect(fromDatabase(error)).toMatchObject({ reason: 'overloaded', retryAfterMs: 1000, cause: error });
+  });
+
+  it('stays what it is when it is a fault of ours or a refusal', () => {
+    for (const error of [new AppError('balance_empty', 'no'), Object.assign(new Error('driver'), { errno: 1054 })]) expect(fromDatabase(error)).toBe(error);
+  });
+});
+
+describe.each(testEngines.filter((engine) => engine === 'mysql'))('a connection that %s ends', (engine) => {
+  it('fails every statement of its transaction alike, and is not used again', async () => {
+    const { db, drop } = await createTestDatabase(engine);
+    for (const open of ['transaction', 'plainTransaction'] as const) {
+      const failures: unknown[] = [];
+      const run = async (statement: () => Promise<unknown>): Promise<void> => {
+        failures.push(await failureOf(statement()));
+        failures.push(await failureOf(statement()));
+        throw new Error('over');
+      };
+      await (open === 'transaction'
+        ? db.transaction((tx) => run(async () => tx.raw('KILL CONNECTION_ID()')))
+        : db.plainTransaction((tx) => run(() => tx.run('KILL CONNECTION_ID()', [])))
+      ).catch(() => undefined);
+      expect(failures).toMatchObject([{ reason: 'service_unavailable' }, { reason: 'service_unavailable' }]);
+      for (let count = 0; count < 10; count += 1) await db.knex.raw('SELECT 1');
+      await db.plainTransaction((tx) => tx.query('SELECT 1', []));
+    }
+    await drop();
+  });
+});
