@@ -2,6 +2,7 @@
 // vanishes is charged for what it had used, and so that its hold does not expire while it runs.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
+import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { GatewayPeers } from './peers.js';
@@ -14,8 +15,8 @@ export interface OpenCall {
   readonly call: Call;
   /** The usage so far. */
   readonly tokens: () => TokenCounts;
-  /** Called when metering has already closed the call: it must end. */
-  readonly onClosed: () => void;
+  /** Called when metering has already closed the call: it must end, and this says why. */
+  readonly onClosed: (error: AppError) => void;
 }
 
 /** The calls in flight. */
@@ -58,7 +59,9 @@ export function createCheckpoints(deps: { metering: GatewayPeers['metering']; lo
     );
     for (const [index, openCall] of batch.entries()) {
       // A call that ended while this request was under way is rightly closed.
-      if (open[index] === false && calls.has(openCall)) openCall.onClosed();
+      if (open[index] === false && calls.has(openCall)) {
+        openCall.onClosed(new AppError('call_closed', 'The call is on record as lost, or nothing is set aside for it any more.'));
+      }
     }
   }
 

@@ -43,6 +43,9 @@ interface Play {
   hold?: (request: HoldRequest) => bigint;
   record?: (attempt: number) => void;
   maxOutputTokens?: number | undefined;
+  streaming?: boolean;
+  /** Metering says that the call is closed, this long after its start. */
+  closesAfterMs?: number;
   permitted?: string[];
 }
 
@@ -76,7 +79,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         world.records.push(request);
         return { record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, ending: request.ending }), replayed: false };
       },
-      checkpointUsage: async () => ({ open: [] }),
+      checkpointUsage: async () => ({ open: [options.closesAfterMs === undefined] }),
     },
     inference: {
       generate(request: GenerateRequest, context: CallContext) {
@@ -87,6 +90,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   } as unknown as GatewayPeers;
   const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
+  const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: options.closesAfterMs ?? 1000, rpcTimeoutMs: 100 });
+  if (options.closesAfterMs !== undefined) await checkpoints.start();
   const steps = meteredCall(
     {
       id: newId('req'),
@@ -101,7 +106,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       format: Format.FORMAT_CHAT_COMPLETIONS,
       parsed: {
         model: 'sandbox/echo',
-        streaming: true,
+        streaming: options.streaming ?? true,
         maxOutputTokens: 'maxOutputTokens' in options ? options.maxOutputTokens : 100,
         request: GenerateRequest.fromPartial({}),
         includeUsage: false,
@@ -116,7 +121,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       models: {
         resolve: () => ({ model, price, targets: [{ upstreamId: 'first', upstreamModel: 'x' }] }),
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
-      checkpoints: createCheckpoints({ metering: peers.metering, log, intervalMs: 1000, rpcTimeoutMs: 100 }),
+      checkpoints,
       config,
       clock: systemClock,
       log,
@@ -130,6 +135,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     return world;
   } catch (error) {
     return { ...world, error: error as AppError };
+  } finally {
+    await checkpoints.stop();
   }
 }
 
@@ -201,6 +208,16 @@ describe('a metered call', () => {
     expect(error).toBeInstanceOf(AppError);
     expect(records).toHaveLength(1);
     expect(records[0]).toMatchObject(expected);
+  });
+
+  it.each<[string, AppError['reason'], Ending]>([
+    ['an upstream error', 'upstream_failed', Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT],
+    ['a timeout', 'upstream_timeout', Ending.ENDING_TIMEOUT],
+    ['a fault of ours', 'internal', Ending.ENDING_GATEWAY_ERROR],
+  ])('%s in the middle of an answer asked for whole is free, for none of it was delivered', async (_name, reason, ending) => {
+    const { error, records } = await play({ streaming: false, script: failing([batch([started, blockStart, delta], 3)], reason) });
+    expect(error?.reason).toBe(reason);
+    expect(records).toEqual([expect.objectContaining({ ending, free: true, tokens: expect.objectContaining({ outputTokens: 3 }) })]);
   });
 
   it('is an error when the upstream ends without finishing', async () => {
@@ -278,6 +295,18 @@ describe('a metered call', () => {
     });
     expect(error?.reason).toBe('service_unavailable');
     expect(steps.some((step) => step.kind === 'recorded')).toBe(false);
+  });
+
+  it('ends as a fault of ours, not of its caller, when metering has closed it', async () => {
+    const { error, records } = await play({
+      closesAfterMs: 5,
+      script: async function* (_request, context) {
+        yield batch([started, blockStart, delta], 3);
+        await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason)));
+      },
+    });
+    expect(error?.reason).toBe('call_closed');
+    expect(records).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'call_closed', free: false })]);
   });
 
   it('marks figures that broke a rule', async () => {

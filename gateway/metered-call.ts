@@ -78,7 +78,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   };
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
-  const close = deps.checkpoints.open({ call, tokens: () => progress.tokens, onClosed: () => closed.abort() });
+  const close = deps.checkpoints.open({ call, tokens: () => progress.tokens, onClosed: (error) => closed.abort(error) });
 
   let failure: unknown;
   let record: UsageRecord | undefined;
@@ -205,7 +205,9 @@ function endingOf(progress: Progress, failure: unknown, hasLeft: boolean): Outco
   if (hasLeft || failure === undefined) return { ending: Ending.ENDING_CLIENT_GONE, detail: '', free: !progress.hasStarted };
   const { reason } = toAppError(failure);
   const hasOutput = progress.firstOutputAtMs !== undefined;
-  return { ending: endingOfReason(reason, hasOutput), detail: reason, free: !hasOutput };
+  // A whole answer leaves only when it is complete, so nothing of this one was delivered.
+  const wasDelivered = hasOutput && progress.call.streaming;
+  return { ending: endingOfReason(reason, hasOutput), detail: reason, free: !wasDelivered };
 }
 
 function endingOfReason(reason: string, hasOutput: boolean): Ending {

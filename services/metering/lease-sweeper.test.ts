@@ -57,6 +57,18 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(0n);
   });
 
+  it('are free when lost before an answer asked for whole, for none of it was delivered', async () => {
+    const { service } = await harness.replica();
+    const lost = call({ streaming: false });
+    harness.clock.advance(leaseMs);
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100, outputTokens: 30 }) });
+    expect(harness.ledger.checkpoints[0]?.items[0]).toMatchObject({ holdId: lost.id, costSoFarNanoUsd: 0n });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+    expect(await find(service, lost.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, tokens: { outputTokens: 30 }, chargeNanoUsd: 0n, lineItems: [] });
+    expect(harness.ledger.settled.get(lost.id)?.costNanoUsd).toBe(0n);
+  });
+
   it('that were taken for lost are closed to their gateway', async () => {
     const { service } = await harness.replica();
     const lost = call();

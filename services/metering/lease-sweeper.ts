@@ -10,7 +10,7 @@ import { repeat } from './repeat.js';
 import { insertLostRecord } from './store/close-calls.js';
 import { findUnseenCalls, type OpenCall } from './store/open-calls.js';
 import { settlementOf } from './store/outbox.js';
-import { type PricedRecord, priceRecord } from './usage-record.js';
+import { deliversNothingUntilRecorded, type PricedRecord, priceRecord } from './usage-record.js';
 
 const callsPerSweepMax = 200;
 const uint32Max = 4_294_967_295;
@@ -81,7 +81,7 @@ function lostRecord(lost: OpenCall, nowMs: number): PricedRecord {
       endingDetail: 'lease_expired',
       firstOutputMs: undefined,
       durationMs: Math.min(uint32Max, Math.max(0, lastSeenAtMs - Number(call.startedAtMs))),
-      free: false,
+      free: deliversNothingUntilRecorded(call),
       quarantined: false,
     },
     nowMs,

@@ -28,6 +28,11 @@ export interface PricedRecord {
   readonly free: boolean;
 }
 
+/** Whether none of the answer leaves before the call is on record: so it is with one that is asked for whole. Lost, such a call is free. */
+export function deliversNothingUntilRecorded(call: Pick<PricedCall, 'streaming'>): boolean {
+  return !call.streaming;
+}
+
 /** Prices an ended call. Token counts that break a rule are brought within it and quarantine the record. */
 export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecord {
   const { tokens, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call.outputCapTokens);

@@ -11,6 +11,7 @@ import { chargeFor } from '../charge.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerAway } from '../ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/open-calls.js';
+import { deliversNothingUntilRecorded } from '../usage-record.js';
 import { requireThat, requireTokens, validateCall } from '../validate-call.js';
 import { validateUsage } from '../validate-usage.js';
 
@@ -53,6 +54,8 @@ function openCallOf(item: CheckpointUsageRequest_Item, field: string, nowMs: num
   return { call, tokens, lastSeenAtMs: nowMs };
 }
 
+/** The cost is what the ledger captures if nobody ever settles. */
 function checkpointOf({ call, tokens }: OpenCall, ttlMs: number): CheckpointRequest_Item {
-  return { holdId: call.id, accountId: call.accountId, costSoFarNanoUsd: chargeFor(tokens, call.price).chargeNanoUsd, ttlMs };
+  const costSoFarNanoUsd = deliversNothingUntilRecorded(call) ? 0n : chargeFor(tokens, call.price).chargeNanoUsd;
+  return { holdId: call.id, accountId: call.accountId, costSoFarNanoUsd, ttlMs };
 }
