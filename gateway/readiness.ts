@@ -24,7 +24,7 @@ export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; m
       isReached(peers.ledger.getBalance({ accountId: probeAccountId }, context)),
       isReached(peers.metering.getOutbox({}, context)),
     ]);
-    const parts: Record<string, boolean> = { auth: keys.isLive(), 'catalog or inference': models.isReady(), ledger, metering };
+    const parts: Record<string, boolean> = { auth: keys.isLive(), catalog: models.hasCatalog(), ledger, metering, inference: models.isInferenceReached() };
     return Object.keys(parts).filter((name) => !parts[name]);
   }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Model, ModelState, PriceVersion, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
-import { type AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#kit/errors/app-error.js';
 import { createLogger } from '#kit/log.js';
 import type { GatewayPeers } from '../peers.js';
 import { createModelReplica, type ModelReplica } from './models.js';
@@ -15,8 +15,10 @@ describe('the model replica', () => {
   const startMs = clock.nowMs();
   let models: ModelReplica;
   let upstreams: Upstream[];
+  let failure: AppError | undefined;
 
   beforeEach(async () => {
+    failure = undefined;
     upstreams = [Upstream.fromPartial({ id: 'on', enabled: true }), Upstream.fromPartial({ id: 'off', enabled: false })];
     const priced = { price: price('', startMs, 1n), state: ModelState.MODEL_STATE_ACTIVE };
     const snapshot = {
@@ -37,7 +39,12 @@ describe('the model replica', () => {
           await new Promise((resolve) => signal.addEventListener('abort', resolve));
         },
       },
-      inference: { listUpstreams: async () => ({ upstreams }) },
+      inference: {
+        async listUpstreams() {
+          if (failure !== undefined) throw failure;
+          return { upstreams };
+        },
+      },
     } as unknown as GatewayPeers;
     models = createModelReplica({ ...peers, clock, log: createLogger({ name: 'test', level: 'silent' }), upstreamsIntervalMs: 20, rpcTimeoutMs: 100 });
     await models.start();
@@ -83,7 +90,24 @@ describe('the model replica', () => {
     expect(reasonOf('a/unserved')).toBe('resolved');
   });
 
-  it('is ready once it knows models and upstreams', () => {
-    expect(models.isReady()).toBe(true);
+  describe('while inference is away', () => {
+    const untilPolled = () => new Promise((resolve) => setTimeout(resolve, 60));
+
+    it('tells that it is not reached, and keeps routing by the last list', async () => {
+      expect([models.hasCatalog(), models.isInferenceReached()]).toEqual([true, true]);
+      failure = new AppError('service_unavailable', 'cannot be reached');
+      await untilPolled();
+      expect([models.hasCatalog(), models.isInferenceReached()]).toEqual([true, false]);
+      expect(reasonOf('a/echo')).toBe('resolved');
+      failure = undefined;
+      await untilPolled();
+      expect(models.isInferenceReached()).toBe(true);
+    });
+
+    it('does not count one away that answers, though with an error', async () => {
+      failure = new AppError('service_unavailable', 'no database', { remote: true });
+      await untilPolled();
+      expect(models.isInferenceReached()).toBe(true);
+    });
   });
 });

@@ -22,8 +22,10 @@ export interface CallableModel {
 export interface ModelReplica {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Whether a catalog and a list of upstreams have arrived. */
-  isReady(): boolean;
+  /** Whether a catalog has arrived; it serves while the catalog service is away. */
+  hasCatalog(): boolean;
+  /** Whether inference answered when it was last asked for its upstreams, which it is again and again. */
+  isInferenceReached(): boolean;
   /** Every model that is not retired, in the catalog's order, each with the price in force now. */
   list(): Model[];
   /** Whether an enabled upstream serves the model. */
@@ -49,6 +51,7 @@ export function createModelReplica(deps: {
   let scheduled: PriceVersion[] = [];
   let hasSnapshot = false;
   let upstreamIds: Set<string> | undefined;
+  let inferenceAnswered = false;
   let following: Watch | undefined;
   let polling: NodeJS.Timeout | undefined;
 
@@ -66,8 +69,11 @@ export function createModelReplica(deps: {
     try {
       const { upstreams } = await inference.listUpstreams({}, callContext({ caller: 'gateway', timeoutMs: deps.rpcTimeoutMs }));
       upstreamIds = new Set(upstreams.filter((upstream) => upstream.enabled).map((upstream) => upstream.id));
+      inferenceAnswered = true;
     } catch (error) {
-      // The list before stays in force: an inference service that is away refuses calls by itself.
+      // The list before stays in force: an inference service that is away refuses calls by itself, and one that answers with an
+      // error, for want of its database, generates all the same.
+      inferenceAnswered = error instanceof AppError && error.remote;
       log.debug({ err: error }, 'the list of upstreams could not be read');
     }
   }
@@ -111,7 +117,8 @@ export function createModelReplica(deps: {
       clearInterval(polling);
       await following?.stop();
     },
-    isReady: () => hasSnapshot && upstreamIds !== undefined,
+    hasCatalog: () => hasSnapshot,
+    isInferenceReached: () => inferenceAnswered && upstreamIds !== undefined,
     list: () =>
       models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED).map((model) => ({ ...model, price: priceNow(model) })),
     isServed: (model) => targetsOf(model).length > 0,
