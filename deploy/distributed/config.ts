@@ -1,5 +1,5 @@
 // Settings of the launcher. Those of the processes are passed on to them.
-import { integer, type Environment, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, integer, type Environment, type Settings, type Values } from '#kit/config/settings.js';
 import { singleSettings } from '../single/config.js';
 
 /** Where data is kept, what the first start gives, and the ports. */
@@ -11,6 +11,8 @@ export const distributedSettings = {
     max: 65_000,
     default: 7101,
   }),
+  // Long enough not to spin on a process that cannot start, short enough that a killed one is hardly missed.
+  restartDelayMs: duration('TOLLGATE_DISTRIBUTED_RESTART_DELAY', 'how long after its end a process is started again', { minMs: 10, maxMs: 600_000, default: 300 }),
 } satisfies Settings;
 
 /** The parsed settings. */

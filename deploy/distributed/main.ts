@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { lockFolder } from '#kit/db/folder-lock.js';
 import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process.js';
 import { dialGrpc } from '#kit/rpc/grpc-client.js';
@@ -15,24 +16,30 @@ import { ensureFirstRun, type FirstRun } from '../first-run.js';
 import { welcomeText } from '../welcome.js';
 import { ensureCertificate } from './certificates.js';
 import { distributedEnvironment, distributedSettings, passedOn } from './config.js';
-import { type Mariadb, startMariadb } from './mariadb/mariadb.js';
-import { supervise } from './supervisor.js';
+import { superviseMariadb } from './mariadb/supervised.js';
+import { supervise, type Supervised } from './supervisor.js';
 
 const startedAtMs = performance.timeOrigin;
 const isTerminal = process.stdout.isTTY === true;
 const env = distributedEnvironment(isTerminal);
 const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 const startMsMax = 60_000;
+// A process gives itself less (kit/process.ts), so that it is killed only when it hangs.
+const stopMsBeyondDraining = 15_000;
+// The gateway drains first; after it the others, one by one, have little left to end.
+const stopMsExtra = 60_000;
 
 const settings = { launcher: distributedSettings };
-await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_DISTRIBUTED_'], build }, env);
+await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_DISTRIBUTED_'], stopMsExtra, build }, env);
 
-async function build(config: { launcher: import('./config.js').DistributedConfig }, { log }: ProcessHost): Promise<Part[]> {
-  const { port, firstPort, startingBalanceNanoUsd } = config.launcher;
+async function build(config: { launcher: import('./config.js').DistributedConfig }, { log, common }: ProcessHost): Promise<Part[]> {
+  const { port, firstPort, restartDelayMs, startingBalanceNanoUsd } = config.launcher;
   const dataDir = resolve(config.launcher.dataDir);
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
   for (const folder of [dataDir, logFolder]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const unlock = lockFolder(dataDir);
+  const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
   const ports = firstPort === 0 ? await freePorts(services.length + 1) : Array.from({ length: services.length + 1 }, (_, index) => firstPort + index);
   const publicPort = port === 0 ? (await freePorts(1))[0]! : port;
@@ -40,42 +47,33 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<(typeof services)[number], string>;
   const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
 
-  let mariadb: Mariadb | undefined;
-  const mariadbPart: Part = {
-    name: 'mariadb',
-    async start() {
-      mariadb = await startMariadb({ dataDir: join(dataDir, 'mariadb'), port: firstPort === 0 ? 0 : ports.at(-1)!, log });
-      pids['mariadb'] = mariadb.pid;
-    },
-    stop: async () => mariadb?.stop(),
-  };
-
   const pids: Record<string, number> = {};
   const notePid = (name: string) => (pid: number) => {
     pids[name] = pid;
     writeFileSync(join(dataDir, 'processes.json'), `${JSON.stringify({ pids }, null, 2)}\n`, { mode: 0o600 });
   };
+  const mariadb = superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: firstPort === 0 ? 0 : ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
   const tlsEnv = (name: string): Record<string, string> => {
     const { ca, cert, key } = ensureCertificate(tlsFolder, name);
     return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
   };
-  const child = (name: string, script: string, own: () => Record<string, string>): Part => {
-    // The environment is made at the start, when MariaDB's address is known.
-    let part: Part | undefined;
-    return {
-      name,
-      start() {
-        const spec = { name, script: fileURLToPath(new URL(script, import.meta.url)), env: { ...passedOn(env, name), ...tlsEnv(name), ...own() }, logPath: join(logFolder, `${name}.log`) };
-        part = supervise(spec, log, notePid(name));
-        return part.start();
+  const child = (name: string, script: string, own: () => Record<string, string>): Supervised =>
+    supervise(
+      {
+        name,
+        script: fileURLToPath(new URL(script, import.meta.url)),
+        env: () => ({ ...passedOn(env, name), ...tlsEnv(name), ...own() }),
+        logPath: join(logFolder, `${name}.log`),
+        restartDelayMs,
+        stopMsMax: common.drainTimeoutMs + stopMsBeyondDraining,
       },
-      stop: async () => part?.stop(),
-    };
-  };
+      log,
+      notePid(name),
+    );
   const serviceParts = services.map((name) =>
     child(name, `../../services/${name}/main.js`, () => ({
       [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: `127.0.0.1:${ports[services.indexOf(name)]}`,
-      [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: mariadb!.url(`tollgate_${name}`),
+      [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: mariadb.url(`tollgate_${name}`),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger } : {}),
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
     })),
@@ -96,7 +94,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const welcome: Part = {
     name: 'welcome',
     async start() {
-      await untilReady(address);
+      await untilReady(address, [...serviceParts, gateway]);
       const firstRun = await firstRunOver(addresses, tlsFolder, dataDir, startingBalanceNanoUsd);
       process.stdout.write(
         welcomeText({
@@ -111,7 +109,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     },
     stop: async () => undefined,
   };
-  return [mariadbPart, ...serviceParts, operator, gateway, welcome];
+  return [lock, mariadb, ...serviceParts, operator, gateway, welcome];
 }
 
 async function firstRunOver(addresses: { auth: string; ledger: string }, tlsFolder: string, dataDir: string, startingBalanceNanoUsd: bigint): Promise<FirstRun | undefined> {
@@ -121,7 +119,9 @@ async function firstRunOver(addresses: { auth: string; ledger: string }, tlsFold
   try {
     await ensureFirstRun(dataDir, { auth: auth.client(AuthServiceDefinition), ledger: ledger.client(LedgerServiceDefinition) }, startingBalanceNanoUsd, (made) => {
       firstRun = made;
-      if (!isTerminal) writeFileSync(join(dataDir, 'first-key'), `${made.secret}\n`, { mode: 0o600 });
+      // At once, so that a later fault of the start cannot lose it.
+      if (isTerminal) process.stdout.write(`platform key: ${made.secret}\n`);
+      else writeFileSync(join(dataDir, 'first-key'), `${made.secret}\n`, { mode: 0o600 });
     });
   } finally {
     auth.close();
@@ -130,9 +130,13 @@ async function firstRunOver(addresses: { auth: string; ledger: string }, tlsFold
   return firstRun;
 }
 
-/** Waits until the gateway says that calls can be served. Raises an Error when that takes too long. */
-async function untilReady(address: string): Promise<void> {
+/** Waits until the gateway says that calls can be served. Raises an Error when that takes too long, or a process ends with an error. */
+async function untilReady(address: string, processes: readonly Supervised[]): Promise<void> {
   for (const untilMs = Date.now() + startMsMax; Date.now() < untilMs; await sleep(50)) {
+    for (const { name, fault } of processes) {
+      const lines = fault();
+      if (lines !== undefined) throw new Error(`${name} did not start. Its last lines:\n${lines}`);
+    }
     const response = await fetch(`${address}/readyz`).catch(() => undefined);
     await response?.body?.cancel();
     if (response?.status === 200) return;

@@ -28,12 +28,13 @@ export interface ProcessOptions<G extends SettingGroups> {
   settings: G;
   /** Settings with these prefixes are refused when unknown; those of other processes are left alone. */
   ownPrefixes: readonly string[];
+  /** Time that everything may take to stop beyond the time for draining, for closing databases and sending the last spans; 10 s unless told. */
+  stopMsExtra?: number;
   /** Makes the parts, in the order in which they start. */
   build(config: GroupValues<G>, host: ProcessHost): readonly Part[] | Promise<readonly Part[]>;
 }
 
-// Beyond the time for draining: closing databases and sending the last spans.
-const stopMsExtra = 10_000;
+const stopMsExtraDefault = 10_000;
 
 /**
  * Starts the process; resolves when every part has started. SIGTERM and SIGINT stop it, a second one ends it at once. A fault of
@@ -74,7 +75,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     for (const connection of connections) connection.close();
     await telemetry.stop();
   };
-  stopOnSignal(stop, common.drainTimeoutMs + stopMsExtra, log);
+  stopOnSignal(stop, common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault), log);
   log.info('started');
 }
 

@@ -114,7 +114,8 @@ function launch(folder: string, port: number, programs: { mariadbd: string; setp
       '--collation-server=utf8mb4_bin',
       `--max-connections=${connectionsMax}`,
     ],
-    { ...runAs, cwd: join(folder, 'data'), stdio: ['ignore', logFile, logFile] },
+    // In a process group of its own, so that a terminal's Ctrl-C reaches only the process that started it, which ends it in its turn.
+    { ...runAs, cwd: join(folder, 'data'), stdio: ['ignore', logFile, logFile], detached: true },
   );
   closeSync(logFile);
   const ended = new Promise<void>((done) => {
@@ -143,6 +144,7 @@ function handle(server: Server, port: number, credentials: Credentials, log: Mar
   };
   let stopping = false;
   void server.ended.then(() => {
+    rmSync(server.runFolder, { recursive: true, force: true });
     if (!stopping) log.error({ port, signal: server.child.signalCode, code: server.child.exitCode }, 'MariaDB ended unasked');
   });
   return {

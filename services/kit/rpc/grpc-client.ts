@@ -40,7 +40,7 @@ const channelOptions = {
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // grpc-js waits 1 s and then up to 120 s between tries; a service that is back should be found at once.
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2000,
+  'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.dns_min_time_between_resolutions_ms': 5000,
 } as const;
 

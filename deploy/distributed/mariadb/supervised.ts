@@ -1,0 +1,51 @@
+// The private MariaDB as a part of the launcher: started again on its port when it ends unasked.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Part } from '#kit/lifecycle.js';
+import { type Mariadb, type MariadbOptions, startMariadb } from './mariadb.js';
+
+/** A MariaDB that is kept running from `start` to `stop`. */
+export interface SupervisedMariadb extends Part {
+  /** For `openDatabase`; known once started, and the same for every run. */
+  url(schema: string): string;
+}
+
+/** `onStart` is called at every start, with the new pid. */
+export function superviseMariadb(options: MariadbOptions & { restartDelayMs: number }, onStart: (pid: number) => void): SupervisedMariadb {
+  const { log, restartDelayMs } = options;
+  const stopping = new AbortController();
+  let server: Mariadb | undefined;
+  let watching: Promise<void> | undefined;
+
+  async function launch(port: number | undefined): Promise<Mariadb> {
+    server = await startMariadb({ ...options, ...(port === undefined ? {} : { port }) });
+    onStart(server.pid);
+    return server;
+  }
+
+  async function keepRunning(first: Mariadb): Promise<void> {
+    for (let current = first; ; ) {
+      await current.ended;
+      await sleep(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      current = await launch(first.port).catch((error: unknown) => {
+        log.error({ err: error }, 'MariaDB could not be started again; it will be tried again');
+        return current;
+      });
+      // The stop came while it started, and found only the one before.
+      if (stopping.signal.aborted) await current.stop();
+    }
+  }
+
+  return {
+    name: 'mariadb',
+    url: (schema) => server!.url(schema),
+    async start() {
+      watching = keepRunning(await launch(options.port));
+    },
+    async stop() {
+      stopping.abort();
+      await server?.stop();
+      await watching;
+    },
+  };
+}
