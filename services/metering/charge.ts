@@ -6,8 +6,8 @@ import { type LineItem, LineKind } from '#proto/metering/v1/metering.js';
 const tokensPerPriceUnit = 1_000_000n;
 
 /**
- * The dearest price that is accepted, in nano-USD per million tokens: 100,000 USD. With it even six line items of 2^32 tokens
- * stay within a signed 64-bit integer.
+ * The dearest price that is accepted, as the contract of PriceVersion says, in nano-USD per million tokens: 100,000 USD. With it
+ * even six line items of 2^32 tokens stay within a signed 64-bit integer.
  */
 export const nanoUsdPerMtokMax = 100_000_000_000_000n;
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
-import { call, report, startedAtMs, tokens } from './testing/calls.js';
+import { nanoUsdPerMtokMax } from './charge.js';
+import { call, price, report, startedAtMs, tokens } from './testing/calls.js';
 import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from './testing/harness.js';
 
 const leaseMs = 30_000;
@@ -166,10 +167,20 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.ledger.settled.get(running.id)?.costNanoUsd).toBe(106_000n);
   });
 
-  it('are refused as a whole batch when one is malformed or named twice', async () => {
+  it('must end when they could never be recorded, while those beside them go on', async () => {
+    const { service } = await harness.replica();
+    const [before, after] = [call(), call()];
+    const unpriceable = call({ price: price({ inputNanoUsdPerMtok: nanoUsdPerMtokMax + 1n }) });
+    const items = [before, unpriceable, call({ id: 'x' }), after].map((each) => ({ call: each, tokens: tokens() }));
+    expect(await checkpoint(service, ...items, { call: undefined, tokens: undefined })).toEqual([true, false, false, true, false]);
+    expect(harness.ledger.checkpoints[0]?.items.map((item) => item.holdId)).toEqual([before.id, after.id]);
+    expect((await outboxOf(service)).openCalls).toBe(2n);
+    expect(harness.lines.filter((line) => line.msg.includes('can never be recorded')).map((line) => line.call_id)).toEqual([unpriceable.id, 'x', undefined]);
+  });
+
+  it('are refused as a whole batch when one is named twice', async () => {
     const { service } = await harness.replica();
     const good = { call: call(), tokens: tokens() };
-    await expect(checkpoint(service, good, { call: call({ id: 'x' }), tokens: tokens() })).rejects.toMatchObject({ details: { field: 'items[1].call.id' } });
     await expect(checkpoint(service, good, good)).rejects.toMatchObject({ details: { field: 'items' } });
     expect((await outboxOf(service)).openCalls).toBe(0n);
   });

@@ -1,4 +1,5 @@
 // Notes the usage so far of calls in flight and renews their holds at the ledger.
+import { hasReason } from '#kit/errors/app-error.js';
 import { callContext, type CallContext } from '#kit/rpc/call-context.js';
 import type { CheckpointRequest_Item } from '#proto/ledger/v1/ledger.js';
 import {
@@ -19,18 +20,20 @@ const itemsMax = 10_000;
 
 /**
  * A call is open until it is on record or its hold has ended: then nothing is set aside for it any more, and every further
- * token would be at our expense. While the ledger is away, what is on record here decides alone and calls go on.
+ * token would be at our expense. While the ledger is away, what is on record here decides alone and calls go on. A call that
+ * is malformed could never be recorded, so it must end too; it does not keep those beside it from being noted.
  */
 export async function checkpointUsage(request: CheckpointUsageRequest, _context: CallContext, deps: RpcDeps): Promise<CheckpointUsageResponse> {
   requireThat(request.items.length <= itemsMax, 'items', `must be at most ${itemsMax}`);
   const nowMs = deps.clock.nowMs();
-  const calls = request.items.map((item, index) => openCallOf(item, `items[${index}]`, nowMs));
+  const items = request.items.map((item) => openCallOf(item, nowMs, deps.log));
+  const calls = items.filter((item) => item !== undefined);
   requireThat(new Set(calls.map(({ call }) => call.id)).size === calls.length, 'items', 'must name each call once');
-  if (calls.length === 0) return { open: [] };
+  if (calls.length === 0) return { open: items.map(() => false) };
   const recorded = await putOpenCalls(deps.db, calls);
   const running = calls.filter(({ call }) => !recorded.has(call.id));
   const unheld = await renewHolds(running, deps);
-  return { open: calls.map(({ call }) => !recorded.has(call.id) && !unheld.has(call.id)) };
+  return { open: items.map((item) => item !== undefined && !recorded.has(item.call.id) && !unheld.has(item.call.id)) };
 }
 
 /** The ids of those calls whose holds turn out to have ended. */
@@ -48,10 +51,17 @@ async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, out
   }
 }
 
-function openCallOf(item: CheckpointUsageRequest_Item, field: string, nowMs: number): OpenCall {
-  const call = validateCall(item.call, `${field}.call`);
-  const { tokens } = validateUsage(requireTokens(item.tokens, `${field}.tokens`), UsageSource.USAGE_SOURCE_ESTIMATED, call.outputCapTokens);
-  return { call, tokens, lastSeenAtMs: nowMs };
+/** The call as it may be stored; undefined when it is malformed, which is a fault of ours that operators must hear of. */
+function openCallOf(item: CheckpointUsageRequest_Item, nowMs: number, log: RpcDeps['log']): OpenCall | undefined {
+  try {
+    const call = validateCall(item.call);
+    const { tokens } = validateUsage(requireTokens(item.tokens, 'tokens'), UsageSource.USAGE_SOURCE_ESTIMATED, call.outputCapTokens);
+    return { call, tokens, lastSeenAtMs: nowMs };
+  } catch (error) {
+    if (!hasReason(error, 'invalid_request')) throw error;
+    log.error({ err: error, call_id: item.call?.id }, 'a call in flight is malformed and can never be recorded; it must end');
+    return undefined;
+  }
 }
 
 /** The cost is what the ledger captures if nobody ever settles. */
