@@ -1,6 +1,9 @@
 // The promise: the balance falls by exactly what the records say, and nobody spends more than there is.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, createKey, get, post, readSse, settled, sumOfCharges } from './support/calls.js';
+import { eventually } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 
 const nano = (usd: string): bigint => {
@@ -186,6 +189,23 @@ describe.each(modes)('money, %s', (mode) => {
     expect(rows[0]!.output_tokens).toBeGreaterThan(0);
     expect(rows[0]!.output_tokens).toBeLessThan(200);
     expect(BigInt(rows[0]!.charge_nano_usd)).toBeGreaterThan(0n);
+  });
+
+  it('charges whatever price can be published, to the dearest', async () => {
+    const { accountId, secret } = await customer('dear', '100');
+    const file = join(system.dataDir, 'dear.json');
+    writeFileSync(file, JSON.stringify({ id: 'test/dear', display_name: 'Dear', context_limit_tokens: 1000, output_limit_tokens: 100, routes: [{ upstream_id: 'sandbox', upstream_model: 'echo' }] }));
+    await system.cli('model', 'put', file);
+    const dearer = await system.tryCli('price', 'publish', 'test/dear', '--input', '100000.000000001', '--output', '1');
+    expect(dearer).toMatchObject({ code: 1, stderr: expect.stringContaining('input_nano_usd_per_mtok') });
+    await system.cli('price', 'publish', 'test/dear', '--input', '100000', '--output', '100000');
+    const response = await eventually(async () => {
+      const answer = await chat(system, secret, { model: 'test/dear', max_tokens: 5 });
+      return answer.status === 200 ? answer : undefined;
+    });
+    expect(response.headers.get('x-tollgate-charge-usd')).toBe('0.8');
+    const { rows } = await settled(system, accountId, 1);
+    expect(rows.map((row) => row.captured_nano_usd)).toEqual(['800000000']);
   });
 
   it('keeps books that are right', async () => {

@@ -2,8 +2,11 @@
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { Fault } from './fault.js';
 
-/** The highest unit price: a million USD per million tokens. Far above any real one, far below where int64 ends. */
-export const unitPriceNanoUsdMax = 1_000_000_000_000_000n;
+/**
+ * The highest unit price, as the contract says: 100,000 USD per million tokens, far above any real one. Metering charges nothing
+ * dearer, for the sum of a call's lines must stay within an int64; so a dearer price must not be published.
+ */
+export const unitPriceNanoUsdMax = 100_000_000_000_000n;
 
 /** How many versions a model may have: ListPriceVersions answers with all of them. */
 export const priceVersionsMax = 1000;
