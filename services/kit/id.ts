@@ -20,9 +20,11 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   return `${prefix}_${bytes.toString('hex')}`;
 }
 
+const digits = /_[0-9a-f]{32}$/;
+
 /** Whether the text is an id with this prefix. */
 export function isId(prefix: string, text: string): boolean {
-  return text.length === prefix.length + 33 && text.startsWith(`${prefix}_`) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length + 1));
+  return text.length === prefix.length + 33 && text.startsWith(prefix) && digits.test(text);
 }
 
 /** The 16 bytes of an id, or undefined when the text is not an id with this prefix. */

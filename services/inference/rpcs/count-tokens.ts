@@ -1,10 +1,9 @@
 // Counts the input tokens of a request by the first target that can be tried.
-import { AppError } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../request-rules.js';
-import { Watchdog } from '../upstreams/watchdog.js';
+import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
 /** InferenceService.CountTokens. */
 export async function countTokens(request: CountTokensRequest, context: CallContext, deps: RpcDeps): Promise<CountTokensResponse> {
@@ -17,6 +16,6 @@ export async function countTokens(request: CountTokensRequest, context: CallCont
   try {
     return await first!.upstream.countTokens(request, { target: first!.target, signal: watchdog.signal, traceHeaders: {} });
   } finally {
-    watchdog.end(new AppError('cancelled', 'The call is over.'));
+    watchdog.end(callOver);
   }
 }

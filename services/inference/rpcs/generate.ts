@@ -7,7 +7,7 @@ import type { RpcDeps } from '../deps.js';
 import { checkGenerateRequest } from '../request-rules.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 import { retryableReasons } from '../upstreams/upstream.js';
-import { Watchdog } from '../upstreams/watchdog.js';
+import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
 /** InferenceService.Generate. */
 export async function* generate(request: GenerateRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<GenerateResponse, void, undefined> {
@@ -30,7 +30,7 @@ export async function* generate(request: GenerateRequest, context: CallContext, 
       }
     }
   } finally {
-    watchdog.end(new AppError('cancelled', 'The call is over.'));
+    watchdog.end(callOver);
   }
 }
 

@@ -8,7 +8,7 @@ import type { InferenceConfig } from '../../config.js';
 import { countPrompt } from '../../tokens/tokenizer.js';
 import type { JsonObject } from '../stream-decoder.js';
 import type { Attempt, Upstream } from '../upstream.js';
-import { Watchdog } from '../watchdog.js';
+import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from './address-guard.js';
 import { readText } from './read-text.js';
 import { relay } from './relay.js';
@@ -173,7 +173,7 @@ export class HttpUpstream implements Upstream {
 
   #leave(watchdog: Watchdog): void {
     this.#callsUnderWay -= 1;
-    watchdog.end(new AppError('cancelled', 'The call is over.'));
+    watchdog.end(callOver);
   }
 }
 
