@@ -20,6 +20,11 @@ export const gatewaySettings = {
     maxMs: 600_000,
     default: 15_000,
   }),
+  recordPersistenceMs: duration('TOLLGATE_GATEWAY_RECORD_PERSISTENCE', 'how long an ended call is tried to be recorded after that; meanwhile no new calls are let in', {
+    minMs: 0,
+    maxMs: 86_400_000,
+    default: 3_600_000,
+  }),
   callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest life of one call', { minMs: 1000, maxMs: 86_400_000, default: 900_000 }),
   keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', { minMs: 100, maxMs: 600_000, default: 15_000 }),
   slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may be stuck because its reader does not read', {

@@ -12,6 +12,7 @@ import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
+import { createRecorder } from './recorder.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
 export type { GatewayPeers } from './peers.js';
@@ -47,6 +48,14 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
   const models = createModelReplica({ catalog: peers.catalog, inference: peers.inference, clock, log, upstreamsIntervalMs: config.upstreamsIntervalMs, rpcTimeoutMs });
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: config.checkpointIntervalMs, rpcTimeoutMs });
+  const recorder = createRecorder({
+    metering: peers.metering,
+    clock,
+    log,
+    rpcTimeoutMs,
+    patienceMs: config.recordPatienceMs,
+    persistenceMs: config.recordPersistenceMs,
+  });
   const readiness = createReadiness({ peers, keys, models, clock });
   let isDraining = false;
   let server: Server | undefined;
@@ -65,7 +74,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, config, clock, log, readiness, isDraining: () => isDraining });
+      const app = createApp({ peers, models, keys, checkpoints, recorder, config, clock, log, readiness, isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true }, app.callback());
       await listen(server, config);
     },

@@ -15,6 +15,7 @@ import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from './config.js';
 import { type CallStep, meteredCall } from './metered-call.js';
 import type { GatewayPeers } from './peers.js';
+import { createRecorder } from './recorder.js';
 
 type Script = (request: GenerateRequest, context: CallContext) => AsyncIterable<GenerateResponse>;
 
@@ -59,7 +60,7 @@ const happy: Script = async function* () {
 async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   const world: World = { steps: [], holds: [], releases: [], records: [], generated: [] };
   const log = createLogger({ name: 'test', level: 'silent' });
-  const config = parseSettings(gatewaySettings, { TOLLGATE_GATEWAY_RECORD_PATIENCE: '300ms' });
+  const config = parseSettings(gatewaySettings, {});
   let recordAttempts = 0;
   const peers = {
     ledger: {
@@ -90,6 +91,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   } as unknown as GatewayPeers;
   const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
+  const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, rpcTimeoutMs: 100, patienceMs: 300, persistenceMs: 600 });
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: options.closesAfterMs ?? 1000, rpcTimeoutMs: 100 });
   if (options.closesAfterMs !== undefined) await checkpoints.start();
   const steps = meteredCall(
@@ -122,6 +124,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         resolve: () => ({ model, price, targets: [{ upstreamId: 'first', upstreamModel: 'x' }] }),
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
       checkpoints,
+      recorder,
       config,
       clock: systemClock,
       log,

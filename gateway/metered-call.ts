@@ -2,14 +2,13 @@
 //
 // Whatever happens, a call that was held ends in exactly one usage record: when the model is done, when anything fails, and when
 // the caller leaves. The record is durable before the caller gets the end of the answer.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { Model } from '#proto/catalog/v1/catalog.js';
 import type { Event, Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, Ending, type Format, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type Call, Ending, type Format, type RecordUsageRequest, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason, toAppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -19,7 +18,10 @@ import type { GatewayConfig } from './config.js';
 import type { ParsedCall } from './formats/format.js';
 import type { GatewayPeers } from './peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
+import type { Recorder } from './recorder.js';
 import type { CallableModel, ModelReplica } from './replicas/models.js';
+
+const noTokens = TokenCounts.fromPartial({});
 
 /** What the caller asked for. */
 export interface CallRequest {
@@ -39,6 +41,7 @@ export interface CallDeps {
   readonly peers: GatewayPeers;
   readonly models: ModelReplica;
   readonly checkpoints: Checkpoints;
+  readonly recorder: Recorder;
   readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,6 +61,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const startedAtMs = deps.clock.nowMs();
   const callable = deps.models.resolve(request.parsed.model);
   assertPermitted(request.key, callable.model);
+  deps.recorder.assertRecording();
 
   const held = await hold(request, callable, deps);
   const call: Call = {
@@ -78,7 +82,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   };
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
-  const close = deps.checkpoints.open({ call, tokens: () => progress.tokens, onClosed: (error) => closed.abort(error) });
+  // What is free stays free should we vanish before it is on record.
+  let outcome: Outcome | undefined;
+  const close = deps.checkpoints.open({ call, tokens: () => (outcome?.free === true ? noTokens : progress.tokens), onClosed: (error) => closed.abort(error) });
 
   let failure: unknown;
   let record: UsageRecord | undefined;
@@ -101,10 +107,12 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   } catch (error) {
     failure = error;
   } finally {
-    close();
     // Also when the consumer returned early: then the block above was left without an error.
-    const outcome = endingOf(progress, failure, request.left.aborted);
-    record = await recordPatiently(progress, outcome, deps).catch((error: unknown) => {
+    outcome = endingOf(progress, failure, request.left.aborted);
+    const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs()));
+    // The call is in flight until it is on record, however long that takes.
+    void recording.ended.then(close);
+    record = await recording.record.catch((error: unknown) => {
       failure = error;
       return undefined;
     });
@@ -160,7 +168,7 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
 
 /** What is known of a running answer. */
 class Progress {
-  tokens: TokenCounts = TokenCounts.fromPartial({});
+  tokens: TokenCounts = noTokens;
   hasStarted = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
@@ -216,11 +224,10 @@ function endingOfReason(reason: string, hasOutput: boolean): Ending {
   return hasOutput ? Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT : Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
 }
 
-/** Puts the call on record, trying for as long as the configuration says while metering is away. */
-async function recordPatiently(progress: Progress, outcome: Outcome, { peers, config, clock, log }: CallDeps): Promise<UsageRecord> {
+/** The report of an ended call. */
+function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number): RecordUsageRequest {
   const { call, finished, firstOutputAtMs, startedAtMs } = progress;
-  const endedAtMs = clock.nowMs();
-  const request = {
+  return {
     call,
     tokens: progress.tokens,
     source: finished?.usageReported === true ? UsageSource.USAGE_SOURCE_REPORTED : UsageSource.USAGE_SOURCE_ESTIMATED,
@@ -231,19 +238,6 @@ async function recordPatiently(progress: Progress, outcome: Outcome, { peers, co
     free: outcome.free,
     quarantined: finished !== undefined && finished.usageFault !== '',
   };
-  for (let backoffMs = 50; ; backoffMs = Math.min(1000, backoffMs * 2)) {
-    try {
-      const response = await peers.metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
-      return response.record!;
-    } catch (error) {
-      const isWorthRetrying = hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded');
-      if (!isWorthRetrying || clock.nowMs() - endedAtMs >= config.recordPatienceMs) {
-        log.error({ err: error, call_id: call.id }, 'a call could not be put on record; metering will close it at its last checkpoint');
-        throw error;
-      }
-      await sleep(backoffMs);
-    }
-  }
 }
 
 function activeTraceId(): string {
