@@ -1,5 +1,5 @@
 // A process that serves gRPC: what each services/<name>/main.ts runs.
-import { type Environment, type Settings, text, type Values } from './config/settings.js';
+import { type Environment, optionalText, type Settings, text, type Values } from './config/settings.js';
 import type { Part, ServiceModule } from './lifecycle.js';
 import type { Logger } from './log.js';
 import { type ProcessHost, runProcess } from './process.js';
@@ -37,7 +37,11 @@ export interface ServiceProcessOptions<S extends Settings> {
 /** Runs a service as a process of its own: its parts, then the server that offers it, healthy while it is ready. */
 export async function runService<S extends Settings>(options: ServiceProcessOptions<S>, env: Environment = process.env): Promise<void> {
   const prefix = `TOLLGATE_${options.name.toUpperCase()}_`;
-  const server = { listen: text(`${prefix}LISTEN`, 'where to serve gRPC: host:port or unix:/path', { default: options.listen }) };
+  const server = {
+    listen: text(`${prefix}LISTEN`, 'where to serve gRPC: host:port or unix:/path', { default: options.listen }),
+    // Known, so that all processes can be given the same addresses.
+    address: optionalText(`${prefix}ADDRESS`, 'where others find this service; for them, not for itself'),
+  };
   await runProcess(
     {
       name: options.name,
