@@ -50,6 +50,16 @@ export function startScript(script: string, args: readonly string[], env: Record
   };
 }
 
+/** Whether a process of this pid runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A TCP port that is free now. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {

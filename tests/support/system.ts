@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, eventually, freePort, startScript } from './process.js';
+import { type Child, eventually, freePort, isAlive, startScript } from './process.js';
 
 /** The two ways to run. */
 export type Mode = 'single' | 'distributed';
@@ -37,6 +37,8 @@ export interface System {
   kill(): Promise<void>;
   /** Starts again on the same data and address. */
   start(): Promise<void>;
+  /** Asks it to end, as an operator does, and waits until it has; its exit code. */
+  end(): Promise<number | null>;
   /** Ends everything and removes the data. */
   stop(): Promise<void>;
 }
@@ -91,6 +93,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}):
       await killSystem(mode, dataDir, child);
     },
     start,
+    end: () => child.end('SIGTERM'),
     async stop() {
       await child.end('SIGTERM');
       rmSync(dataDir, { recursive: true, force: true });
@@ -115,13 +118,4 @@ async function killSystem(mode: Mode, dataDir: string, child: Child): Promise<vo
     return;
   }
   await child.end('SIGKILL');
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
