@@ -59,7 +59,7 @@ describeIfDistributed('processes started one by one', () => {
     );
   }
 
-  function untilMissing(names: readonly string[]): Promise<true> {
+  function untilMissing(names: readonly string[]): Promise<boolean> {
     return eventually(async () => {
       const response = await fetch(`${baseUrl}/readyz`);
       const { missing = [] } = (await response.json()) as { missing?: string[] };
