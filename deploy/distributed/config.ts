@@ -25,11 +25,13 @@ export { singleEnvironment as distributedEnvironment } from '../single/config.js
 export function passedOn(env: Environment, name: string): Record<string, string> {
   const own = `TOLLGATE_${name.toUpperCase()}_`;
   const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TZ'];
+  // Of telemetry, of Node (its compile cache, more authorities for upstreams) and of OpenSSL.
+  const libraries = /^(OTEL_|NODE_|SSL_CERT_)/;
   const vendor = name === 'inference' ? /^(OPENAI|ANTHROPIC)_/ : /^$/;
   return Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined && (entry[0].startsWith(own) || entry[0].startsWith('OTEL_') || common.includes(entry[0]) || vendor.test(entry[0])),
+        entry[1] !== undefined && (entry[0].startsWith(own) || libraries.test(entry[0]) || common.includes(entry[0]) || vendor.test(entry[0])),
     ),
   );
 }
