@@ -7,6 +7,7 @@ import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
 import { openapi } from './formats/openapi.js';
 import type { CallDeps } from './metered-call.js';
+import { admit } from './middleware/admit.js';
 import { authenticate } from './middleware/authenticate.js';
 import { errors } from './middleware/errors.js';
 import { first } from './middleware/first.js';
@@ -26,9 +27,13 @@ export interface AppDeps extends CallDeps {
   isDraining(): boolean;
 }
 
+// Anybody may ask for it, and writing its 60 KB anew takes 2 ms.
+const openapiText = JSON.stringify(openapi);
+
 /** Builds the koa application. */
 export function createApp(deps: AppDeps): Koa {
   const keyed = authenticate(deps.keys);
+  const admitted = admit({ callsMax: deps.config.callsMax, isDraining: deps.isDraining });
   const in_ = (dialect: Format): Middleware => (ctx: Context, next: Next) => {
     stateOf(ctx).dialect = dialect;
     return next();
@@ -37,16 +42,19 @@ export function createApp(deps: AppDeps): Koa {
   const router = new Router();
   // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
   for (const base of ['/v1', '', '/v1/v1']) {
-    router.post(`${base}/chat/completions`, in_(chatCompletions), keyed, generate(chatCompletions, deps));
-    router.post(`${base}/messages`, in_(messages), keyed, generate(messages, deps));
-    router.post(`${base}/messages/count_tokens`, in_(messages), keyed, countTokens(deps));
+    router.post(`${base}/chat/completions`, in_(chatCompletions), keyed, admitted, generate(chatCompletions, deps));
+    router.post(`${base}/messages`, in_(messages), keyed, admitted, generate(messages, deps));
+    router.post(`${base}/messages/count_tokens`, in_(messages), keyed, admitted, countTokens(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));
   }
   router.get('/v1/key', keyed, getKey(deps));
   router.get('/v1/usage/:id', keyed, getUsage(deps));
   router.get('/v1/catalog', getCatalog(deps.models));
-  router.get('/openapi.json', (ctx: Context) => void (ctx.body = openapi));
+  router.get('/openapi.json', (ctx: Context) => {
+    ctx.type = 'json';
+    ctx.body = openapiText;
+  });
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
   // A connectivity probe that one widely used client sends at its start.
@@ -59,7 +67,11 @@ export function createApp(deps: AppDeps): Koa {
   app.use(router.routes());
   app.use(notFound(router));
   // Everything is rendered and logged above; koa's own handler would print a stack.
-  app.on('error', (error) => deps.log.error({ err: error }, 'koa reported an error'));
+  app.on('error', (error, ctx?: Context) => {
+    // Of a connection that broke, which is no fault of ours and happens all the time.
+    if (ctx?.req.socket.destroyed === true) deps.log.debug({ err: error }, 'a caller left');
+    else deps.log.error({ err: error }, 'koa reported an error');
+  });
   return app;
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from '#kit/log.js';
 import { createApp } from './app.js';
 import { createCheckpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
+import { type Connections, watchConnections } from './connections.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -31,6 +32,7 @@ const headersTimeoutMs = 20_000;
 const requestTimeoutMs = 300_000;
 /** Longer than the idle timeouts of usual load balancers, so that they close first and never meet a closed connection. */
 const idleTimeoutMs = 75_000;
+const drainPollMs = 20;
 
 /** What the gateway needs from its process. */
 export interface GatewayDeps {
@@ -59,6 +61,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const readiness = createReadiness({ peers, keys, models, clock });
   let isDraining = false;
   let server: Server | undefined;
+  let connections: Connections | undefined;
 
   return {
     name: 'gateway',
@@ -75,12 +78,14 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await models.start();
       await checkpoints.start();
       const app = createApp({ peers, models, keys, checkpoints, recorder, config, clock, log, readiness, isDraining: () => isDraining });
-      server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true }, app.callback());
+      server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
+      connections = watchConnections(server, config);
+      server.on('request', connections.guard(app.callback()));
       await listen(server, config);
     },
     async stop() {
       isDraining = true;
-      if (server !== undefined) await drain(server, deps.drainTimeoutMs);
+      if (server !== undefined && connections !== undefined) await drain(server, connections, deps.drainTimeoutMs);
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
         // Their connections are broken off; each still records itself as left by its caller.
@@ -104,14 +109,13 @@ async function listen(server: Server, { host, port }: GatewayConfig): Promise<vo
   });
 }
 
-/** Stops accepting, lets requests in flight end, and breaks off what is left at the end of the time. */
-async function drain(server: Server, timeoutMs: number): Promise<void> {
+/**
+ * Lets requests in flight end, and breaks off what is left at the end of the time. Until then probes are told that this gateway
+ * drains and new calls are refused; connections on which nothing is asked hold nothing up.
+ */
+async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
+  for (let waitedMs = 0; !connections.isQuiet() && waitedMs < timeoutMs; waitedMs += drainPollMs) await sleep(drainPollMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
-  // Connections that become idle only now would otherwise hold the server open until their idle timeout.
-  const sweep = setInterval(() => server.closeIdleConnections(), 100);
+  server.closeAllConnections();
   await closed;
-  clearTimeout(timer);
-  clearInterval(sweep);
 }

@@ -38,9 +38,13 @@ export function pathText(path: Path, style: PathStyle): string {
     .join('');
 }
 
+// A text may hold what the caller sent, such as an id, and that may be as long as a body.
+const faultCharsMax = 500;
+
 /** An AppError that names the field and the fix. */
 export function fieldError(reason: 'invalid_request' | 'unsupported_field', field: string, text: string): AppError {
-  return new AppError(reason, `${field}: ${text}`, { details: { field } });
+  const shown = text.length > faultCharsMax ? `${text.slice(0, faultCharsMax)}…` : text;
+  return new AppError(reason, `${field}: ${shown}`, { details: { field } });
 }
 
 /** A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. */

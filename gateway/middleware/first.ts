@@ -19,6 +19,8 @@ function setRequestId(ctx: Context, requestId: string): void {
 export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Format }): Middleware {
   const { clock, log, dialectOf } = deps;
   return async (ctx: Context, next: Next) => {
+    // A target such as "http://[" is no URL, which throws wherever its path is asked for. Nothing is there, as at this one.
+    if (!isUrl(ctx)) ctx.url = '/';
     const startedAtMs = clock.nowMs();
     const requestId = newId('req', startedAtMs);
     beginState(ctx, { requestId, dialect: dialectOf(ctx) });
@@ -52,4 +54,12 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
       span.end();
     }
   };
+}
+
+function isUrl(ctx: Context): boolean {
+  try {
+    return ctx.path !== '';
+  } catch {
+    return false;
+  }
 }

@@ -2,6 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#kit/rpc/call-context.js';
 import { parseCountTokens } from '../formats/messages/request.js';
+import { leaving } from '../leaving.js';
 import { type CallDeps, assertPermitted } from '../metered-call.js';
 import { readJson } from '../middleware/json-body.js';
 import { stateOf } from '../request-state.js';
@@ -14,11 +15,9 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
     const { model, targets } = models.resolve(parsed.model);
     assertPermitted(stateOf(ctx).key!, model);
     const { prompt, reasoning, messagesVersion } = parsed.request;
-    const left = new AbortController();
-    ctx.res.once('close', () => left.abort());
     const counted = await peers.inference.countTokens(
       { targets: [...targets], prompt, reasoning, messagesVersion },
-      callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: left.signal }),
+      callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: leaving(ctx.res) }),
     );
     if (counted.estimated) ctx.set('x-tollgate-estimated', 'true');
     ctx.body = { input_tokens: counted.inputTokens };

@@ -1,9 +1,10 @@
 // POST /v1/chat/completions and POST /v1/messages: parse → metered call → answer, streamed or whole.
 import type { Context, Middleware } from 'koa';
 import { Format as FormatCode } from '#proto/metering/v1/metering.js';
-import { AppError, toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#kit/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
+import { leaving } from '../leaving.js';
 import { readJson } from '../middleware/json-body.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
 import { stateOf } from '../request-state.js';
@@ -18,9 +19,6 @@ const formatCodes: Record<Format['name'], FormatCode> = {
 /** Creates the route of one format. */
 export function generate(format: Format, deps: CallDeps): Middleware {
   return async (ctx: Context) => {
-    if (deps.checkpoints.count() >= deps.config.callsMax) {
-      throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs: 1000 });
-    }
     const state = stateOf(ctx);
     const parsed = format.parse(await readJson(ctx, deps.config.bodyBytesMax), { version: versionOf(ctx) });
     if (parsed.droppedFields.length > 0) ctx.set('x-tollgate-dropped-params', parsed.droppedFields.join(', ').slice(0, 1000));
@@ -30,7 +28,7 @@ export function generate(format: Format, deps: CallDeps): Middleware {
       format: formatCodes[format.name],
       parsed,
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),
-      left: leaving(ctx),
+      left: leaving(ctx.res),
     };
     const steps = meteredCall(call, deps);
     // The first step admits the call or refuses it, before anything is sent upstream.
@@ -92,16 +90,6 @@ async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterabl
   sse.end();
 }
 
-/** Aborts when the connection closes before the answer has ended. */
-function leaving(ctx: Context): AbortSignal {
-  const left = new AbortController();
-  ctx.res.once('close', () => {
-    if (!ctx.res.writableFinished) left.abort();
-  });
-  return left.signal;
-}
-
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '');
 }
-

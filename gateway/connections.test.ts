@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { untilTrue } from '#kit/testing/waiting.js';
+import { type Connections, pipelinedMax, watchConnections } from './connections.js';
+
+const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+const large = Buffer.alloc(32 * 1024 * 1024);
+
+describe('connections', () => {
+  let server: Server;
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  async function serve(handle: RequestListener): Promise<Connections> {
+    server = createServer();
+    const connections = watchConnections(server, { slowReaderTimeoutMs: 200 });
+    server.on('request', connections.guard(handle));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return connections;
+  }
+
+  function dial(): { socket: Socket; closed: Promise<void> } {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    return { socket, closed: new Promise((resolve) => socket.once('close', () => resolve())) };
+  }
+
+  it('breaks off a connection that sends requests without end ahead of their answers', async () => {
+    let handled = 0;
+    const connections = await serve(() => (handled += 1));
+    const { socket, closed } = dial();
+    socket.write(request.repeat(1000));
+    await closed;
+    expect(handled).toBe(pipelinedMax);
+    await untilTrue(() => connections.isQuiet());
+    expect(connections.isQuiet()).toBe(true);
+  });
+
+  it('serves any number of requests one after another on one connection', async () => {
+    const connections = await serve((_request, response) => void response.end('x'));
+    const { socket } = dial();
+    let answers = 0;
+    socket.on('data', () => {
+      answers += 1;
+      if (answers < 3 * pipelinedMax) socket.write(request);
+    });
+    socket.write(request);
+    await untilTrue(() => answers === 3 * pipelinedMax && connections.isQuiet());
+    expect([answers, connections.isQuiet()]).toEqual([3 * pipelinedMax, true]);
+    socket.destroy();
+  });
+
+  it('breaks off a reader that takes nothing of an ended answer, not a caller that waits for one', async () => {
+    const accepted: Socket[] = [];
+    await serve((asked, response) => void (asked.url === '/large' && response.end(large)));
+    server.on('connection', (socket) => accepted.push(socket));
+    const reader = dial().socket.pause();
+    reader.write(request.replace('/', '/large'));
+    await untilTrue(() => accepted.length === 1);
+    const caller = dial().socket;
+    caller.write(request);
+    await untilTrue(() => accepted.length === 2 && accepted[0]!.destroyed);
+    expect(accepted.map((socket) => socket.destroyed)).toEqual([true, false]);
+    reader.destroy();
+    caller.destroy();
+  });
+
+  it('is quiet only while no answer is under way', async () => {
+    let finish = (): void => undefined;
+    const connections = await serve((_request, response) => void (finish = () => response.end('x')));
+    expect(connections.isQuiet()).toBe(true);
+    const { socket } = dial();
+    socket.write(request);
+    await untilTrue(() => !connections.isQuiet());
+    expect(connections.isQuiet()).toBe(false);
+    finish();
+    await untilTrue(() => connections.isQuiet());
+    expect(connections.isQuiet()).toBe(true);
+    socket.destroy();
+  });
+});

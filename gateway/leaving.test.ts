@@ -1,0 +1,46 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { untilTrue } from '#kit/testing/waiting.js';
+import { leaving } from './leaving.js';
+
+describe('a caller that leaves', () => {
+  let server: Server;
+  let caller: Socket;
+
+  afterEach(() => {
+    caller.destroy();
+    server.close();
+  });
+
+  async function answerTo(): Promise<ServerResponse> {
+    const asked = new Promise<ServerResponse>((resolve) => (server = createServer((_request, response) => resolve(response))));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    caller = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    return asked;
+  }
+
+  it('is noticed', async () => {
+    const left = leaving(await answerTo());
+    expect(left.aborted).toBe(false);
+    caller.destroy();
+    await untilTrue(() => left.aborted);
+    expect(left.aborted).toBe(true);
+  });
+
+  it('is noticed although it left before anybody listened', async () => {
+    const response = await answerTo();
+    caller.destroy();
+    await untilTrue(() => response.closed);
+    expect(leaving(response).aborted).toBe(true);
+  });
+
+  it('has not left when its answer has ended', async () => {
+    const response = await answerTo();
+    const left = leaving(response);
+    response.end('x');
+    await untilTrue(() => response.closed);
+    expect([response.closed, left.aborted]).toEqual([true, false]);
+  });
+});
