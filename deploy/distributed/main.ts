@@ -1,7 +1,6 @@
 // All of Tollgate on one machine as it runs on many: a process for each service and the gateway, gRPC with mutual TLS between
 // them, and a private MariaDB under the data folder. This launcher starts, watches and ends them.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +15,7 @@ import { ensureFirstRun, type FirstRun } from '../first-run.js';
 import { welcomeText } from '../welcome.js';
 import { ensureCertificate } from './certificates.js';
 import { distributedEnvironment, distributedSettings, passedOn } from './config.js';
+import { claimPorts } from './ports.js';
 import { superviseMariadb } from './mariadb/supervised.js';
 import { supervise, type Supervised } from './supervisor.js';
 
@@ -41,8 +41,9 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const unlock = lockFolder(dataDir);
   const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
-  const ports = firstPort === 0 ? await freePorts(services.length + 1) : Array.from({ length: services.length + 1 }, (_, index) => firstPort + index);
-  const publicPort = port === 0 ? (await freePorts(1))[0]! : port;
+  // The public one, then from the first port on the services in their order and MariaDB.
+  const wanted = [port, ...Array.from({ length: services.length + 1 }, (_, index) => (firstPort === 0 ? 0 : firstPort + index))];
+  const [publicPort, ...ports] = await claimPorts(wanted);
   // By name, which the certificates hold: TLS knows no server name for an address (RFC 6066, section 3).
   const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<(typeof services)[number], string>;
   const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
@@ -52,7 +53,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     pids[name] = pid;
     writeFileSync(join(dataDir, 'processes.json'), `${JSON.stringify({ pids }, null, 2)}\n`, { mode: 0o600 });
   };
-  const mariadb = superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: firstPort === 0 ? 0 : ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
+  const mariadb = superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
   const tlsEnv = (name: string): Record<string, string> => {
     const { ca, cert, key } = ensureCertificate(tlsFolder, name);
     return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
@@ -142,17 +143,4 @@ async function untilReady(address: string, processes: readonly Supervised[]): Pr
     if (response?.status === 200) return;
   }
   throw new Error('The gateway did not become ready in time; see the logs of the processes.');
-}
-
-/** Ports that are free now. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => new Promise<ReturnType<typeof createServer>>((done) => {
-      const server = createServer();
-      server.listen(0, '127.0.0.1', () => done(server));
-    })),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }

@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '#kit/log.js';
+import { untilTrue } from '#kit/testing/waiting.js';
+import { supervise, type Supervised } from './supervisor.js';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+let folder: string;
+let part: Supervised | undefined;
+let pids: number[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+  pids = [];
+});
+
+afterEach(async () => {
+  await part?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Supervises a process that runs this code. */
+async function run(code: string, stopMsMax = 5000): Promise<void> {
+  const script = join(folder, 'script.mjs');
+  writeFileSync(script, code);
+  const spec = { name: 'probe', script, env: () => ({ PROBE: 'set' }), logPath: join(folder, 'probe.log'), restartDelayMs: 50, stopMsMax };
+  part = supervise(spec, log, (pid) => pids.push(pid));
+  await part.start();
+}
+
+const logged = (): string => (existsSync(join(folder, 'probe.log')) ? readFileSync(join(folder, 'probe.log'), 'utf8') : '');
+const livesOn = "process.on('SIGTERM', () => { console.log('ended'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up', process.env.PROBE);";
+
+describe('a supervised process', () => {
+  it('is started again when it is killed, which is no fault of its own', async () => {
+    await run(livesOn);
+    await untilTrue(() => logged().includes('up set'));
+    process.kill(pids[0]!, 'SIGKILL');
+    await untilTrue(() => logged().split('up set').length === 3);
+    expect(pids).toHaveLength(2);
+    expect(part!.fault()).toBeUndefined();
+  });
+
+  it('tells its last words when it ends with an error', async () => {
+    await run("console.error('no such setting'); process.exit(1);");
+    await untilTrue(() => part!.fault() !== undefined);
+    expect(part!.fault()).toContain('no such setting');
+  });
+
+  it('is asked to end, once, and not started again', async () => {
+    await run(livesOn);
+    await untilTrue(() => logged().includes('up set'));
+    await part!.stop();
+    expect(logged()).toContain('ended');
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(pids).toHaveLength(1);
+  });
+
+  it('is killed when it does not end in time', async () => {
+    await run("process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up');", 100);
+    await untilTrue(() => logged().includes('up'));
+    await part!.stop();
+    expect(() => process.kill(pids[0]!, 0)).toThrow();
+  });
+
+  it('is out of reach of a Ctrl-C that is meant for the launcher', async () => {
+    await run(livesOn);
+    const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pids[0])], { encoding: 'utf8' });
+    expect(Number(group)).toBe(pids[0]);
+  });
+});
