@@ -8,7 +8,7 @@ const { values: options } = parseArgs({ options: { rounds: { type: 'string', def
 const rounds = Number(options.rounds);
 const streamTokens = 240;
 
-type Pressure = Pick<Load, 'callers' | 'durationMs' | 'callsPerSecond'>;
+type Pressure = Pick<Load, 'callers' | 'durationMs' | 'callsPerSecond'> & Partial<Pick<Load, 'callsMax'>>;
 
 /** One line of a table: who is called, with what, how hard. */
 interface Case {
@@ -24,6 +24,7 @@ interface Measured {
   readonly load: LoadResult;
 }
 
+const warmUp = { durationMs: 3000, callsMax: 2000 };
 const full = { callers: 32, durationMs: 1500 };
 const streams = { callers: 16, durationMs: 1500 };
 // Begins no second stream: one of 240 tokens at 5 ms lasts longer than this.
@@ -79,7 +80,7 @@ async function cases(): Promise<Case[]> {
 async function measure({ contender, body, pressure }: Case): Promise<Measured> {
   const { url, headers, pids } = contender;
   const cpuBeforeUs = cpuMicroseconds(pids);
-  const load = await runLoad({ url, headers, body, ...pressure, callsMax: 100_000 });
+  const load = await runLoad({ url, headers, body, callsMax: 100_000, ...pressure });
   return { cpuUs: cpuMicroseconds(pids) - cpuBeforeUs, load };
 }
 
@@ -133,7 +134,7 @@ try {
   const all = await cases();
   const results = new Map(all.map((each) => [each, [] as Measured[]]));
   // The code of each is compiled before it is measured.
-  for (const each of all) if (each.group === 'whole' || each.group === 'streamed') await measure(each);
+  for (const each of all) if (each.group === 'whole' || each.group === 'streamed') await measure({ ...each, pressure: { ...each.pressure, ...warmUp } });
   for (let round = 0; round < rounds; round += 1) {
     for (const each of all) results.get(each)!.push(await measure(each));
   }
