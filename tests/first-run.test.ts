@@ -1,7 +1,7 @@
 // What a new user sees, and what a second start keeps.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chat, usageRows } from './support/calls.js';
@@ -25,6 +25,11 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(printed).not.toContain(system.firstKey);
     expect(system.firstKey).toMatch(/^sk-tg-[0-9A-Za-z]{49}$/);
     expect(statSync(join(system.dataDir, 'first-key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps every file and folder from other users, although they may look into the data folder', () => {
+    const open = readdirSync(system.dataDir).filter((name) => (statSync(join(system.dataDir, name)).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
   });
 
   it('prints a curl for each format that works as it stands', () => {

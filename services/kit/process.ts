@@ -42,6 +42,8 @@ const stopMsExtraDefault = 10_000;
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
   const { common, groups, tls } = readConfig(options, env);
+  // Databases, sockets, logs and keys are for this user alone, from the moment they are made; SQLite would let everybody read.
+  process.umask(0o077);
   const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
   const telemetry = await startTelemetry({
