@@ -9,6 +9,8 @@ JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx -
 PROTOS := $(shell find proto/tollgate -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.json' \) -not -name '*.test.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
+# The packages for tests come before what is built, or the smaller set would be installed over them.
+.NOTPARALLEL:
 .PHONY: help run run-distributed generate build check test static bench mariadb clean
 
 help: ## this list
@@ -24,20 +26,20 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 
 build: dist/.built ## compile to dist/
 
-check: static ## the fast loop: lint, types, import rules, unit tests on SQLite
+check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite
 	@$(JEST) --selectProjects unit
 
-test: mariadb static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
+test: node_modules/.for-tests mariadb static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
 	@$(JEST) --selectProjects e2e --maxWorkers=1 --forceExit
 
-static: proto/gen/.generated
+static: node_modules/.for-tests proto/gen/.generated
 	@$(WITH_NODE) npm run -s lint
 	@$(WITH_NODE) npm run -s breaking
 	@$(WITH_NODE) npm run -s typecheck
 	@$(WITH_NODE) npm run -s imports
 
-bench: dist/.built ## what a call costs beside plain relays, measured in two minutes
+bench: node_modules/.for-tests dist/.built ## what a call costs beside plain relays, measured in two minutes
 	@$(WITH_NODE) npm run -s bench
 
 mariadb: ## install MariaDB's server from Debian's packages if it is missing
@@ -46,12 +48,19 @@ mariadb: ## install MariaDB's server from Debian's packages if it is missing
 clean: ## remove what was built, not the data
 	rm -rf dist proto/gen coverage
 
+# Who only runs Tollgate waits for half of the packages: what it is built from. Tests want the others too.
 # Install scripts are not run: every package here ships what it needs, and none needs a compiler.
-node_modules/.installed: package.json package-lock.json
-	@$(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+NPM_CI = $(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
+node_modules/.for-run: package.json package-lock.json
+	@$(NPM_CI) --omit=dev
 	@touch $@
 
-proto/gen/.generated: node_modules/.installed $(PROTOS)
+node_modules/.for-tests: package.json package-lock.json
+	@$(NPM_CI)
+	@touch $@ node_modules/.for-run
+
+proto/gen/.generated: node_modules/.for-run $(PROTOS)
 	@$(WITH_NODE) npm run -s generate
 	@touch $@
 
