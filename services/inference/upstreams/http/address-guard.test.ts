@@ -17,7 +17,7 @@ describe('an address', () => {
     },
   );
 
-  it.each(['0.0.0.0', '0.1.2.3', '169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', '100.100.100.200', '224.0.0.1', '255.255.255.255', '::', 'ff02::1', '2002:a9fe:a9fe::1'])(
+  it.each(['0.0.0.0', '0.1.2.3', '169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', '100.100.100.200', '224.0.0.1', '255.255.255.255', '::', 'ff02::1', '2002:a9fe:a9fe::1', '64:ff9b:1::a9fe:a9fe', '168.63.129.16'])(
     'that is link-local, metadata, multicast or reserved may never be connected to: %s',
     (address) => {
       expect(addressFault(address, true)).toContain('never');

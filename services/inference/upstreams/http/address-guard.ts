@@ -14,12 +14,12 @@ const never = blockList([
   ['0.0.0.0', 8], ['::', 128],
   // Link-local, where clouds keep their metadata services.
   ['169.254.0.0', 16], ['fe80::', 10],
-  // Metadata services outside link-local: AWS over IPv6, Alibaba, Oracle.
-  ['fd00:ec2::254', 128], ['100.100.100.200', 32], ['192.0.0.192', 32],
+  // Metadata services outside link-local: AWS over IPv6, Alibaba, Oracle, Azure.
+  ['fd00:ec2::254', 128], ['100.100.100.200', 32], ['192.0.0.192', 32], ['168.63.129.16', 32],
   // Multicast, reserved, broadcast.
   ['224.0.0.0', 4], ['240.0.0.0', 4], ['ff00::', 8],
-  // Tunnels that hide an IPv4 address inside: 6to4 and Teredo.
-  ['2002::', 16], ['2001::', 32],
+  // Tunnels and translators that hide an IPv4 address inside: 6to4, Teredo, and NAT64 within a network (RFC 8215).
+  ['2002::', 16], ['2001::', 32], ['64:ff9b:1::', 48],
 ]);
 
 const privateOnly = blockList([
