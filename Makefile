@@ -11,7 +11,7 @@ SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
 .NOTPARALLEL:
-.PHONY: help run run-distributed generate build check test static bench mariadb clean
+.PHONY: help run run-distributed generate build check test static bench distributed-programs test-programs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -19,7 +19,7 @@ help: ## this list
 run: dist/.built ## everything in one process, SQLite under ./data
 	@$(WITH_NODE) exec node --enable-source-maps dist/deploy/single/main.js
 
-run-distributed: dist/.built mariadb ## a process per service over gRPC, on a private MariaDB under ./data
+run-distributed: dist/.built distributed-programs ## a process per service over gRPC, on a private MariaDB under ./data
 	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node --enable-source-maps dist/deploy/distributed/main.js
 
 generate: proto/gen/.generated ## TypeScript from the protobuf files
@@ -29,7 +29,7 @@ build: dist/.built ## compile to dist/
 check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite
 	@$(JEST) --selectProjects unit
 
-test: node_modules/.for-tests mariadb static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
+test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
 	@$(JEST) --selectProjects e2e --maxWorkers=1 --forceExit
 
@@ -42,8 +42,14 @@ static: node_modules/.for-tests proto/gen/.generated
 bench: node_modules/.for-tests dist/.built ## what a call costs beside plain relays, measured in two minutes
 	@$(WITH_NODE) npm run -s bench
 
-mariadb: ## install MariaDB's server from Debian's packages if it is missing
-	@scripts/ensure-mariadb.sh
+# Debian's packages, installed if their programs are missing.
+FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core openssl:openssl setpriv:util-linux
+
+distributed-programs:
+	@scripts/ensure-programs.sh $(FOR_DISTRIBUTED)
+
+test-programs:
+	@scripts/ensure-programs.sh $(FOR_DISTRIBUTED) curl:curl
 
 clean: ## remove what was built, not the data
 	rm -rf dist proto/gen coverage
