@@ -33,7 +33,8 @@ const openapiText = JSON.stringify(openapi);
 /** Builds the koa application. */
 export function createApp(deps: AppDeps): Koa {
   const keyed = authenticate(deps.keys);
-  const admitted = admit({ callsMax: deps.config.callsMax, isDraining: deps.isDraining });
+  const { callsMax, callsPerAccountMax } = deps.config;
+  const admitted = admit({ callsMax, callsPerAccountMax, isDraining: deps.isDraining });
   const in_ = (dialect: Format): Middleware => (ctx: Context, next: Next) => {
     stateOf(ctx).dialect = dialect;
     return next();

@@ -11,6 +11,16 @@ export const gatewaySettings = {
     default: 32 * 1024 * 1024,
   }),
   callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', { min: 1, max: 1_000_000, default: 2000 }),
+  callsPerAccountMax: integer('TOLLGATE_GATEWAY_CALLS_PER_ACCOUNT_MAX', 'calls of one account in flight before its new ones are refused with 503', {
+    min: 1,
+    max: 1_000_000,
+    default: 1000,
+  }),
+  connectionsMax: integer('TOLLGATE_GATEWAY_CONNECTIONS_MAX', 'open connections of clients before new ones are closed at once', {
+    min: 1,
+    max: 1_000_000,
+    default: 10_000,
+  }),
   keysCachedMax: integer('TOLLGATE_GATEWAY_KEYS_CACHED_MAX', 'keys kept in the local cache', { min: 1, max: 10_000_000, default: 100_000 }),
   holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'life of a hold without a checkpoint', { minMs: 1000, maxMs: 3_600_000, default: 120_000 }),
   checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often usage so far is noted', { minMs: 50, maxMs: 60_000, default: 1000 }),

@@ -79,6 +79,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await checkpoints.start();
       const app = createApp({ peers, models, keys, checkpoints, recorder, config, clock, log, readiness, isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
+      server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);
       server.on('request', connections.guard(app.callback()));
       await listen(server, config);

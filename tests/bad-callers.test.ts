@@ -14,7 +14,7 @@ interface Refusal {
 let system: System;
 
 beforeAll(async () => {
-  system = await startSystem('single');
+  system = await startSystem('single', { TOLLGATE_GATEWAY_CONNECTIONS_MAX: '50' });
 });
 
 afterAll(() => system?.stop());
@@ -99,6 +99,19 @@ describe('requests', () => {
     }
     await eventually(async () => ((await system.json<{ held_nano_usd: string }>('balance', 'show')).held_nano_usd === '0' ? true : undefined));
     expect(system.output()).not.toContain('"level":50');
+  });
+});
+
+describe('connections', () => {
+  it('are closed at once beyond their bound, and served again when others have gone', async () => {
+    const dialled = await Promise.all(Array.from({ length: 60 }, () => dial()));
+    const closed = await eventually(() => {
+      const gone = dialled.filter(({ socket }) => socket.readableEnded || socket.destroyed);
+      return gone.length >= 10 ? gone : undefined;
+    }, 5000);
+    expect(closed.length).toBeLessThan(60);
+    for (const { socket } of dialled) socket.destroy();
+    await eventually(async () => ((await fetch(`${system.baseUrl}/livez`)).ok ? true : undefined), 5000);
   });
 });
 

@@ -1,30 +1,52 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Context } from 'koa';
+import { Key } from '#proto/auth/v1/auth.js';
 import { failureOf, promised } from '#kit/testing/waiting.js';
-import { admit } from './admit.js';
+import { chatCompletions } from '../formats/chat-completions/index.js';
+import { beginState } from '../request-state.js';
+import { admit, type AdmissionOptions } from './admit.js';
 
-const context = {} as Context;
+function admission(options: Partial<AdmissionOptions>) {
+  const middleware = admit({ callsMax: 9, callsPerAccountMax: 9, isDraining: () => false, ...options });
+  return (accountId: string, work: () => Promise<void>): Promise<unknown> => {
+    const context = {} as Context;
+    beginState(context, { requestId: 'req_1', dialect: chatCompletions, key: Key.fromPartial({ accountId }) });
+    return Promise.resolve(middleware(context, work));
+  };
+}
 
 describe('admission', () => {
   it('counts a call from before its body is read, so that many that arrive together keep within the bound', async () => {
-    const admission = admit({ callsMax: 2, isDraining: () => false });
+    const call = admission({ callsMax: 2 });
     const bodies = promised<void>();
-    const calls = Array.from({ length: 3 }, () => Promise.resolve(admission(context, () => bodies.promise)));
+    const calls = ['one', 'two', 'three'].map((accountId) => call(accountId, () => bodies.promise));
     expect((await failureOf(calls[2]!)).reason).toBe('overloaded');
     bodies.resolve();
     await Promise.all(calls.slice(0, 2));
-    await expect(admission(context, async () => 'let in')).resolves.toBeUndefined();
+    await expect(call('three', async () => undefined)).resolves.toBeUndefined();
+  });
+
+  it('leaves room for others when one account has as many calls as it may', async () => {
+    const call = admission({ callsPerAccountMax: 1 });
+    const body = promised<void>();
+    const first = call('one', () => body.promise);
+    const refusal = await failureOf(call('one', () => body.promise));
+    expect([refusal.reason, refusal.message]).toEqual(['overloaded', expect.stringContaining('Your account has 1 calls in flight')]);
+    await expect(call('other', async () => undefined)).resolves.toBeUndefined();
+    body.resolve();
+    await first;
+    await expect(call('one', async () => undefined)).resolves.toBeUndefined();
   });
 
   it('gives the place of a call back that fails', async () => {
-    const admission = admit({ callsMax: 1, isDraining: () => false });
+    const call = admission({ callsMax: 1, callsPerAccountMax: 1 });
     const fail = async (): Promise<never> => Promise.reject(new Error('no'));
-    await expect(admission(context, fail)).rejects.toThrow('no');
-    await expect(admission(context, fail)).rejects.toThrow('no');
+    await expect(call('one', fail)).rejects.toThrow('no');
+    await expect(call('one', fail)).rejects.toThrow('no');
   });
 
   it('refuses calls with an invitation to come again while the gateway stops', async () => {
-    const refusal = await failureOf(Promise.resolve(admit({ callsMax: 1, isDraining: () => true })(context, async () => undefined)));
+    const refusal = await failureOf(admission({ isDraining: () => true })('one', async () => undefined));
     expect([refusal.reason, refusal.retryAfterMs]).toEqual(['service_unavailable', 1000]);
   });
 });

@@ -1,21 +1,45 @@
-// Bounds the calls under way, and lets none begin while the gateway stops.
+// Bounds the calls under way, of all and of each account, and lets none begin while the gateway stops.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
+import { stateOf } from '../request-state.js';
 
-/** Creates the middleware, one for all routes that it bounds together. A call counts from before its body is read to its end. */
-export function admit(options: { callsMax: number; isDraining(): boolean }): Middleware {
-  const { callsMax, isDraining } = options;
+/** What is let in. */
+export interface AdmissionOptions {
+  readonly callsMax: number;
+  /** Fewer, so that one account cannot shut the others out. */
+  readonly callsPerAccountMax: number;
+  isDraining(): boolean;
+}
+
+const retryAfterMs = 1000;
+
+/**
+ * Creates the middleware, one for all routes that it bounds together, behind the one that knows the key. A call counts from before
+ * its body is read to its end.
+ */
+export function admit({ callsMax, callsPerAccountMax, isDraining }: AdmissionOptions): Middleware {
   let underWay = 0;
-  return async (_ctx: Context, next: Next) => {
-    if (isDraining()) throw new AppError('service_unavailable', 'This gateway is stopping. Try again.', { retryAfterMs: 1000 });
-    if (underWay >= callsMax) {
-      throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs: 1000 });
+  const underWayOf = new Map<string, number>();
+
+  function count(accountId: string, by: 1 | -1): void {
+    underWay += by;
+    const ofAccount = (underWayOf.get(accountId) ?? 0) + by;
+    if (ofAccount > 0) underWayOf.set(accountId, ofAccount);
+    else underWayOf.delete(accountId);
+  }
+
+  return async (ctx: Context, next: Next) => {
+    const { accountId } = stateOf(ctx).key!;
+    if (isDraining()) throw new AppError('service_unavailable', 'This gateway is stopping. Try again.', { retryAfterMs });
+    if (underWay >= callsMax) throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs });
+    if ((underWayOf.get(accountId) ?? 0) >= callsPerAccountMax) {
+      throw new AppError('overloaded', `Your account has ${callsPerAccountMax} calls in flight, as many as one may. Try again when some have ended.`, { retryAfterMs });
     }
-    underWay += 1;
+    count(accountId, 1);
     try {
       await next();
     } finally {
-      underWay -= 1;
+      count(accountId, -1);
     }
   };
 }
