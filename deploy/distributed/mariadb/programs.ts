@@ -26,7 +26,7 @@ export function findProgram(name: Program): string {
       // Not in this folder.
     }
   }
-  throw new Error(`${name} is not installed; install Debian's mariadb-server-core, mariadb-client-core and util-linux, as `make run-distributed` does.`);
+  throw new Error(`${name} is not installed; install Debian's mariadb-server-core, mariadb-client-core and util-linux, as "make run-distributed" does.`);
 }
 
 /**
