@@ -91,14 +91,14 @@ describe('requests', () => {
     socket.destroy();
   });
 
-  it('broken off in their answer are no errors of ours', async () => {
+  it('broken off in their answer are nothing to look into', async () => {
     for (let call = 0; call < 5; call += 1) {
       const left = new AbortController();
       await chat(system, system.firstKey, { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=5ms' }] }, { signal: left.signal });
       left.abort();
     }
     await eventually(async () => ((await system.json<{ held_nano_usd: string }>('balance', 'show')).held_nano_usd === '0' ? true : undefined));
-    expect(system.output()).not.toContain('"level":50');
+    expect(system.output()).not.toMatch(/"level":[45]0/);
   });
 });
 

@@ -28,6 +28,9 @@ export function ignored<const Names extends string>(...names: Names[]): Record<N
   return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
 }
 
+/** The longest conversation, as the vendor of the messages format has it (https://platform.claude.com/docs/en/api/messages). */
+export const messagesMax = 100_000;
+
 /** A positive token count that fits the common call. */
 export const Tokens = Type.Integer({ minimum: 1, maximum: 0xffff_ffff });
 

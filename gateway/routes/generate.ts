@@ -84,7 +84,8 @@ async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterabl
       throw error;
     }
     const shown = toAppError(error);
-    deps.log.warn({ err: error, request_id: requestId }, 'a stream ended with an error');
+    // A caller that leaves cancels its call, which is nothing to look into.
+    if (shown.reason !== 'cancelled') deps.log.warn({ err: error, request_id: requestId }, 'a stream ended with an error');
     await sse.write(format.errorFrame(shown, requestId));
   }
   sse.end();

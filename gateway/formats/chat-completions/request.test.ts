@@ -228,6 +228,14 @@ describe('the tools of a chat-completions request', () => {
   });
 });
 
+describe('a conversation without end', () => {
+  it('is refused before it is translated', () => {
+    const messages = Array.from({ length: 100_001 }, () => minimal.messages[0]);
+    expect(refusalOf({ ...minimal, messages })).toMatchObject({ reason: 'invalid_request', field: 'messages', message: expect.stringContaining('100000') });
+    expect(parseChatCompletions({ ...minimal, messages: messages.slice(1) }).request.prompt?.messages).toHaveLength(100_000);
+  });
+});
+
 describe('the bound of input tokens', () => {
   it('counts UTF-8 bytes and what vendors add around messages and tools', () => {
     expect(parseChatCompletions(minimal).inputTokensMax).toBe(2 + 64);

@@ -1,6 +1,6 @@
 // The chat-completions format as schemas: what a request may hold, and what an answer looks like.
 import { Type } from 'typebox';
-import { elseUnsupported, ignored, optional, refused, Tokens, type ValueOf } from '../fields.js';
+import { elseUnsupported, ignored, messagesMax, optional, refused, Tokens, type ValueOf } from '../fields.js';
 
 const textOnly = elseUnsupported('this type of content is not supported yet; send text');
 
@@ -69,7 +69,7 @@ const notBlocked = Type.Optional(
 export const ChatCompletionRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, description: 'A catalog id, see GET /v1/models.' }),
-    messages: Type.Array(Message, { minItems: 1 }),
+    messages: Type.Array(Message, { minItems: 1, maxItems: messagesMax }),
     max_completion_tokens: optional(Tokens),
     max_tokens: optional(Tokens),
     stream: optional(Type.Boolean()),

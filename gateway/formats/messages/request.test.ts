@@ -69,6 +69,7 @@ describe('a messages request', () => {
     expect(refusalOf({ model: 'm', messages: minimal.messages })).toEqual({ reason: 'invalid_request', field: 'max_tokens', message: 'max_tokens: Field required' });
     expect(refusalOf({ ...minimal, max_tokens: 0 })).toMatchObject({ reason: 'invalid_request', field: 'max_tokens' });
     expect(refusalOf({ ...minimal, messages: [] })).toMatchObject({ field: 'messages' });
+    expect(refusalOf({ ...minimal, messages: Array.from({ length: 100_001 }, () => minimal.messages[0]) })).toMatchObject({ field: 'messages' });
     expect(refusalOf({ ...minimal, messages: [{ role: 'tool', content: 'x' }] })).toMatchObject({
       reason: 'invalid_request',
       field: 'messages.0.role',

@@ -1,6 +1,6 @@
 // The messages format as schemas: what a request may hold, and what an answer looks like.
 import { type TProperties, type TSchema, Type } from 'typebox';
-import { elseUnsupported, ignored, optional, refused, Tokens, type ValueOf } from '../fields.js';
+import { elseUnsupported, ignored, messagesMax, optional, refused, Tokens, type ValueOf } from '../fields.js';
 
 const blockFix = elseUnsupported('this type of content is not supported yet; send text');
 const block = <const Kind extends string, Fields extends TProperties>(type: Kind, fields: Fields) =>
@@ -60,7 +60,7 @@ const noStructure = 'structured output is not supported yet; leave it out';
 
 const promptFields = {
   model: Type.String({ minLength: 1, description: 'A catalog id, see GET /v1/models.' }),
-  messages: Type.Array(Message, { minItems: 1 }),
+  messages: Type.Array(Message, { minItems: 1, maxItems: messagesMax }),
   system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),
   tools: optional(Type.Array(Tool)),
   tool_choice: optional(ToolChoice),
