@@ -1,14 +1,14 @@
 // Delivers settlements to the ledger: at least once from here, once there, because the ledger knows each call id.
 import { setTimeout as pause } from 'node:timers/promises';
+import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
+import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { hasReason } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
-import { BatchLane } from './batch-lane.js';
 import type { MeteringConfig } from './config.js';
-import { isDatabaseAway } from './store/failures.js';
 import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from './repeat.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from './store/outbox.js';
@@ -44,7 +44,10 @@ export class OutboxWorker {
 
   constructor(private readonly deps: OutboxWorkerDeps) {
     this.outcomes = new BatchLane({
-      apply: (outcomes) => storeOutcomes(deps.db, outcomes, deps.clock.nowMs()),
+      apply: async (outcomes) => {
+        await storeOutcomes(deps.db, outcomes, deps.clock.nowMs());
+        return outcomes.map(() => undefined);
+      },
       isOfOneItem: (error) => !isDatabaseAway(error),
       batchMax: outcomesPerTransactionMax,
       queueMax: inHandMax,

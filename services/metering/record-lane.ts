@@ -1,9 +1,9 @@
 // Where records wait for their transaction: concurrent RecordUsage calls share one.
+import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
+import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import { BatchLane } from './batch-lane.js';
 import type { MeteringConfig } from './config.js';
-import { isDatabaseAway } from './store/failures.js';
 import { insertRecords } from './store/close-calls.js';
 import type { PricedRecord } from './usage-record.js';
 
@@ -17,7 +17,10 @@ export type RecordLane = BatchLane<PricedRecord>;
 export function createRecordLane(deps: { config: MeteringConfig; db: Database; clock: Clock }): RecordLane {
   const { config, db, clock } = deps;
   return new BatchLane({
-    apply: (records) => insertRecords(db, records, clock.nowMs() + config.outboxClaimMs),
+    apply: async (records) => {
+      await insertRecords(db, records, clock.nowMs() + config.outboxClaimMs);
+      return records.map(() => undefined);
+    },
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: recordsPerTransactionMax,
     queueMax,

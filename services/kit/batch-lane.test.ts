@@ -1,17 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { BatchLane } from './batch-lane.js';
+import { callContext } from './rpc/call-context.js';
 
 /** A lane over a fake database that takes one item at most once and refuses what is poisoned. */
 function lane(options: { batchMax?: number; queueMax?: number; down?: boolean } = {}) {
   const batches: string[][] = [];
   const stored: string[] = [];
-  const subject = new BatchLane<string>({
+  const subject = new BatchLane<string, string>({
     apply: async (items) => {
       batches.push([...items]);
       await new Promise((resolve) => setTimeout(resolve, 2));
       if (options.down === true) throw new Error('down');
       if (items.some((item) => item.startsWith('poison'))) throw new Error('poisoned');
       stored.push(...items);
+      return items.map((item) => item.toUpperCase());
     },
     isOfOneItem: (error) => (error as Error).message === 'poisoned',
     batchMax: options.batchMax ?? 100,
@@ -29,11 +31,45 @@ describe('a lane', () => {
     expect(batches).toEqual([['a', 'b'], ['c', 'd']]);
   });
 
+  it('gives each its own outcome', async () => {
+    const { subject } = lane({ batchMax: 2 });
+    expect(await Promise.all(['a', 'b', 'c'].map((item) => subject.add(item)))).toEqual(['A', 'B', 'C']);
+  });
+
   it('fails only the poisoned of a batch', async () => {
     const { subject, stored } = lane();
     const results = await Promise.allSettled(['a', 'poison-1', 'b', 'poison-2', 'c'].map((item) => subject.add(item)));
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
     expect(stored).toEqual(['a', 'b', 'c']);
+  });
+
+  it('finds the poisoned of a full batch without trying each one alone', async () => {
+    const { subject, batches, stored } = lane();
+    const items = Array.from({ length: 64 }, (_, index) => (index === 40 ? 'poison' : `item-${index}`));
+    const results = await Promise.allSettled(items.map((item) => subject.add(item)));
+    expect(results.flatMap((result, index) => (result.status === 'rejected' ? [index] : []))).toEqual([40]);
+    expect(stored).toEqual(items.filter((item) => item !== 'poison'));
+    expect(batches.length).toBeLessThan(16);
+  });
+
+  it('does not apply what nobody waits for any more when its turn comes', async () => {
+    const { subject, stored } = lane();
+    const running = subject.add('running');
+    await new Promise((resolve) => setImmediate(resolve));
+    const leaver = new AbortController();
+    const results = Promise.allSettled([
+      subject.add('left', callContext({ caller: 'test', signal: leaver.signal })),
+      subject.add('late', callContext({ caller: 'test', timeoutMs: 0 })),
+      subject.add('in time', callContext({ caller: 'test', timeoutMs: 60_000 })),
+    ]);
+    leaver.abort();
+    expect(await results).toMatchObject([
+      { status: 'rejected', reason: { reason: 'cancelled' } },
+      { status: 'rejected', reason: { reason: 'deadline_exceeded' } },
+      { status: 'fulfilled' },
+    ]);
+    await running;
+    expect(stored).toEqual(['running', 'in time']);
   });
 
   it('does not try items one by one when none of them is at fault', async () => {
