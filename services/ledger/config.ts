@@ -14,6 +14,11 @@ export const ledgerSettings = {
     maxMs: 60_000,
     default: 500,
   }),
+  queueMax: integer('TOLLGATE_LEDGER_QUEUE_MAX', 'how many operations wait for their transaction at most; one more is refused as overloaded', {
+    min: 200,
+    max: 1_000_000,
+    default: 5000,
+  }),
 } satisfies Settings;
 
 /** The parsed settings of the ledger. */

@@ -2,12 +2,12 @@
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { LedgerConfig } from './config.js';
+import type { OperationLane } from './operation-lane.js';
 import type { Reads } from './store/reads.js';
-import type { Executor } from './store/store.js';
 
 /** Handed to every RPC. */
 export interface RpcDeps {
-  readonly store: Executor;
+  readonly lane: OperationLane;
   readonly reads: Reads;
   readonly config: LedgerConfig;
   readonly clock: Clock;

@@ -8,6 +8,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
 import type { RpcDeps } from './deps.js';
 import { migrations } from './migrations/index.js';
+import { createOperationLane } from './operation-lane.js';
 import { ledgerService } from './service.js';
 import { Reads } from './store/reads.js';
 import { createStore } from './store/store.js';
@@ -26,7 +27,8 @@ export interface LedgerDeps {
 
 /** The ledger over its own database. `start` migrates and begins to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
-  const deps: RpcDeps = { store: createStore(db), reads: new Reads(db), config, clock, log };
+  const lane = createOperationLane({ config, store: createStore(db), clock });
+  const deps: RpcDeps = { lane, reads: new Reads(db), config, clock, log };
   const sweeper = new Sweeper(deps);
   return {
     name: 'ledger',
@@ -35,7 +37,10 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
       await migrate(db, migrations);
       sweeper.start();
     },
-    stop: () => sweeper.stop(),
+    async stop() {
+      await sweeper.stop();
+      await lane.idle();
+    },
     async ready() {
       try {
         await deps.reads.ping();

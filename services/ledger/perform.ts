@@ -1,27 +1,41 @@
-// Runs operations through the store and tells operators what they must know: whatever we pay ourselves.
+// Runs operations through the lane and tells operators what they must know: whatever we pay ourselves.
+import type { Waiter } from '#kit/batch-lane.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
 import type { Applied, Operation, ReplyTo } from './model.js';
 import { operationsMax } from './store/store.js';
 
-type PerformDeps = Pick<RpcDeps, 'store' | 'clock' | 'log'>;
+type PerformDeps = Pick<RpcDeps, 'lane' | 'log'>;
 
-/** Does one operation in a transaction of its own. Raises its refusal. */
-export async function perform<O extends Operation>(operation: O, deps: PerformDeps): Promise<ReplyTo<O>> {
-  const [applied] = await performAll([operation], deps);
-  if (applied!.refusal !== undefined) throw applied!.refusal;
-  return applied!.reply;
+/** Does one operation. Raises its refusal, and what the lane raises. */
+export async function perform<O extends Operation>(operation: O, waiter: Waiter, deps: PerformDeps): Promise<ReplyTo<O>> {
+  const applied = await performOne(operation, waiter, deps);
+  if (applied.refusal !== undefined) throw applied.refusal;
+  return applied.reply;
 }
 
-/** Does operations in order, as many in one transaction as the store takes, and gives each its own outcome. */
-export async function performAll<O extends Operation>(operations: readonly O[], deps: PerformDeps): Promise<Applied<ReplyTo<O>>[]> {
-  const outcomes: Applied<ReplyTo<O>>[] = [];
+/**
+ * Does operations in order, and says of each by itself how it went. No more than one transaction takes are in the lane at a time,
+ * so that a long list leaves room for others. Without a waiter they are done however long that takes.
+ */
+export async function performAll<O extends Operation>(
+  operations: readonly O[],
+  waiter: Waiter | undefined,
+  deps: PerformDeps,
+): Promise<PromiseSettledResult<Applied<ReplyTo<O>>>[]> {
+  const outcomes: PromiseSettledResult<Applied<ReplyTo<O>>>[] = [];
   for (let start = 0; start < operations.length; start += operationsMax) {
-    const applied = await deps.store.execute(operations.slice(start, start + operationsMax), deps.clock.nowMs());
-    for (const outcome of applied) logShortfalls(outcome, deps);
-    outcomes.push(...applied);
+    const some = operations.slice(start, start + operationsMax);
+    outcomes.push(...(await Promise.allSettled(some.map((operation) => performOne(operation, waiter, deps)))));
   }
   return outcomes;
+}
+
+async function performOne<O extends Operation>(operation: O, waiter: Waiter | undefined, deps: PerformDeps): Promise<Applied<ReplyTo<O>>> {
+  // The lane carries operations of every kind; the reply to one is of the operation's kind.
+  const applied = (await deps.lane.add(operation, waiter)) as Applied<ReplyTo<O>>;
+  logShortfalls(applied, deps);
+  return applied;
 }
 
 function logShortfalls(outcome: Applied<unknown>, { log }: PerformDeps): void {

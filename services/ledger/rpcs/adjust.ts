@@ -6,6 +6,6 @@ import { perform } from '../perform.js';
 import { adjustOperation } from '../requests/operations.js';
 
 /** Raises balance_empty, not_found (the linked entry), idempotency_mismatch, failed_precondition and invalid_request. */
-export async function adjust(request: AdjustRequest, _context: CallContext, deps: RpcDeps): Promise<AdjustResponse> {
-  return perform(adjustOperation(request), deps);
+export async function adjust(request: AdjustRequest, context: CallContext, deps: RpcDeps): Promise<AdjustResponse> {
+  return perform(adjustOperation(request), context, deps);
 }

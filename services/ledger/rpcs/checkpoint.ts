@@ -10,15 +10,17 @@ import { checkpointOperation } from '../requests/operations.js';
 const itemsMax = 10_000;
 
 /** Raises invalid_request, and then has noted nothing. After any other error some items may be noted; all can be sent again. */
-export async function checkpoint(request: CheckpointRequest, _context: CallContext, deps: RpcDeps): Promise<CheckpointResponse> {
+export async function checkpoint(request: CheckpointRequest, context: CallContext, deps: RpcDeps): Promise<CheckpointResponse> {
   if (request.items.length > itemsMax) throw invalidField('items', `at most ${itemsMax}`);
   const operations = request.items.map((item, index) => ({ index, operation: checkpointOperation(item, index) }));
   // Items of one account go together, so that each transaction locks as few accounts as possible.
   operations.sort((a, b) => (a.operation.accountId < b.operation.accountId ? -1 : Number(a.operation.accountId > b.operation.accountId)));
-  const outcomes = await performAll(operations.map(({ operation }) => operation), deps);
+  const outcomes = await performAll(operations.map(({ operation }) => operation), context, deps);
   const renewed = Array.from<boolean>({ length: operations.length });
-  outcomes.forEach((outcome, position) => {
-    renewed[operations[position]!.index] = outcome.refusal === undefined && outcome.reply.renewed;
-  });
+  for (const [position, outcome] of outcomes.entries()) {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    const { value } = outcome;
+    renewed[operations[position]!.index] = value.refusal === undefined && value.reply.renewed;
+  }
   return { renewed };
 }

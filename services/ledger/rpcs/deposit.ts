@@ -6,6 +6,6 @@ import { perform } from '../perform.js';
 import { depositOperation } from '../requests/operations.js';
 
 /** Raises idempotency_mismatch, failed_precondition (more than an account can hold) and invalid_request. */
-export async function deposit(request: DepositRequest, _context: CallContext, deps: RpcDeps): Promise<DepositResponse> {
-  return perform(depositOperation(request), deps);
+export async function deposit(request: DepositRequest, context: CallContext, deps: RpcDeps): Promise<DepositResponse> {
+  return perform(depositOperation(request), context, deps);
 }

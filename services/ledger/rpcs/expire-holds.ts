@@ -7,8 +7,8 @@ import { checkedCount } from '../requests/fields.js';
 import { toHoldMessage } from '../requests/messages.js';
 
 /** Raises invalid_request. */
-export async function expireHolds(request: ExpireHoldsRequest, _context: CallContext, deps: RpcDeps): Promise<ExpireHoldsResponse> {
+export async function expireHolds(request: ExpireHoldsRequest, context: CallContext, deps: RpcDeps): Promise<ExpireHoldsResponse> {
   const limit = checkedCount('limit', request.limit, { min: 1, max: 1000, default: 200 });
-  const expired = await expire(limit, deps);
+  const expired = await expire(limit, context, deps);
   return { expired: expired.map(toHoldMessage) };
 }

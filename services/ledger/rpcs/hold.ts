@@ -7,7 +7,7 @@ import { toHoldMessage } from '../requests/messages.js';
 import { holdOperation } from '../requests/operations.js';
 
 /** Raises balance_empty, balance_held, key_limit_reached, hold_closed, idempotency_mismatch and invalid_request. */
-export async function hold(request: HoldRequest, _context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
-  const reply = await perform(holdOperation(request), deps);
+export async function hold(request: HoldRequest, context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
+  const reply = await perform(holdOperation(request), context, deps);
   return { hold: toHoldMessage(reply.hold), replayed: reply.replayed };
 }

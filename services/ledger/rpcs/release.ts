@@ -7,7 +7,7 @@ import { toHoldMessage } from '../requests/messages.js';
 import { releaseOperation } from '../requests/operations.js';
 
 /** A hold that has ended stays as it is and is returned. Raises invalid_request. */
-export async function release(request: ReleaseRequest, _context: CallContext, deps: RpcDeps): Promise<ReleaseResponse> {
-  const { hold } = await perform(releaseOperation(request), deps);
+export async function release(request: ReleaseRequest, context: CallContext, deps: RpcDeps): Promise<ReleaseResponse> {
+  const { hold } = await perform(releaseOperation(request), context, deps);
   return { hold: hold === undefined ? undefined : toHoldMessage(hold) };
 }

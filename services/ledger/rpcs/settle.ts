@@ -8,9 +8,9 @@ import { toHoldMessage } from '../requests/messages.js';
 import { settleOperation } from '../requests/operations.js';
 
 /** Raises hold_closed, idempotency_mismatch and invalid_request. */
-export async function settle(request: SettleRequest, _context: CallContext, deps: RpcDeps): Promise<SettleResponse> {
+export async function settle(request: SettleRequest, context: CallContext, deps: RpcDeps): Promise<SettleResponse> {
   try {
-    const reply = await perform(settleOperation(request), deps);
+    const reply = await perform(settleOperation(request), context, deps);
     return { hold: toHoldMessage(reply.hold), replayed: reply.replayed };
   } catch (error) {
     if (hasReason(error, 'hold_closed', 'idempotency_mismatch')) {

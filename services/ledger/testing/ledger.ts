@@ -1,20 +1,21 @@
 // A running ledger on a database of its own, for tests.
 import { ManualClock } from '#kit/clock.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
-import { createLogger } from '#kit/log.js';
+import { createLogger, type Logger } from '#kit/log.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from '../config.js';
 import { createLedger } from '../index.js';
 
 /** A ledger whose own sweeper sleeps, so that a test decides when holds end. */
-export const quietConfig: LedgerConfig = { sweepIntervalMs: 3_600_000, sweepBatchSize: 200, clockSkewMs: 500 };
+export const quietConfig: LedgerConfig = { sweepIntervalMs: 3_600_000, sweepBatchSize: 200, clockSkewMs: 500, queueMax: 5000 };
 
 /** The ledger and what surrounds it. */
 export interface TestLedger {
   readonly service: LedgerService;
   readonly db: Database;
   readonly clock: ManualClock;
+  readonly log: Logger;
   /** Every line logged so far, of every level. */
   readonly logLines: string[];
   /** Another ledger on the same database, as another process would be. */
@@ -41,6 +42,7 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
     service,
     db,
     clock,
+    log,
     logLines,
     async startReplica(settings = config) {
       const replicaDb = openDatabase(url);
