@@ -1,4 +1,4 @@
-// What can be asked about the books without changing them. Reads take no locks. Each raises service_unavailable and overloaded.
+// What can be asked about the books without changing them. Reads take no locks.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -6,7 +6,6 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket } from '../model.js';
-import { answerOf } from './failures.js';
 import {
   accountColumns, accountScope, bucketKey, bucketValues, bytesOf, entryColumns, holdColumns, isAccountRow, toAccount, toEntry, toHold, toKey,
 } from './rows.js';
@@ -23,11 +22,11 @@ export class Reads {
 
   /** Whether the database answers: raises when it does not. */
   async ping(): Promise<void> {
-    await answerOf(this.db.knex.raw('SELECT 1'));
+    await this.db.knex.raw('SELECT 1');
   }
 
   async account(accountId: string): Promise<AccountBucket | undefined> {
-    const row: Row | undefined = await answerOf(this.buckets(accountId).where({ scope_id: accountScope }).first());
+    const row: Row | undefined = await this.buckets(accountId).where({ scope_id: accountScope }).first();
     return row === undefined ? undefined : toAccount(row);
   }
 
@@ -36,45 +35,45 @@ export class Reads {
     const query = this.buckets(accountId).orderBy('scope_id').limit(limit);
     if (keyIds.length > 0) query.whereIn('scope_id', keyIds.map((keyId) => bytesOf('key', keyId)));
     else query.whereNot({ scope_id: accountScope });
-    const rows: Row[] = await answerOf(query);
+    const rows: Row[] = await query;
     return rows.map(toKey);
   }
 
   async hold(accountId: string, holdId: string): Promise<HoldRecord | undefined> {
-    const row: Row | undefined = await answerOf(this.db.knex('hold')
+    const row: Row | undefined = await this.db.knex('hold')
       .select(...holdColumns)
       .where({ ...accountColumns(accountId, this.db.engine), id: bytesOf('req', holdId) })
-      .first());
+      .first();
     return row === undefined ? undefined : toHold(row);
   }
 
   /** Several holds of one account by id. */
   async holds(accountId: string, holdIds: readonly string[]): Promise<HoldRecord[]> {
-    const rows: Row[] = await answerOf(this.db.knex('hold')
+    const rows: Row[] = await this.db.knex('hold')
       .select(...holdColumns)
       .where(accountColumns(accountId, this.db.engine))
-      .whereIn('id', holdIds.map((holdId) => bytesOf('req', holdId))));
+      .whereIn('id', holdIds.map((holdId) => bytesOf('req', holdId)));
     return rows.map(toHold);
   }
 
   /** The open holds of an account, oldest first. Looks through all open holds, of which there are as many as calls in flight. */
   async openHolds(accountId: string, limit: number): Promise<HoldRecord[]> {
-    const rows: Row[] = await answerOf(this.db.knex('hold')
+    const rows: Row[] = await this.db.knex('hold')
       .select(...holdColumns)
       .where({ state: HoldState.HOLD_STATE_OPEN, ...accountColumns(accountId, this.db.engine) })
       .orderBy(['created_at_ms', 'id'])
-      .limit(limit));
+      .limit(limit);
     return rows.map(toHold);
   }
 
   /** Open holds whose expiry is at or before this instant, the longest expired first. */
   async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
-    const rows: Row[] = await answerOf(this.db.knex('hold')
+    const rows: Row[] = await this.db.knex('hold')
       .select('id', 'account_id')
       .where({ state: HoldState.HOLD_STATE_OPEN })
       .where('expires_at_ms', '<=', expiredAtMs)
       .orderBy('expires_at_ms')
-      .limit(limit));
+      .limit(limit);
     return rows.map((row) => ({ accountId: idFromBytes('acct', asBytes(row['account_id'])), holdId: idFromBytes('req', asBytes(row['id'])) }));
   }
 
@@ -82,13 +81,13 @@ export class Reads {
   async entriesBefore(accountId: string, seq: bigint | undefined, limit: number): Promise<Entry[]> {
     const query = this.entries(accountId).orderBy('seq', 'desc').limit(limit);
     if (seq !== undefined) query.where('seq', '<', asNumber(seq));
-    const rows: Row[] = await answerOf(query);
+    const rows: Row[] = await query;
     return rows.map(toEntry);
   }
 
   /** Entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
-    const rows: Row[] = await answerOf(this.entries(accountId).where('seq', '>', asNumber(afterSeq)).where('seq', '<=', asNumber(lastSeq)).orderBy('seq').limit(limit));
+    const rows: Row[] = await this.entries(accountId).where('seq', '>', asNumber(afterSeq)).where('seq', '<=', asNumber(lastSeq)).orderBy('seq').limit(limit);
     return rows.map(toEntry);
   }
 
@@ -99,7 +98,7 @@ export class Reads {
       const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
       query.where((after) => after.where('slot', '>', slot).orWhere((same) => same.where({ slot }).where('account_id', '>', account)));
     }
-    const rows: Row[] = await answerOf(query);
+    const rows: Row[] = await query;
     return rows.map((row) => idFromBytes('acct', asBytes(row['account_id'])));
   }
 
@@ -120,7 +119,7 @@ export class Reads {
         lastSeq: asBigInt(last?.['seq'] ?? 0n),
       };
     };
-    return answerOf(this.db.knex.transaction(work, isolation));
+    return this.db.knex.transaction(work, isolation);
   }
 
   private buckets(accountId: string) {

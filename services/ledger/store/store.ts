@@ -2,7 +2,6 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Applied, Operation, ReplyTo } from '../model.js';
-import { fromDatabase } from './failures.js';
 import { loadWorkingSet } from './load.js';
 import { writeChanges } from './write.js';
 
@@ -16,12 +15,12 @@ const collisionsMax = 8;
 export interface Executor {
   /**
    * Applies at most `operationsMax` operations in order, in one transaction: all outcomes are durable when it returns, and
-   * nothing has happened when it throws (service_unavailable: nothing or all of it). Every operation is refused on its own.
+   * nothing has happened when it throws, or nothing or all of it when the connection was lost. Every operation is refused on its own.
    */
   execute<O extends Operation>(operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]>;
 }
 
-/** The store over a database. Raises overloaded (nothing was done) and service_unavailable (unknown: ask again by the same id). */
+/** The store over a database. Raises what the driver raises, which callers are told by the kit (db/failures.ts). */
 export function createStore(db: Database): Executor {
   return {
     async execute<O extends Operation>(operations: readonly O[], nowMs: number) {
@@ -30,7 +29,7 @@ export function createStore(db: Database): Executor {
           return await executeOnce(db, operations, nowMs);
         } catch (error) {
           if (isDuplicate(error) && collisions < collisionsMax) continue;
-          throw fromDatabase(error);
+          throw error;
         }
       }
     },
