@@ -3,12 +3,14 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { LedgerConfig } from './config.js';
 import type { OperationLane } from './operation-lane.js';
+import type { Audit } from './store/audit.js';
 import type { Reads } from './store/reads.js';
 
 /** Handed to every RPC. */
 export interface RpcDeps {
   readonly lane: OperationLane;
   readonly reads: Reads;
+  readonly audit: Audit;
   readonly config: LedgerConfig;
   readonly clock: Clock;
   readonly log: Logger;

@@ -65,6 +65,13 @@ export interface AccountSnapshot {
   readonly lastSeq: bigint;
 }
 
+/** A hold that does not agree with the entry which it names as its last. */
+export interface UnexplainedHold {
+  readonly hold: HoldRecord;
+  /** Whether its last entry is there and is its own, or there rightly is none. */
+  readonly hasItsEntry: boolean;
+}
+
 interface OfHold {
   readonly accountId: string;
   readonly holdId: string;

@@ -1,7 +1,7 @@
 // Rebuilds an account's sums from its journal, entry by entry, and says where the journal contradicts itself. Pure.
-import { BookAccount, type Entry, EntryKind, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { effectOf, isOfHold, postings } from './journal.js';
-import type { AccountSnapshot, HoldRecord } from './model.js';
+import type { AccountSnapshot, HoldRecord, UnexplainedHold } from './model.js';
 
 /** Most drifts that are listed: enough to see what is wrong, however much is. */
 export const driftsMax = 100;
@@ -43,7 +43,17 @@ export class Rebuild {
     this.keySpentNanoUsd.set(entry.keyId, (this.keySpentNanoUsd.get(entry.keyId) ?? 0n) + effect.spentNanoUsd);
     this.expectEqual(`credited after entry ${entry.seq}`, entry.creditedAfterNanoUsd, this.creditedNanoUsd);
     this.expectEqual(`spent after entry ${entry.seq}`, entry.spentAfterNanoUsd, this.spentNanoUsd);
+    // What was held then is in no entry; but it was never negative, nor more than there was.
+    const heldMostNanoUsd = this.creditedNanoUsd - this.spentNanoUsd;
+    if (entry.heldAfterNanoUsd < 0n || entry.heldAfterNanoUsd > heldMostNanoUsd) {
+      this.expectEqual(`held after entry ${entry.seq}`, entry.heldAfterNanoUsd, heldMostNanoUsd);
+    }
     if (isOfHold(entry.kind)) this.addToHold(entry, effect.spentNanoUsd, hold);
+  }
+
+  /** Compares where a deposit's or adjustment's idempotency key leads with the entry: if it led elsewhere, a repeat would be done again. */
+  compareOperation(entry: Entry, foundSeq: bigint | undefined): void {
+    this.expectEqual(`operation of entry ${entry.seq}`, foundSeq ?? 0n, entry.seq);
   }
 
   /** Compares the sums with what was stored at the instant up to which entries were added. */
@@ -92,6 +102,18 @@ export class Rebuild {
   private expectEqual(what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): void {
     if (storedNanoUsd !== rebuiltNanoUsd && this.drifts.length < driftsMax) this.drifts.push({ accountId: this.accountId, what, storedNanoUsd, rebuiltNanoUsd });
   }
+}
+
+/** How a hold that no entry bears out differs from what the journal says. */
+export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyResponse_Drift {
+  const { accountId, id, lastSeq, capturedNanoUsd, shortfallNanoUsd, checkpointNanoUsd, state } = hold;
+  const drift = (what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): VerifyResponse_Drift => ({ accountId, what: `${what} ${id}`, storedNanoUsd, rebuiltNanoUsd });
+  if (!hasItsEntry) return drift('entry named by', lastSeq, 0n);
+  if (lastSeq === 0n && shortfallNanoUsd !== 0n) return drift('shortfall of', shortfallNanoUsd, 0n);
+  if (lastSeq === 0n && capturedNanoUsd !== 0n) return drift('captured of', capturedNanoUsd, 0n);
+  const endsAtCheckpoint = state === HoldState.HOLD_STATE_RELEASED || state === HoldState.HOLD_STATE_EXPIRED;
+  if (endsAtCheckpoint) return drift('checkpoint at the end of', checkpointNanoUsd, capturedNanoUsd);
+  return drift('state of', BigInt(state), BigInt(HoldState.HOLD_STATE_SETTLED));
 }
 
 function sum(holds: readonly HoldRecord[]): bigint {

@@ -1,21 +1,25 @@
 // Rebuilds one account from its journal and holds while it is in use, without locking it.
+import { isId } from '#kit/id.js';
+import type { RpcDeps } from './deps.js';
 import { isOfHold } from './journal.js';
 import { Rebuild } from './rebuild.js';
-import type { Reads } from './store/reads.js';
 
 /** Entries read at a time: bounds memory, and how long SQLite keeps the process to itself. */
 const entriesPageSize = 1000;
 
 /** The finished comparison of one account, and how many holds it has open. */
-export async function verifyAccount(accountId: string, reads: Reads): Promise<{ rebuild: Rebuild; openHolds: number; known: boolean }> {
+export async function verifyAccount(accountId: string, { reads, audit }: Pick<RpcDeps, 'reads' | 'audit'>): Promise<{ rebuild: Rebuild; openHolds: number; known: boolean }> {
   const snapshot = await reads.snapshot(accountId);
   const rebuild = new Rebuild(accountId);
   // Entries are never changed, so those up to the snapshot's last one can be read at leisure; later ones are left out.
   for (let seq = 0n; seq < snapshot.lastSeq; ) {
     const entries = await reads.entriesBetween(accountId, seq, snapshot.lastSeq, entriesPageSize);
-    const holdIds = entries.filter((entry) => isOfHold(entry.kind)).map((entry) => entry.reference);
+    const holdIds = entries.map((entry) => entry.reference).filter((reference) => isId('req', reference));
     const holds = new Map((await reads.holds(accountId, [...new Set(holdIds)])).map((hold) => [hold.id, hold]));
     for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
+    const credits = entries.filter((entry) => !isOfHold(entry.kind));
+    const numbers = await audit.entryNumbers(accountId, credits.map((entry) => entry.reference));
+    for (const entry of credits) rebuild.compareOperation(entry, numbers.get(entry.reference));
     seq = entries.at(-1)?.seq ?? snapshot.lastSeq;
   }
   rebuild.compare(snapshot);

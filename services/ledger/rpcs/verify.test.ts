@@ -1,7 +1,8 @@
 // Verify finds every way in which stored figures can differ from what the journal and the holds add up to.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { EntryKind } from '#proto/ledger/v1/ledger.js';
+import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, settleRequest } from '../testing/requests.js';
 import { bytesOf, accountScope } from '../store/rows.js';
@@ -78,6 +79,52 @@ describe.each(testEngines)('Verify on %s', (engine) => {
   it('finds a hold that captured other than was booked', async () => {
     await hold(settledHoldId).update({ captured_nano_usd: 80n, shortfall_nano_usd: 1n });
     expect(await drifts()).toEqual({ [`captured of ${settledHoldId}`]: [80n, 70n], [`shortfall of ${settledHoldId}`]: [1n, 0n] });
+  });
+
+  it('finds an account whose balance was lost altogether', async () => {
+    await accountBucket().delete();
+    expect(await drifts()).toMatchObject({ seq: [0n, 2n], credited: [0n, 1_000n], spent: [0n, 70n], held: [0n, 50n] });
+  });
+
+  it('finds a hold that says what no entry bears out', async () => {
+    const free = (await ledger.service.hold(holdRequest(customer, 10n))).hold!.id;
+    await ledger.service.settle(settleRequest(customer, free, 0n));
+    await hold(free).update({ captured_nano_usd: 5n });
+    expect(await drifts()).toEqual({ [`captured of ${free}`]: [5n, 0n] });
+    await hold(free).update({ captured_nano_usd: 0n, shortfall_nano_usd: 5n });
+    expect(await drifts()).toEqual({ [`shortfall of ${free}`]: [5n, 0n] });
+    await hold(free).update({ shortfall_nano_usd: 0n, last_seq: 1n });
+    expect(await drifts()).toEqual({ [`entry named by ${free}`]: [1n, 0n] });
+  });
+
+  it('finds a settled hold under another key, with another last entry, and in another state', async () => {
+    await hold(settledHoldId).update({ key_id: bytesOf('key', newId('key')) });
+    expect(await drifts()).toEqual({ [`entry named by ${settledHoldId}`]: [2n, 0n] });
+    await hold(settledHoldId).update({ key_id: bytesOf('key', customer.keyId), last_seq: 9n, captured_nano_usd: 1n });
+    expect(await drifts()).toEqual({ [`entry named by ${settledHoldId}`]: [9n, 0n] });
+    await hold(settledHoldId).update({ last_seq: 2n, captured_nano_usd: 70n, state: HoldState.HOLD_STATE_EXPIRED });
+    expect(await drifts()).toEqual({ [`checkpoint at the end of ${settledHoldId}`]: [0n, 70n] });
+    await hold(settledHoldId).update({ state: 9 });
+    expect(await drifts()).toEqual({ [`state of ${settledHoldId}`]: [9n, 2n] });
+  });
+
+  it('finds a deposit that could be repeated', async () => {
+    await table('op').update({ result_seq: 7n });
+    expect(await drifts()).toEqual({ 'operation of entry 1': [7n, 1n] });
+    await table('op').delete();
+    expect(await drifts()).toEqual({ 'operation of entry 1': [0n, 1n] });
+  });
+
+  it('finds an entry that says that more was held than there was', async () => {
+    await table('journal').where({ seq: 2 }).update({ held_after_nano_usd: 931n });
+    expect(await drifts()).toEqual({ 'held after entry 2': [931n, 930n] });
+  });
+
+  it('goes on where an entry has lost what it is about', async () => {
+    await table('journal').where({ seq: 1 }).update({ kind: EntryKind.ENTRY_KIND_CHARGE });
+    expect(await drifts()).toHaveProperty(['posting of entry 1']);
+    await table('journal').where({ seq: 2 }).update({ hold_id: null });
+    expect(await drifts()).toHaveProperty([`entry named by ${settledHoldId}`]);
   });
 
   it('is not misled by writes that happen meanwhile', async () => {

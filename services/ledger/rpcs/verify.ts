@@ -2,35 +2,37 @@
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { VerifyRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { driftsMax } from '../rebuild.js';
+import { driftOfHold, driftsMax } from '../rebuild.js';
 import { checkedId } from '../requests/fields.js';
-import type { Reads } from '../store/reads.js';
+import type { Audit } from '../store/audit.js';
 import { verifyAccount } from '../verify-account.js';
 
 const accountsPageSize = 200;
 
 /** Compares each account at an instant of its own, while it is in use. Ends early when the caller leaves. Raises invalid_request. */
 export async function verify(request: VerifyRequest, context: CallContext, deps: RpcDeps): Promise<VerifyResponse> {
-  const accountIds = request.accountId === '' ? allAccounts(deps.reads) : [checkedId('account_id', 'acct', request.accountId)];
+  const accountIds = request.accountId === '' ? allAccounts(deps.audit) : [checkedId('account_id', 'acct', request.accountId)];
   const response: VerifyResponse = { accountsChecked: 0n, entriesChecked: 0n, openHolds: 0n, sumNanoUsd: 0n, drifts: [] };
   for await (const accountId of accountIds) {
     context.signal.throwIfAborted();
-    const { rebuild, openHolds, known } = await verifyAccount(accountId, deps.reads);
+    const { rebuild, openHolds, known } = await verifyAccount(accountId, deps);
     if (known) response.accountsChecked += 1n;
     response.entriesChecked += rebuild.entries;
     response.openHolds += BigInt(openHolds);
     response.sumNanoUsd += rebuild.booksSumNanoUsd();
     response.drifts.push(...rebuild.drifts.slice(0, driftsMax - response.drifts.length));
   }
+  const unexplained = await deps.audit.unexplainedHolds(request.accountId || undefined, driftsMax);
+  response.drifts.push(...unexplained.map(driftOfHold).slice(0, driftsMax - response.drifts.length));
   for (const { accountId, what, storedNanoUsd, rebuiltNanoUsd } of response.drifts) {
     deps.log.error({ account_id: accountId, what, stored_nano_usd: String(storedNanoUsd), rebuilt_nano_usd: String(rebuiltNanoUsd) }, 'the books disagree');
   }
   return response;
 }
 
-async function* allAccounts(reads: Reads): AsyncGenerator<string> {
+async function* allAccounts(audit: Audit): AsyncGenerator<string> {
   for (let last: string | undefined; ; ) {
-    const page = await reads.accountIdsAfter(last, accountsPageSize);
+    const page = await audit.accountIdsAfter(last, accountsPageSize);
     yield* page;
     last = page.at(-1);
     if (page.length < accountsPageSize) return;

@@ -140,7 +140,8 @@ export function toEntry(row: Row): Entry {
     creditedAfterNanoUsd: asBigInt(row['credited_after_nano_usd']),
     spentAfterNanoUsd: asBigInt(row['spent_after_nano_usd']),
     heldAfterNanoUsd: asBigInt(row['held_after_nano_usd']),
-    reference: holdId ?? asText(row['idempotency_key']),
+    // A row with neither is corrupt, which is for Verify to say.
+    reference: holdId ?? optional(row['idempotency_key'], asText) ?? '',
     keyId: optional(row['key_id'], (value) => idFromBytes('key', asBytes(value))) ?? '',
     reason: asText(row['reason']),
     linkedEntryId: optional(row['linked_seq'], (value) => entryId(accountId, asBigInt(value))) ?? '',

@@ -3,7 +3,8 @@ import type { Database } from '#kit/db/open.js';
 import type { Entry, VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, OperationRecord } from '../model.js';
-import { Rebuild } from '../rebuild.js';
+import { driftOfHold, driftsMax, Rebuild } from '../rebuild.js';
+import { Audit } from '../store/audit.js';
 import { Reads } from '../store/reads.js';
 import { createStore, type Executor } from '../store/store.js';
 import { verifyAccount } from '../verify-account.js';
@@ -19,10 +20,14 @@ export interface Books extends Executor {
 /** The real store and the real Verify over a database with the ledger's tables. */
 export function databaseBooks(db: Database): Books {
   const reads = new Reads(db);
+  const audit = new Audit(db);
   return {
     execute: createStore(db).execute,
     snapshot: (accountId) => reads.snapshot(accountId),
-    drifts: async (accountId) => (await verifyAccount(accountId, reads)).rebuild.drifts,
+    drifts: async (accountId) => {
+      const { rebuild } = await verifyAccount(accountId, { reads, audit });
+      return [...rebuild.drifts, ...(await audit.unexplainedHolds(accountId, driftsMax)).map(driftOfHold)];
+    },
   };
 }
 

@@ -1,0 +1,95 @@
+// What only Verify asks of the database: whatever the other questions could not see because a row is missing, or is not where
+// they look for it. Reads take no locks; each is consistent in itself.
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
+import { asBigInt, asBytes, optional } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import type { UnexplainedHold } from '../model.js';
+import { accountColumns, accountScope, holdColumns, operationId, toHold } from './rows.js';
+
+/** Reads over a database. */
+export class Audit {
+  constructor(private readonly db: Database) {}
+
+  /** Ids of accounts in the order of slot and id, after this one; undefined: from the first. Those that only the journal knows are among them. */
+  async accountIdsAfter(accountId: string | undefined, limit: number): Promise<string[]> {
+    const { knex, engine } = this.db;
+    const pageOf = async (query: Knex.QueryBuilder): Promise<Row[]> => {
+      query.orderBy(['slot', 'account_id']).limit(limit);
+      if (accountId !== undefined) {
+        const { slot, account_id: account } = accountColumns(accountId, engine);
+        query.where((after) => after.where('slot', '>', slot).orWhere((same) => same.where({ slot }).where('account_id', '>', account)));
+      }
+      return query;
+    };
+    const rows = [
+      ...(await pageOf(knex('bucket').select('slot', 'account_id').where({ scope_id: accountScope }))),
+      ...(await pageOf(knex('journal').distinct('slot', 'account_id'))),
+    ];
+    const ids = new Set(rows.sort(inKeyOrder).map((row) => idFromBytes('acct', asBytes(row['account_id']))));
+    return [...ids].slice(0, limit);
+  }
+
+  /**
+   * Holds, of one account or of all, that say something which no entry of theirs bears out: what they captured, under which key,
+   * or that they ended at their checkpoint. At most `limit`. Looks through all holds there are.
+   */
+  async unexplainedHolds(accountId: string | undefined, limit: number): Promise<UnexplainedHold[]> {
+    const { knex, engine } = this.db;
+    const query = knex('hold')
+      .leftJoin('journal', (join) =>
+        join.on('journal.slot', 'hold.slot').andOn('journal.account_id', 'hold.account_id').andOn('journal.seq', 'hold.last_seq'),
+      )
+      .select(...holdColumns.map((column) => `hold.${column}`), 'journal.hold_id as entry_hold_id', 'journal.key_id as entry_key_id')
+      .where((wrong) =>
+        wrong
+          .where((none) => none.where('hold.last_seq', 0).where((some) => some.where('captured_nano_usd', '>', 0).orWhere('shortfall_nano_usd', '>', 0)))
+          .orWhere((named) =>
+            named
+              .where('hold.last_seq', '>', 0)
+              .where((other) =>
+                other
+                  .whereNull('hold.key_id')
+                  .orWhereNull('journal.hold_id')
+                  .orWhereNot('journal.hold_id', knex.ref('hold.id'))
+                  .orWhereNot('journal.key_id', knex.ref('hold.key_id')),
+              ),
+          )
+          .orWhere((atCheckpoint) =>
+            atCheckpoint
+              .whereIn('state', [HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED])
+              .whereNot('captured_nano_usd', knex.ref('checkpoint_nano_usd')),
+          )
+          .orWhereNotIn('state', [HoldState.HOLD_STATE_OPEN, HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED]),
+      )
+      .limit(limit);
+    if (accountId !== undefined) {
+      const { slot, account_id: account } = accountColumns(accountId, engine);
+      query.where({ 'hold.slot': slot, 'hold.account_id': account });
+    }
+    const rows: Row[] = await query;
+    return rows.map((row) => {
+      const hold = toHold(row);
+      const entryHoldId = optional(row['entry_hold_id'], (value) => idFromBytes('req', asBytes(value)));
+      const entryKeyId = optional(row['entry_key_id'], (value) => idFromBytes('key', asBytes(value)));
+      return { hold, hasItsEntry: hold.lastSeq === 0n || (entryHoldId === hold.id && entryKeyId === hold.keyId) };
+    });
+  }
+
+  /** The number of the entry that each of these idempotency keys leads to; those that lead nowhere are left out. */
+  async entryNumbers(accountId: string, idempotencyKeys: readonly string[]): Promise<Map<string, bigint>> {
+    const byId = new Map(idempotencyKeys.map((idempotencyKey) => [operationId(idempotencyKey).toString('hex'), idempotencyKey]));
+    const rows: Row[] = await this.db
+      .knex('op')
+      .select('id', 'result_seq')
+      .where(accountColumns(accountId, this.db.engine))
+      .whereIn('id', idempotencyKeys.map(operationId));
+    return new Map(rows.map((row) => [byId.get(asBytes(row['id']).toString('hex'))!, asBigInt(row['result_seq'])]));
+  }
+}
+
+function inKeyOrder(a: Row, b: Row): number {
+  return Number(a['slot']) - Number(b['slot']) || Buffer.compare(asBytes(a['account_id']), asBytes(b['account_id']));
+}
