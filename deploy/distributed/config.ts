@@ -21,6 +21,13 @@ export type DistributedConfig = Values<typeof distributedSettings>;
 /** The environment of the launcher: as in single mode, a terminal shows warnings only. */
 export { singleEnvironment as distributedEnvironment } from '../single/config.js';
 
+const ofAProcess = /^TOLLGATE_(AUTH|CATALOG|LEDGER|METERING|INFERENCE|GATEWAY)_/;
+
+/** What the launcher itself is to see of its environment: a setting of one process is for that process to judge. */
+export function forLauncher(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !ofAProcess.test(name)));
+}
+
 /** What a process of this name is to see of the launcher's environment: its own settings and those of every process. */
 export function passedOn(env: Environment, name: string): Record<string, string> {
   const own = `TOLLGATE_${name.toUpperCase()}_`;

@@ -14,7 +14,7 @@ import { readTls } from '#kit/rpc/tls.js';
 import { ensureFirstRun, type FirstRun } from '../first-run.js';
 import { welcomeText } from '../welcome.js';
 import { ensureCertificate } from './certificates.js';
-import { distributedEnvironment, distributedSettings, passedOn } from './config.js';
+import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { claimPorts } from './ports.js';
 import { superviseMariadb } from './mariadb/supervised.js';
 import { supervise, type Supervised } from './supervisor.js';
@@ -30,7 +30,7 @@ const stopMsBeyondDraining = 15_000;
 const stopMsExtra = 60_000;
 
 const settings = { launcher: distributedSettings };
-await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_DISTRIBUTED_'], stopMsExtra, build }, env);
+await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_'], stopMsExtra, build }, forLauncher(env));
 
 async function build(config: { launcher: import('./config.js').DistributedConfig }, { log, common }: ProcessHost): Promise<Part[]> {
   const { port, firstPort, restartDelayMs, startingBalanceNanoUsd } = config.launcher;
