@@ -91,17 +91,6 @@ export class Reads {
     return rows.map(toEntry);
   }
 
-  /** Ids of accounts in the order of slot and id, after this one; undefined: from the first. */
-  async accountIdsAfter(accountId: string | undefined, limit: number): Promise<string[]> {
-    const query = this.db.knex('bucket').select('account_id').where({ scope_id: accountScope }).orderBy(['slot', 'account_id']).limit(limit);
-    if (accountId !== undefined) {
-      const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
-      query.where((after) => after.where('slot', '>', slot).orWhere((same) => same.where({ slot }).where('account_id', '>', account)));
-    }
-    const rows: Row[] = await query;
-    return rows.map((row) => idFromBytes('acct', asBytes(row['account_id'])));
-  }
-
   /** An account with its keys and open holds, all of one instant. */
   async snapshot(accountId: string): Promise<AccountSnapshot> {
     // A repeatable read shows every statement the same state without locking anybody out; SQLite does so always.
