@@ -22,9 +22,9 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
   beforeEach(async () => {
     ledger = await startTestLedger(engine);
     customer = await fundedCustomer(ledger.service, 100n);
-  });
+  }, 60_000);
 
-  afterEach(() => ledger.stop());
+  afterEach(() => ledger.stop(), 60_000);
 
   const balance = async (of: Customer) => (await ledger.service.getBalance({ accountId: of.accountId })).balance!;
 
