@@ -27,8 +27,9 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
     setRequestId(ctx, requestId);
     const parent = propagation.extract(telemetry.active(), ctx.headers);
     const span = tracer.startSpan(ctx.method, { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method, 'url.path': ctx.path, 'tollgate.request.id': requestId } }, parent);
+    const inSpan = trace.setSpan(parent, span);
     try {
-      await telemetry.with(trace.setSpan(parent, span), next);
+      await telemetry.with(inSpan, next);
     } finally {
       const state = stateOf(ctx);
       const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
@@ -38,19 +39,18 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         span.setAttribute('http.response.status_code', status);
         if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       }
-      log.info(
-        {
-          request_id: requestId,
-          method: ctx.method,
-          route: state.route ?? 'unmatched',
-          status,
-          duration_ms: durationMs,
-          account_id: state.key?.accountId,
-          key_id: state.key?.id,
-          model: state.modelId,
-        },
-        'request',
-      );
+      const line = {
+        request_id: requestId,
+        method: ctx.method,
+        route: state.route ?? 'unmatched',
+        status,
+        duration_ms: durationMs,
+        account_id: state.key?.accountId,
+        key_id: state.key?.id,
+        model: state.modelId,
+      };
+      // Within the span, whose trace id the logger adds.
+      telemetry.with(inSpan, () => log.info(line, 'request'));
       span.end();
     }
   };
