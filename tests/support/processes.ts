@@ -20,3 +20,11 @@ export function killOne(system: System, name: ProcessName): () => Promise<void> 
     await eventually(() => (pidsOf(system)[name] === pid ? undefined : true));
   };
 }
+
+/** When a service or the gateway was ready to serve after this instant, by its own log; undefined when that is still to come. */
+export function startedSince(system: System, name: ProcessName, sinceMs: number): number | undefined {
+  const lines = readFileSync(join(system.dataDir, 'logs', `${name}.log`), 'utf8').split('\n');
+  const line = lines.findLast((each) => each.includes('"msg":"started"'));
+  const { time } = JSON.parse(line ?? '{"time":0}') as { time: number };
+  return time > sinceMs ? time : undefined;
+}
