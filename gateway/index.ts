@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import { createApp } from './app.js';
@@ -102,9 +103,13 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
 
 async function listen(server: Server, { host, port }: GatewayConfig): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const fail = (error: NodeJS.ErrnoException): void => {
+      const isTaken = error.code === 'EADDRINUSE';
+      reject(isTaken ? new AppError('failed_precondition', `Port ${port} of ${host} is taken by another process; set PORT to another one.`, { cause: error }) : error);
+    };
+    server.once('error', fail);
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.off('error', fail);
       resolve();
     });
   });

@@ -1,6 +1,7 @@
 // What a new user sees, and what a second start keeps.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,6 +74,16 @@ describe('a start that must not happen', () => {
     const { code, text } = await end({ TOLLGATE_GATEWAY_HOLDTTL: '1m' });
     expect(code).toBe(1);
     expect(text).toContain('did you mean TOLLGATE_GATEWAY_HOLD_TTL?');
+  });
+
+  it('says in one line which port is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    const { code, text } = await end({ PORT: String(port) });
+    other.close();
+    expect(code).toBe(1);
+    expect(text).toContain(`Could not start: Port ${port} of 127.0.0.1 is taken by another process; set PORT to another one.\n`);
   });
 
   it('lists every fault at once, without a stack', async () => {

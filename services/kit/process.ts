@@ -69,6 +69,8 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     stopParts = await startInOrder(await options.build(groups, host), log);
   } catch (error) {
     log.fatal({ err: error }, 'could not start');
+    // Beside the log line, for whoever started it by hand.
+    process.stderr.write(`Could not start: ${error instanceof Error ? error.message : String(error)}\n`);
     await telemetry.stop();
     return process.exit(1);
   }
