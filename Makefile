@@ -27,7 +27,7 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 build: dist/.built ## compile to dist/
 
 check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite
-	@$(JEST) --selectProjects unit
+	@$(JEST) --selectProjects unit --maxWorkers=100%
 
 test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
