@@ -7,21 +7,11 @@ import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { schemas } from '../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../deploy/distributed/mariadb/mariadb.js';
-import { findProgram } from '../deploy/distributed/mariadb/programs.js';
 
 const log = createLogger({ name: 'test', level: 'silent' });
-const describeIfInstalled = isInstalled() ? describe : describe.skip;
 jest.setTimeout(60_000);
 let dataDir: string;
 const running: Mariadb[] = [];
-
-function isInstalled(): boolean {
-  try {
-    return findProgram('mariadbd') !== '';
-  } catch {
-    return false;
-  }
-}
 
 async function start(port = 0): Promise<Mariadb> {
   const server = await startMariadb({ dataDir, port, log });
@@ -47,7 +37,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describeIfInstalled('a private MariaDB', () => {
+describe('a private MariaDB', () => {
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
   });
