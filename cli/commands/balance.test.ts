@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#kit/errors/app-error.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { UsageRecord } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
 
@@ -36,6 +37,17 @@ describe('a balance', () => {
     const key = /--idempotency-key (\S+);/.exec(lost.stderr)![1]!;
     expect(await tollgateJson(gateway, ['balance', 'deposit', '5', '--idempotency-key', key])).toMatchObject([{ available_usd: '5', replayed: true }]);
     expect(gateway.state.entries).toHaveLength(1);
+  });
+
+  it('gets back what a call was charged, whose account its record knows', async () => {
+    gateway.state.records = [UsageRecord.fromPartial({ call: { id: 'req_1', accountId: 'acct_7' } })];
+    const whole = await tollgate(gateway, ['balance', 'refund', 'req_1', '--reason', 'cut off']);
+    expect(whole.stdout).toMatch(/Booked as ent_\w+\.\nTo repeat it safely add: --idempotency-key \S+/);
+    expect(gateway.state.lastRefundRequest).toMatchObject({ accountId: 'acct_7', holdId: 'req_1', amountNanoUsd: undefined, reason: 'cut off' });
+    const [part] = await tollgateJson(gateway, ['balance', 'refund', 'req_9', '--account', 'acct_8', '--amount', '0.01', '--reason', 'slow', '--idempotency-key', 'k1']);
+    expect(part).toMatchObject({ replayed: false, idempotency_key: 'k1', entry: { kind: 'refund', amount_usd: '0.01' } });
+    expect(gateway.state.lastRefundRequest).toEqual({ accountId: 'acct_8', holdId: 'req_9', amountNanoUsd: 10_000_000n, reason: 'slow', idempotencyKey: 'k1' });
+    expect((await tollgate(gateway, ['balance', 'refund', 'req_1'])).code).toBe(2);
   });
 
   it('is verified, and a drift is a failure', async () => {

@@ -59,6 +59,19 @@ export function balanceCommand(cli: Cli): Command {
       }),
     );
 
+  withIdempotencyKey(balance.command('refund <call>'))
+    .description('Give back what a call was charged, by an entry linked to the charge. Never more than is left of it.')
+    .option('--amount <usd>', 'how much; all that is left unless given', parsePositiveAmount)
+    .option('--account <id>', 'whose call; found by the usage record unless given')
+    .requiredOption('--reason <text>', 'for people: why')
+    .action((holdId: string, options: AccountOption & { amount?: bigint; reason: string; idempotencyKey?: string }) =>
+      cli.withServices(async ({ metering, ledger }) => {
+        const { account, amount: amountNanoUsd, reason } = options;
+        const accountId = account ?? (await metering.getUsageRecord({ callId: holdId, accountId: '' }, operatorCall())).record!.call!.accountId;
+        await post(cli, options.idempotencyKey, (idempotencyKey) => ledger.refund({ idempotencyKey, accountId, holdId, amountNanoUsd, reason }, operatorCall()));
+      }),
+    );
+
   withPaging(withAccount(balance.command('entries')))
     .description('The journal of an account, newest first.')
     .action((options: AccountOption & PageOptions) =>

@@ -13,7 +13,7 @@ import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
 import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream } from '#proto/inference/v1/inference.js';
-import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, LedgerServiceDefinition, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { GetOutboxResponse, type ListUsageRecordsRequest, MeteringServiceDefinition, type UsageRecord } from '#proto/metering/v1/metering.js';
 
 /** The time at which all tests of the command happen. */
@@ -38,6 +38,7 @@ export class FakeState {
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
+  lastRefundRequest: RefundRequest | undefined;
 }
 
 /** A running fake gateway. */
@@ -189,6 +190,10 @@ function ledger(state: FakeState): object {
       return response;
     },
     adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
+    refund: async (request: RefundRequest) => {
+      state.lastRefundRequest = request;
+      return book({ ...request, amountNanoUsd: request.amountNanoUsd ?? 100n, linkedEntryId: '' }, EntryKind.ENTRY_KIND_REFUND);
+    },
     getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),

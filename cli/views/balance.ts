@@ -52,6 +52,7 @@ export const entryView: View<Entry> = {
     key_id: entry.keyId === '' ? null : entry.keyId,
     reason: entry.reason,
     linked_entry_id: entry.linkedEntryId === '' ? null : entry.linkedEntryId,
+    idempotency_key: entry.idempotencyKey === '' ? null : entry.idempotencyKey,
     created_at: instantJson(entry.createdAtMs),
   }),
   columns: [
@@ -77,6 +78,7 @@ export const holdView: View<Hold> = {
     ...usdJson('checkpoint', hold.checkpointNanoUsd),
     ...usdJson('captured', hold.capturedNanoUsd),
     ...usdJson('shortfall', hold.shortfallNanoUsd),
+    ...usdJson('refunded', hold.refundedNanoUsd),
     created_at: instantJson(hold.createdAtMs),
     expires_at: instantJson(hold.expiresAtMs),
   }),

@@ -4,6 +4,7 @@ import type { Applied, Operation, ReplyTo, Touched } from './model.js';
 import { applyCheckpoint } from './operations/checkpoint.js';
 import { applyAdjust, applyDeposit } from './operations/credit.js';
 import { applyHold } from './operations/hold.js';
+import { applyRefund } from './operations/refund.js';
 import { applyExpire, applyRelease } from './operations/release.js';
 import { applySettle } from './operations/settle.js';
 
@@ -28,6 +29,8 @@ export function apply(touched: Touched, operation: Operation, nowMs: number): Ap
       return applyDeposit(touched, operation, nowMs);
     case 'adjust':
       return applyAdjust(touched, operation, nowMs);
+    case 'refund':
+      return applyRefund(touched, operation, nowMs);
     default:
       throw new assert.AssertionError({ message: `There is no operation ${String(operation satisfies never)}.` });
   }

@@ -61,6 +61,7 @@ export interface EntryText {
   readonly keyId?: string;
   readonly reason?: string;
   readonly linkedEntryId?: string;
+  readonly idempotencyKey?: string;
 }
 
 /** Appends one entry to the account's journal: the account's new sums, and the entry with the balance it left. */
@@ -88,6 +89,7 @@ export function post(account: AccountBucket, posting: Posting, text: EntryText, 
     reason: text.reason ?? '',
     linkedEntryId: text.linkedEntryId ?? '',
     createdAtMs: BigInt(nowMs),
+    idempotencyKey: text.idempotencyKey ?? '',
   };
   return { account: after, entry };
 }

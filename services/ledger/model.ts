@@ -45,9 +45,13 @@ export interface HoldRecord {
   readonly fingerprint: string | undefined;
   /** Number of the last journal entry about this hold; 0 for none. */
   readonly lastSeq: bigint;
+  /** Given back by Refund; at most what was captured. */
+  readonly refundedNanoUsd: bigint;
+  /** Number of its last charge; 0 for none, or when a version before refunds wrote the row. */
+  readonly chargeSeq: bigint;
 }
 
-/** A deposit or adjustment that was done, found again by its idempotency key. */
+/** A deposit, adjustment or refund that was done, found again by its idempotency key. */
 export interface OperationRecord {
   readonly accountId: string;
   readonly idempotencyKey: string;
@@ -131,6 +135,16 @@ export interface AdjustOperation extends Credit {
   readonly linkedEntryId: string | undefined;
 }
 
+export interface RefundOperation extends OfHold {
+  readonly kind: 'refund';
+  readonly idempotencyKey: string;
+  /** Of all parameters. */
+  readonly fingerprint: string;
+  /** Undefined: all that is left of the charge. */
+  readonly amountNanoUsd: bigint | undefined;
+  readonly reason: string;
+}
+
 /** Everything that changes the books. */
 export type Operation =
   | HoldOperation
@@ -139,7 +153,8 @@ export type Operation =
   | ReleaseOperation
   | ExpireOperation
   | DepositOperation
-  | AdjustOperation;
+  | AdjustOperation
+  | RefundOperation;
 
 /** The hold as it is now, and whether this id had been executed before. */
 export interface HoldReply {
@@ -164,6 +179,7 @@ interface Replies {
   expire: { readonly hold: HoldRecord | undefined };
   deposit: CreditReply;
   adjust: CreditReply;
+  refund: CreditReply;
 }
 
 /** What an operation answers. */

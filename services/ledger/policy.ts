@@ -17,4 +17,5 @@ export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   listOpenHolds: ['gateway'],
   listEntries: ['gateway'],
   verify: [],
+  refund: [],
 };

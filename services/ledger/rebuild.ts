@@ -1,6 +1,6 @@
 // Rebuilds an account's sums from its journal, entry by entry, and says where the journal contradicts itself. Pure.
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
-import { effectOf, isOfHold, postings } from './journal.js';
+import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from './journal.js';
 import type { AccountSnapshot, HoldRecord, UnexplainedHold } from './model.js';
 
 /** Most drifts that are listed: enough to see what is wrong, however much is. */
@@ -9,6 +9,9 @@ export const driftsMax = 100;
 interface HoldSums {
   capturedNanoUsd: bigint;
   shortfallNanoUsd: bigint;
+  refundedNanoUsd: bigint;
+  /** Numbers of its entries up to now. */
+  readonly seqs: Set<bigint>;
 }
 
 /** What one account's journal adds up to. Entries are added in the order of their numbers. */
@@ -51,7 +54,7 @@ export class Rebuild {
     if (isOfHold(entry.kind)) this.addToHold(entry, effect.spentNanoUsd, hold);
   }
 
-  /** Compares where a deposit's or adjustment's idempotency key leads with the entry: if it led elsewhere, a repeat would be done again. */
+  /** Compares where the idempotency key of a deposit, adjustment or refund leads with the entry: if it led elsewhere, a repeat would be done again. */
   compareOperation(entry: Entry, foundSeq: bigint | undefined): void {
     this.expectEqual(`operation of entry ${entry.seq}`, foundSeq ?? 0n, entry.seq);
   }
@@ -81,14 +84,23 @@ export class Rebuild {
   }
 
   private addToHold(entry: Entry, spentNanoUsd: bigint, hold: HoldRecord | undefined): void {
-    const sums = this.holdSums.get(entry.reference) ?? { capturedNanoUsd: 0n, shortfallNanoUsd: 0n };
-    sums.capturedNanoUsd += spentNanoUsd;
+    const sums: HoldSums = this.holdSums.get(entry.reference) ?? { capturedNanoUsd: 0n, shortfallNanoUsd: 0n, refundedNanoUsd: 0n, seqs: new Set() };
+    if (entry.kind === EntryKind.ENTRY_KIND_REFUND) {
+      const linkedSeq = seqOfLink(entry);
+      if (!sums.seqs.has(linkedSeq)) this.expectEqual(`link of entry ${entry.seq}`, linkedSeq, [...sums.seqs].at(-1) ?? 0n);
+    }
+    sums.seqs.add(entry.seq);
+    // What a settlement corrects was never rightly captured; what an operator gives back was.
+    if (isGivenBack(entry)) sums.refundedNanoUsd += entry.amountNanoUsd;
+    else sums.capturedNanoUsd += spentNanoUsd;
+    if (sums.refundedNanoUsd > sums.capturedNanoUsd) this.expectEqual(`refunded up to entry ${entry.seq}`, sums.refundedNanoUsd, sums.capturedNanoUsd);
     if (entry.kind === EntryKind.ENTRY_KIND_SHORTFALL) sums.shortfallNanoUsd += entry.amountNanoUsd;
     if (hold === undefined || hold.lastSeq < entry.seq) {
       this.expectEqual(`last entry of ${entry.reference}`, hold?.lastSeq ?? 0n, entry.seq);
     } else if (hold.lastSeq === entry.seq) {
       this.expectEqual(`captured of ${entry.reference}`, hold.capturedNanoUsd, sums.capturedNanoUsd);
       this.expectEqual(`shortfall of ${entry.reference}`, hold.shortfallNanoUsd, sums.shortfallNanoUsd);
+      this.expectEqual(`refunded of ${entry.reference}`, hold.refundedNanoUsd, sums.refundedNanoUsd);
       this.holdSums.delete(entry.reference);
       return;
     }
@@ -106,14 +118,26 @@ export class Rebuild {
 
 /** How a hold that no entry bears out differs from what the journal says. */
 export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyResponse_Drift {
-  const { accountId, id, lastSeq, capturedNanoUsd, shortfallNanoUsd, checkpointNanoUsd, state } = hold;
+  const { accountId, id, lastSeq, capturedNanoUsd, shortfallNanoUsd, refundedNanoUsd, checkpointNanoUsd, state } = hold;
   const drift = (what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): VerifyResponse_Drift => ({ accountId, what: `${what} ${id}`, storedNanoUsd, rebuiltNanoUsd });
   if (!hasItsEntry) return drift('entry named by', lastSeq, 0n);
   if (lastSeq === 0n && shortfallNanoUsd !== 0n) return drift('shortfall of', shortfallNanoUsd, 0n);
   if (lastSeq === 0n && capturedNanoUsd !== 0n) return drift('captured of', capturedNanoUsd, 0n);
+  if (lastSeq === 0n && refundedNanoUsd !== 0n) return drift('refunded of', refundedNanoUsd, 0n);
   const endsAtCheckpoint = state === HoldState.HOLD_STATE_RELEASED || state === HoldState.HOLD_STATE_EXPIRED;
   if (endsAtCheckpoint) return drift('checkpoint at the end of', checkpointNanoUsd, capturedNanoUsd);
   return drift('state of', BigInt(state), BigInt(HoldState.HOLD_STATE_SETTLED));
+}
+
+/** Whether somebody gave money back by Refund; the other refunds correct what was captured. */
+function isGivenBack(entry: Entry): boolean {
+  return entry.kind === EntryKind.ENTRY_KIND_REFUND && entry.idempotencyKey !== '';
+}
+
+/** The number of the entry that this one is linked to; 0 for none of its account. */
+function seqOfLink(entry: Entry): bigint {
+  const seq = entry.linkedEntryId === '' ? 0n : seqOfEntryId(entry.linkedEntryId);
+  return entry.linkedEntryId === entryId(entry.accountId, seq) ? seq : 0n;
 }
 
 function sum(holds: readonly HoldRecord[]): bigint {

@@ -3,7 +3,7 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { BookAccount, DepositSource, EntryKind, HoldState, type VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from './testing/ledger.js';
-import { depositRequest, fundedCustomer, holdRequest, newCustomer, refusalOf, settleRequest } from './testing/requests.js';
+import { depositRequest, fundedCustomer, holdRequest, newCustomer, refundRequest, refusalOf, settleRequest } from './testing/requests.js';
 
 describe.each(testEngines)('the ledger on %s', (engine) => {
   let ledger: TestLedger;
@@ -51,6 +51,25 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(entries[0]).toMatchObject({ reference: gift.idempotencyKey, reason: 'welcome ', keyId: '', creditedAfterNanoUsd: 150n, spentAfterNanoUsd: 100n });
     expect(entries[2]).toMatchObject({ reference: hold!.id, keyId: customer.keyId, kind: EntryKind.ENTRY_KIND_CHARGE, heldAfterNanoUsd: 0n });
     expect(ledger.logLines.some((line) => line.includes(hold!.id) && line.includes('"shortfall_nano_usd":"30"'))).toBe(true);
+  });
+
+  it('gives a charge back once, however many ask for it at once', async () => {
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
+    await ledger.service.settle(settleRequest(customer, hold!.id, 70n));
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => ledger.service.refund(refundRequest(customer, hold!.id, 20n))));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    const rest = refundRequest(customer, hold!.id, undefined, { reason: 'the rest' });
+    const last = await ledger.service.refund(rest);
+    expect(last).toMatchObject({ replayed: false, entry: { amountNanoUsd: 10n, reason: 'the rest', reference: hold!.id }, balance: { spentNanoUsd: 0n } });
+    expect(await ledger.service.refund(rest)).toEqual({ ...last, replayed: true });
+    const entries = await entriesOf(customer.accountId);
+    const charge = entries.find(({ kind }) => kind === EntryKind.ENTRY_KIND_CHARGE)!;
+    expect(entries.filter(({ linkedEntryId }) => linkedEntryId === charge.id)).toHaveLength(4);
+    expect((await ledger.service.getHold({ accountId: customer.accountId, holdId: hold!.id })).hold).toMatchObject({ capturedNanoUsd: 70n, refundedNanoUsd: 70n });
+    expect((await ledger.service.listKeySpend({ accountId: customer.accountId, keyIds: [] })).keys).toMatchObject([{ spentNanoUsd: 0n }]);
+    expect((await verify(customer.accountId)).drifts).toEqual([]);
+    expect(await refusalOf(ledger.service.refund(refundRequest(customer, hold!.id, 1n)))).toMatchObject({ reason: 'failed_precondition', details: { refundable_nano_usd: '0' } });
   });
 
   it('answers a repeated deposit with the first outcome, and refuses another under its key', async () => {

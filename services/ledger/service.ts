@@ -12,6 +12,7 @@ import { hold } from './rpcs/hold.js';
 import { listEntries } from './rpcs/list-entries.js';
 import { listKeySpend } from './rpcs/list-key-spend.js';
 import { listOpenHolds } from './rpcs/list-open-holds.js';
+import { refund } from './rpcs/refund.js';
 import { release } from './rpcs/release.js';
 import { settle } from './rpcs/settle.js';
 import { verify } from './rpcs/verify.js';
@@ -32,6 +33,7 @@ export function ledgerService(deps: RpcDeps): LedgerService {
     listOpenHolds: (request, context = unknownCaller) => listOpenHolds(request, context, deps),
     listEntries: (request, context = unknownCaller) => listEntries(request, context, deps),
     verify: (request, context = unknownCaller) => verify(request, context, deps),
+    refund: (request, context = unknownCaller) => refund(request, context, deps),
   };
 }
 

@@ -17,9 +17,9 @@ export async function verifyAccount(accountId: string, { reads, audit }: Pick<Rp
     const holdIds = entries.map((entry) => entry.reference).filter((reference) => isId('req', reference));
     const holds = new Map((await reads.holds(accountId, [...new Set(holdIds)])).map((hold) => [hold.id, hold]));
     for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
-    const credits = entries.filter((entry) => !isOfHold(entry.kind));
-    const numbers = await audit.entryNumbers(accountId, credits.map((entry) => entry.reference));
-    for (const entry of credits) rebuild.compareOperation(entry, numbers.get(entry.reference));
+    const named = entries.filter((entry) => entry.idempotencyKey !== '' || !isOfHold(entry.kind));
+    const numbers = await audit.entryNumbers(accountId, named.map((entry) => entry.idempotencyKey));
+    for (const entry of named) rebuild.compareOperation(entry, numbers.get(entry.idempotencyKey));
     seq = entries.at(-1)?.seq ?? snapshot.lastSeq;
   }
   rebuild.compare(snapshot);

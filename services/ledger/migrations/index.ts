@@ -1,6 +1,7 @@
 // The schema's steps in order.
 import type { Migration } from '#kit/db/migrate.js';
 import { books } from './0001-books.js';
+import { refunds } from './0002-refunds.js';
 
 /** All migrations of the ledger. */
-export const migrations: readonly Migration[] = [books];
+export const migrations: readonly Migration[] = [books, refunds];

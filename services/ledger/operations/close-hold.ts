@@ -1,6 +1,6 @@
 // Ends a hold: frees what it set aside and books its cost. Shared by settle, release and expire. Pure.
 import assert from 'node:assert/strict';
-import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey } from '../buckets.js';
 import { entryId, post, postings } from '../journal.js';
 import type { Changes, HoldRecord, Touched } from '../model.js';
@@ -52,6 +52,7 @@ export function closeHold(touched: Touched, hold: HoldRecord, ending: Ending, no
       capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - refundNanoUsd,
       shortfallNanoUsd: hold.shortfallNanoUsd + shortfallNanoUsd,
       lastSeq: entries.at(-1)?.seq ?? hold.lastSeq,
+      chargeSeq: entries.find((entry) => entry.kind === EntryKind.ENTRY_KIND_CHARGE)?.seq ?? hold.chargeSeq,
     },
     entries,
   };

@@ -3,7 +3,9 @@ import { AppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#kit/money.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../buckets.js';
 import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../journal.js';
-import { type AccountBucket, type AdjustOperation, type Applied, type CreditReply, type DepositOperation, done, refused, type Touched } from '../model.js';
+import {
+  type AccountBucket, type AdjustOperation, type Applied, type CreditReply, type DepositOperation, done, type RefundOperation, refused, type Touched,
+} from '../model.js';
 import { balanceEmpty, mismatch } from '../refusals.js';
 
 /** Adds money to an account. */
@@ -26,7 +28,8 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   return overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs);
 }
 
-function repeat(touched: Touched, operation: DepositOperation | AdjustOperation): Applied<CreditReply> | undefined {
+/** The first outcome when this idempotency key was used before, or the refusal of other parameters under it. */
+export function repeat(touched: Touched, operation: DepositOperation | AdjustOperation | RefundOperation): Applied<CreditReply> | undefined {
   if (touched.record === undefined) return undefined;
   const { entry, fingerprint } = touched.record;
   if (fingerprint !== operation.fingerprint) return refused(mismatch(`The idempotency key "${operation.idempotencyKey}"`));
@@ -47,7 +50,7 @@ function credit(
 ): Applied<CreditReply> {
   const { accountId, idempotencyKey, fingerprint, reason } = operation;
   const amountNanoUsd = operation.amountNanoUsd < 0n ? -operation.amountNanoUsd : operation.amountNanoUsd;
-  const { account, entry } = post(before, posting, { amountNanoUsd, reference: idempotencyKey, reason, ...link }, nowMs);
+  const { account, entry } = post(before, posting, { amountNanoUsd, reference: idempotencyKey, idempotencyKey, reason, ...link }, nowMs);
   return done(
     { entry, balance: balanceAfter(entry), replayed: false },
     { account, record: { accountId, idempotencyKey, fingerprint, entry }, entries: [entry] },

@@ -37,6 +37,8 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
     expiresAtMs: nowMs + operation.ttlMs,
     fingerprint: operation.fingerprint,
     lastSeq: 0n,
+    refundedNanoUsd: 0n,
+    chargeSeq: 0n,
   };
   return done(
     { hold, replayed: false },

@@ -38,5 +38,7 @@ function tombstone(operation: ReleaseOperation, nowMs: number): HoldRecord {
     expiresAtMs: nowMs,
     fingerprint: undefined,
     lastSeq: 0n,
+    refundedNanoUsd: 0n,
+    chargeSeq: 0n,
   };
 }

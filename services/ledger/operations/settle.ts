@@ -65,6 +65,8 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
     expiresAtMs: nowMs,
     fingerprint: undefined,
     lastSeq: 0n,
+    refundedNanoUsd: 0n,
+    chargeSeq: 0n,
   };
   return settle(touched, lost, operation.costNanoUsd, nowMs);
 }

@@ -15,6 +15,7 @@ export function toHoldMessage(hold: HoldRecord): Hold {
     state: hold.state,
     createdAtMs: BigInt(hold.createdAtMs),
     expiresAtMs: BigInt(hold.expiresAtMs),
+    refundedNanoUsd: hold.refundedNanoUsd,
   };
 }
 

@@ -1,10 +1,10 @@
 // Turns requests into operations: every field checked, every fingerprint made. Raises invalid_request.
 import {
-  type AdjustRequest, type CheckpointRequest_Item, type DepositRequest, DepositSource, type HoldRequest, type ReleaseRequest, type SettleRequest,
+  type AdjustRequest, type CheckpointRequest_Item, type DepositRequest, DepositSource, type HoldRequest, type RefundRequest, type ReleaseRequest, type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax } from '../buckets.js';
 import { fingerprintOf } from '../fingerprint.js';
-import type { AdjustOperation, CheckpointOperation, DepositOperation, HoldOperation, ReleaseOperation, SettleOperation } from '../model.js';
+import type { AdjustOperation, CheckpointOperation, DepositOperation, HoldOperation, RefundOperation, ReleaseOperation, SettleOperation } from '../model.js';
 import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checkedTtl, invalidField, optionalId } from './fields.js';
 
 const int64Max = 2n ** 63n - 1n;
@@ -84,4 +84,14 @@ export function adjustOperation(request: AdjustRequest): AdjustOperation {
   const linkedEntryId = request.linkedEntryId === '' ? undefined : request.linkedEntryId;
   const fingerprint = fingerprintOf(['adjust', amountNanoUsd, reason, request.linkedEntryId]);
   return { kind: 'adjust', idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId, fingerprint };
+}
+
+export function refundOperation(request: RefundRequest): RefundOperation {
+  const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const holdId = checkedId('hold_id', 'req', request.holdId);
+  const amountNanoUsd = request.amountNanoUsd === undefined ? undefined : checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
+  const reason = checkedReason(request.reason, { required: true });
+  const fingerprint = fingerprintOf(['refund', holdId, amountNanoUsd ?? 'all', reason]);
+  return { kind: 'refund', idempotencyKey, accountId, holdId, amountNanoUsd, reason, fingerprint };
 }

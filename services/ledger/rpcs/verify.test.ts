@@ -4,7 +4,7 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
-import { type Customer, fundedCustomer, holdRequest, settleRequest } from '../testing/requests.js';
+import { type Customer, fundedCustomer, holdRequest, refundRequest, settleRequest } from '../testing/requests.js';
 import { bytesOf, accountScope } from '../store/rows.js';
 
 describe.each(testEngines)('Verify on %s', (engine) => {
@@ -113,6 +113,26 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await drifts()).toEqual({ 'operation of entry 1': [7n, 1n] });
     await table('op').delete();
     expect(await drifts()).toEqual({ 'operation of entry 1': [0n, 1n] });
+  });
+
+  it('finds a refund of more than was charged, of another call, or that the hold does not know', async () => {
+    await ledger.service.refund(refundRequest(customer, settledHoldId, 30n));
+    expect(await drifts()).toEqual({});
+    const refund = () => table('journal').where({ seq: 3 });
+    for (const linked_seq of [1, 3, 9, null]) {
+      await refund().update({ linked_seq });
+      expect(await drifts()).toEqual({ 'link of entry 3': [BigInt(linked_seq ?? 0), 2n] });
+    }
+    await refund().update({ linked_seq: 2 });
+    await hold(settledHoldId).update({ refunded_nano_usd: 0n });
+    expect(await drifts()).toEqual({ [`refunded of ${settledHoldId}`]: [0n, 30n] });
+    await hold(settledHoldId).update({ refunded_nano_usd: 71n });
+    await refund().update({ amount_nano_usd: 71n });
+    expect(await drifts()).toMatchObject({ 'refunded up to entry 3': [71n, 70n], 'spent after entry 3': [40n, -1n] });
+    await refund().update({ amount_nano_usd: 30n });
+    await hold(settledHoldId).update({ refunded_nano_usd: 30n });
+    await table('op').where({ result_seq: 3n }).delete();
+    expect(await drifts()).toEqual({ 'operation of entry 3': [0n, 3n] });
   });
 
   it('finds an entry that says that more was held than there was', async () => {

@@ -45,7 +45,7 @@ export class Audit {
       .select(...holdColumns.map((column) => `hold.${column}`), 'journal.hold_id as entry_hold_id', 'journal.key_id as entry_key_id')
       .where((wrong) =>
         wrong
-          .where((none) => none.where('hold.last_seq', 0).where((some) => some.where('captured_nano_usd', '>', 0).orWhere('shortfall_nano_usd', '>', 0)))
+          .where((none) => none.where('hold.last_seq', 0).where((some) => some.where('captured_nano_usd', '>', 0).orWhere('shortfall_nano_usd', '>', 0).orWhere('refunded_nano_usd', '>', 0)))
           .orWhere((named) =>
             named
               .where('hold.last_seq', '>', 0)

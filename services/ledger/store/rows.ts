@@ -83,7 +83,7 @@ export function fromKey(key: KeyBucket, engine: Engine): Row {
 
 export const holdKey = ['slot', 'id', 'account_id'] as const;
 /** The columns of a hold that change in its life. */
-export const holdValues = ['checkpoint_nano_usd', 'captured_nano_usd', 'shortfall_nano_usd', 'state', 'expires_at_ms', 'last_seq'] as const;
+export const holdValues = ['checkpoint_nano_usd', 'captured_nano_usd', 'shortfall_nano_usd', 'state', 'expires_at_ms', 'last_seq', 'refunded_nano_usd', 'charge_seq'] as const;
 export const holdColumns = [...holdKey, 'key_id', 'amount_nano_usd', 'created_at_ms', 'fingerprint', ...holdValues] as const;
 
 export function toHold(row: Row): HoldRecord {
@@ -100,6 +100,8 @@ export function toHold(row: Row): HoldRecord {
     expiresAtMs: asNumber(row['expires_at_ms']),
     fingerprint: optional(row['fingerprint'], (value) => asBytes(value).toString('hex')),
     lastSeq: asBigInt(row['last_seq']),
+    refundedNanoUsd: asBigInt(row['refunded_nano_usd']),
+    chargeSeq: asBigInt(row['charge_seq']),
   };
 }
 
@@ -117,6 +119,8 @@ export function fromHold(hold: HoldRecord, engine: Engine): Row {
     expires_at_ms: hold.expiresAtMs,
     fingerprint: hold.fingerprint === undefined ? null : Buffer.from(hold.fingerprint, 'hex'),
     last_seq: hold.lastSeq,
+    refunded_nano_usd: hold.refundedNanoUsd,
+    charge_seq: hold.chargeSeq,
   };
 }
 
@@ -129,6 +133,7 @@ export function toEntry(row: Row): Entry {
   const accountId = idFromBytes('acct', asBytes(row['account_id']));
   const seq = asBigInt(row['seq']);
   const holdId = optional(row['hold_id'], (value) => idFromBytes('req', asBytes(value)));
+  const idempotencyKey = optional(row['idempotency_key'], asText) ?? '';
   return {
     id: entryId(accountId, seq),
     accountId,
@@ -141,16 +146,16 @@ export function toEntry(row: Row): Entry {
     spentAfterNanoUsd: asBigInt(row['spent_after_nano_usd']),
     heldAfterNanoUsd: asBigInt(row['held_after_nano_usd']),
     // A row with neither is corrupt, which is for Verify to say.
-    reference: holdId ?? optional(row['idempotency_key'], asText) ?? '',
+    reference: holdId ?? idempotencyKey,
     keyId: optional(row['key_id'], (value) => idFromBytes('key', asBytes(value))) ?? '',
     reason: asText(row['reason']),
     linkedEntryId: optional(row['linked_seq'], (value) => entryId(accountId, asBigInt(value))) ?? '',
     createdAtMs: asBigInt(row['created_at_ms']),
+    idempotencyKey,
   };
 }
 
 export function fromEntry(entry: Entry, engine: Engine): Row {
-  const ofHold = isOfHold(entry.kind);
   return {
     ...accountColumns(entry.accountId, engine),
     seq: entry.seq,
@@ -161,8 +166,8 @@ export function fromEntry(entry: Entry, engine: Engine): Row {
     credited_after_nano_usd: entry.creditedAfterNanoUsd,
     spent_after_nano_usd: entry.spentAfterNanoUsd,
     held_after_nano_usd: entry.heldAfterNanoUsd,
-    hold_id: ofHold ? bytesOf('req', entry.reference) : null,
-    idempotency_key: ofHold ? null : entry.reference,
+    hold_id: isOfHold(entry.kind) ? bytesOf('req', entry.reference) : null,
+    idempotency_key: entry.idempotencyKey === '' ? null : entry.idempotencyKey,
     key_id: entry.keyId === '' ? null : bytesOf('key', entry.keyId),
     reason: entry.reason,
     linked_seq: entry.linkedEntryId === '' ? null : seqOfEntryId(entry.linkedEntryId),

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { DepositSource, HoldState } from '#proto/ledger/v1/ledger.js';
 import { fingerprintOf } from '../fingerprint.js';
+import { entryId } from '../journal.js';
 import type { Applied, Operation, ReplyTo } from '../model.js';
 import type { Books } from './books.js';
 import { type Answer, ReferenceLedger } from './reference-model.js';
@@ -29,6 +30,7 @@ const accountCount = 2;
 const keyCount = 2;
 const holdCount = 6;
 const creditCount = 4;
+const refundKeyCount = 8;
 
 // Most of a history is about one account, so that its holds meet each other.
 const accountNumber = fc.constantFrom(0, 0, 0, 1);
@@ -112,6 +114,19 @@ const adjust = fc
     linkedEntryId: undefined,
   }));
 
+const refund = (names: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  fc
+    .record({ name: names, key: fc.nat(refundKeyCount - 1), amount: fc.option(amount(40n, 1n), { nil: undefined, freq: 3 }) })
+    .map(({ name, key, amount: amountNanoUsd }) => (ids) => ({
+      kind: 'refund',
+      ...named(ids, name),
+      // Some of these are the names of deposits and adjustments too.
+      idempotencyKey: `credit-${creditCount - 1 + key}`,
+      fingerprint: fingerprintOf(['refund', name.hold, amountNanoUsd ?? 'all']),
+      amountNanoUsd,
+      reason: 'random',
+    }));
+
 const command = fc.oneof(
   { weight: 12, arbitrary: hold(holdName) },
   { weight: 6, arbitrary: checkpoint(holdName) },
@@ -120,6 +135,7 @@ const command = fc.oneof(
   { weight: 5, arbitrary: expire(holdName) },
   { weight: 3, arbitrary: deposit },
   { weight: 1, arbitrary: adjust },
+  { weight: 4, arbitrary: refund(holdName) },
 );
 
 const pauseMs = fc.constantFrom(0, 900, 6_000);
@@ -129,7 +145,7 @@ const batch = fc.record({ pauseMs, repeated, commands: fc.array(command, { minLe
 /** The steps of one call, which single random commands would seldom hit in this order. */
 const life = holdName.chain((name) => {
   const one = fc.constant(name);
-  return fc.tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one)).chain((steps) =>
+  return fc.tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one)).chain((steps) =>
     fc.tuple(...steps.map((step) => fc.record({ pauseMs, repeated, commands: fc.constant([step]) }))),
   );
 });
@@ -198,6 +214,10 @@ function checkOracles(operation: Operation, outcome: Applied<ReplyTo<Operation>>
   if (operation.kind === 'hold' && changed !== undefined) {
     assert(key !== undefined && (key.limitNanoUsd === undefined || key.spentNanoUsd + key.heldNanoUsd <= key.limitNanoUsd), 'a hold exceeds the limit of its key');
     assert(changed.amountNanoUsd >= operation.minAmountNanoUsd && changed.amountNanoUsd <= operation.amountNanoUsd, 'a hold has another amount');
+  }
+  if (operation.kind === 'refund' && changed !== undefined) {
+    assert(changed.refundedNanoUsd > 0n && changed.refundedNanoUsd <= changed.capturedNanoUsd, 'more was given back than was captured');
+    assert(entries.length === 1 && entries[0]!.linkedEntryId === entryId(changed.accountId, changed.chargeSeq), 'a refund is not linked to the charge');
   }
   if (operation.kind === 'settle' && changed !== undefined) {
     assert.equal(changed.capturedNanoUsd + changed.shortfallNanoUsd, operation.costNanoUsd, 'captured and shortfall are not the cost');

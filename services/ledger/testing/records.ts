@@ -1,6 +1,6 @@
 // Rows for tests of the pure rules, with the fields that do not matter filled in.
 import { DepositSource, HoldState } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, AdjustOperation, DepositOperation, HoldOperation, HoldRecord, KeyBucket, SettleOperation, Touched } from '../model.js';
+import type { AccountBucket, AdjustOperation, DepositOperation, HoldOperation, HoldRecord, KeyBucket, RefundOperation, SettleOperation, Touched } from '../model.js';
 
 export const nowMs = 1_800_000_000_000;
 export const accountId = `acct_${'a'.repeat(32)}`;
@@ -29,6 +29,8 @@ export function hold(fields: Partial<HoldRecord> = {}): HoldRecord {
     expiresAtMs: nowMs + 50_000,
     fingerprint: 'f1',
     lastSeq: 0n,
+    refundedNanoUsd: 0n,
+    chargeSeq: 0n,
     ...fields,
   };
 }
@@ -67,6 +69,10 @@ export function depositOperation(amountNanoUsd: bigint, fields: Partial<DepositO
 
 export function adjustOperation(amountNanoUsd: bigint, fields: Partial<AdjustOperation> = {}): AdjustOperation {
   return { kind: 'adjust', accountId, idempotencyKey: 'fix-1', fingerprint: 'a1', amountNanoUsd, reason: 'why', linkedEntryId: undefined, ...fields };
+}
+
+export function refundOperation(amountNanoUsd: bigint | undefined, fields: Partial<RefundOperation> = {}): RefundOperation {
+  return { kind: 'refund', accountId, holdId, idempotencyKey: 'back-1', fingerprint: 'r1', amountNanoUsd, reason: 'why', ...fields };
 }
 
 /** A hold that was released before it arrived. */

@@ -1,6 +1,6 @@
 // A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is added up anew from the holds
 // and credits that there are, so that it cannot share a mistake of bookkeeping with the real one.
-import type { AdjustOperation, CheckpointOperation, DepositOperation, ExpireOperation, HoldOperation, Operation, ReleaseOperation, SettleOperation } from '../model.js';
+import type { AdjustOperation, CheckpointOperation, DepositOperation, ExpireOperation, HoldOperation, Operation, RefundOperation, ReleaseOperation, SettleOperation } from '../model.js';
 
 type State = 'open' | 'settled' | 'released' | 'expired';
 
@@ -15,6 +15,7 @@ interface ModelHold {
   checkpoint: bigint;
   captured: bigint;
   shortfall: bigint;
+  refunded?: bigint;
   expiresAtMs: number;
 }
 
@@ -40,6 +41,8 @@ export class ReferenceLedger {
         return this.release(operation);
       case 'expire':
         return this.expire(operation);
+      case 'refund':
+        return this.refund(operation);
       default:
         return this.credit(operation);
     }
@@ -50,7 +53,7 @@ export class ReferenceLedger {
   }
 
   spent(accountId: string, keyId?: string): bigint {
-    return sum(this.holdsOf(accountId, keyId).map((hold) => hold.captured));
+    return sum(this.holdsOf(accountId, keyId).map((hold) => hold.captured - (hold.refunded ?? 0n)));
   }
 
   held(accountId: string, keyId?: string): bigint {
@@ -147,6 +150,24 @@ export class ReferenceLedger {
     if (hold?.state !== 'open' || hold.expiresAtMs > operation.expiredAtMs) return {};
     endAtCheckpoint(hold, 'expired');
     return outcome(hold);
+  }
+
+  private refund(operation: RefundOperation): Answer {
+    const { accountId, holdId, idempotencyKey, fingerprint: asked } = operation;
+    const name = `${accountId} ${idempotencyKey}`;
+    const existing = this.credits.get(name);
+    if (existing !== undefined) {
+      return existing.asked === asked ? { creditedAfter: existing.creditedAfter, replayed: true } : { refused: 'idempotency_mismatch' };
+    }
+    const hold = this.holds.get(`${accountId} ${holdId}`);
+    if (hold?.keyId === undefined) return { refused: 'not_found' };
+    const left = hold.captured - (hold.refunded ?? 0n);
+    const amount = operation.amountNanoUsd ?? left;
+    if (hold.state === 'open' || hold.state === 'expired' || left === 0n || amount > left) return { refused: 'failed_precondition' };
+    hold.refunded = (hold.refunded ?? 0n) + amount;
+    const creditedAfter = this.credited(accountId);
+    this.credits.set(name, { accountId, amount: 0n, asked, creditedAfter });
+    return { creditedAfter, replayed: false };
   }
 
   private credit(operation: DepositOperation | AdjustOperation): Answer {

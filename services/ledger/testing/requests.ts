@@ -1,6 +1,6 @@
 // Requests with the fields that do not matter to a test filled in.
 import { newId } from '#kit/id.js';
-import { DepositSource, type DepositRequest, type HoldRequest, type LedgerService, type SettleRequest } from '#proto/ledger/v1/ledger.js';
+import { DepositSource, type DepositRequest, type HoldRequest, type LedgerService, type RefundRequest, type SettleRequest } from '#proto/ledger/v1/ledger.js';
 
 /** An account with a key, as one customer. */
 export interface Customer {
@@ -32,6 +32,10 @@ export function holdRequest(customer: Customer, amountNanoUsd: bigint, fields: P
 
 export function settleRequest(customer: Customer, holdId: string, costNanoUsd: bigint): SettleRequest {
   return { ...customer, holdId, costNanoUsd };
+}
+
+export function refundRequest(customer: Customer, holdId: string, amountNanoUsd?: bigint, fields: Partial<RefundRequest> = {}): RefundRequest {
+  return { idempotencyKey: newId('refund'), accountId: customer.accountId, holdId, amountNanoUsd, reason: 'a test', ...fields };
 }
 
 /** A customer with this much credit. */

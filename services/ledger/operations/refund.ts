@@ -1,0 +1,68 @@
+// Refund: gives back a final charge, all of it or a part, once per idempotency key. Pure.
+import assert from 'node:assert/strict';
+import { AppError } from '#kit/errors/app-error.js';
+import { formatUsd } from '#kit/money.js';
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import { emptyKey } from '../buckets.js';
+import { balanceAfter, entryId, post, postings } from '../journal.js';
+import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../model.js';
+import { repeat } from './credit.js';
+
+/** Credits the account and frees the key's limit, by an entry linked to the charge. Never more than is left of what was captured. */
+export function applyRefund(touched: Touched, operation: RefundOperation, nowMs: number): Applied<CreditReply> {
+  const repeated = repeat(touched, operation);
+  if (repeated !== undefined) return repeated;
+  const { account: before, hold } = touched;
+  if (hold?.keyId === undefined) {
+    return refused(new AppError('not_found', `The account has no charge of the call ${operation.holdId}.`, { details: { what: 'hold' } }));
+  }
+  // A call that expired may yet be settled at its true cost, which is reckoned from what was captured.
+  if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));
+  const leftNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
+  const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
+  if (leftNanoUsd === 0n || amountNanoUsd > leftNanoUsd) return refused(notLeft(hold, leftNanoUsd));
+  assert(before !== undefined, 'An account that was charged has a balance.');
+  const { idempotencyKey, fingerprint, reason, accountId } = operation;
+  const { account, entry } = post(
+    before,
+    postings.refund,
+    { amountNanoUsd, reference: hold.id, keyId: hold.keyId, idempotencyKey, reason, linkedEntryId: entryId(accountId, chargeSeqOf(hold)) },
+    nowMs,
+  );
+  const key = touched.key ?? emptyKey(accountId, hold.keyId);
+  return done(
+    { entry, balance: balanceAfter(entry), replayed: false },
+    {
+      account,
+      key: { ...key, spentNanoUsd: key.spentNanoUsd - amountNanoUsd },
+      hold: { ...hold, refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd, lastSeq: entry.seq },
+      record: { accountId, idempotencyKey, fingerprint, entry },
+      entries: [entry],
+    },
+  );
+}
+
+/** The version before refunds did not note which entry was the charge; the hold's last one then leads to it. */
+function chargeSeqOf(hold: HoldRecord): bigint {
+  return hold.chargeSeq === 0n ? hold.lastSeq : hold.chargeSeq;
+}
+
+function notFinal(hold: HoldRecord): AppError {
+  const message = `The charge of the call ${hold.id} is not final yet. Try again when the call is settled.`;
+  return new AppError('failed_precondition', message, { details: amountsOf(hold, 0n) });
+}
+
+function notLeft(hold: HoldRecord, leftNanoUsd: bigint): AppError {
+  const message =
+    `At most $${formatUsd(leftNanoUsd)} of the call ${hold.id} can be given back: ` +
+    `$${formatUsd(hold.capturedNanoUsd)} was charged and $${formatUsd(hold.refundedNanoUsd)} was given back before.`;
+  return new AppError('failed_precondition', message, { details: amountsOf(hold, leftNanoUsd) });
+}
+
+function amountsOf(hold: HoldRecord, leftNanoUsd: bigint): Record<string, string> {
+  return {
+    captured_nano_usd: String(hold.capturedNanoUsd),
+    refunded_nano_usd: String(hold.refundedNanoUsd),
+    refundable_nano_usd: String(leftNanoUsd),
+  };
+}
