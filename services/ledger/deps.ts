@@ -4,6 +4,7 @@ import type { Logger } from '#kit/log.js';
 import type { LedgerConfig } from './config.js';
 import type { OperationLane } from './operation-lane.js';
 import type { Audit } from './store/audit.js';
+import type { Pages } from './store/pages.js';
 import type { Reads } from './store/reads.js';
 
 /** Handed to every RPC. */
@@ -11,6 +12,7 @@ export interface RpcDeps {
   readonly lane: OperationLane;
   readonly reads: Reads;
   readonly audit: Audit;
+  readonly pages: Pages;
   readonly config: LedgerConfig;
   readonly clock: Clock;
   readonly log: Logger;

@@ -11,6 +11,7 @@ import { migrations } from './migrations/index.js';
 import { createOperationLane } from './operation-lane.js';
 import { ledgerService } from './service.js';
 import { Audit } from './store/audit.js';
+import { Pages } from './store/pages.js';
 import { Reads } from './store/reads.js';
 import { createStore } from './store/store.js';
 import { Sweeper } from './sweeper.js';
@@ -29,7 +30,7 @@ export interface LedgerDeps {
 /** The ledger over its own database. `start` migrates and begins to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
   const lane = createOperationLane({ config, store: createStore(db), clock });
-  const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), config, clock, log };
+  const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), config, clock, log };
   const sweeper = new Sweeper(deps);
   return {
     name: 'ledger',

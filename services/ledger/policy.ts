@@ -16,6 +16,9 @@ export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   getHold: ['gateway', 'metering'],
   listOpenHolds: ['gateway'],
   listEntries: ['gateway'],
-  verify: [],
   refund: [],
+  verify: ['metering'],
+  getHolds: ['metering'],
+  listHolds: ['metering'],
+  listJournal: [],
 };

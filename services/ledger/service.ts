@@ -8,8 +8,11 @@ import { deposit } from './rpcs/deposit.js';
 import { expireHolds } from './rpcs/expire-holds.js';
 import { getBalance } from './rpcs/get-balance.js';
 import { getHold } from './rpcs/get-hold.js';
+import { getHolds } from './rpcs/get-holds.js';
 import { hold } from './rpcs/hold.js';
 import { listEntries } from './rpcs/list-entries.js';
+import { listHolds } from './rpcs/list-holds.js';
+import { listJournal } from './rpcs/list-journal.js';
 import { listKeySpend } from './rpcs/list-key-spend.js';
 import { listOpenHolds } from './rpcs/list-open-holds.js';
 import { refund } from './rpcs/refund.js';
@@ -34,6 +37,9 @@ export function ledgerService(deps: RpcDeps): LedgerService {
     listEntries: (request, context = unknownCaller) => listEntries(request, context, deps),
     verify: (request, context = unknownCaller) => verify(request, context, deps),
     refund: (request, context = unknownCaller) => refund(request, context, deps),
+    getHolds: (request, context = unknownCaller) => getHolds(request, context, deps),
+    listHolds: (request, context = unknownCaller) => listHolds(request, context, deps),
+    listJournal: (request, context = unknownCaller) => listJournal(request, context, deps),
   };
 }
 

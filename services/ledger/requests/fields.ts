@@ -59,3 +59,18 @@ export function checkedReason(reason: string, options: { required: boolean }): s
   if (reason.length > reasonCharactersMax) throw invalidField(field, `at most ${reasonCharactersMax} characters long`);
   return reason;
 }
+
+/** Which holds or entries are asked for: of one account or of all, made within an interval. */
+export function checkedExtent(request: { accountId: string; fromMs: bigint; untilMs: bigint }): { accountId: string | undefined; fromMs: number; untilMs: number } {
+  return {
+    accountId: request.accountId === '' ? undefined : checkedId('account_id', 'acct', request.accountId),
+    fromMs: checkedInstant('from_ms', request.fromMs),
+    untilMs: checkedInstant('until_ms', request.untilMs),
+  };
+}
+
+function checkedInstant(field: string, ms: bigint): number {
+  // 48 bits are what an id has for its instant.
+  if (ms < 0n || ms >= 1n << 48n) throw invalidField(field, 'epoch milliseconds, or 0 for no bound');
+  return Number(ms);
+}

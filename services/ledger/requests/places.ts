@@ -1,0 +1,48 @@
+// The opaque places between two pages of holds or entries.
+import type { EntryPlace, HoldPlace } from '../store/pages.js';
+import { invalidField } from './fields.js';
+
+const slotBytes = 2;
+const holdBytes = slotBytes + 16 + 16;
+const entryBytes = slotBytes + 16 + 8;
+
+/** The token of the page after this place; empty when there is none. */
+export function holdToken(place: HoldPlace | undefined): string {
+  if (place === undefined) return '';
+  const bytes = Buffer.alloc(holdBytes);
+  bytes.writeUInt16BE(place.slot);
+  place.id.copy(bytes, slotBytes);
+  place.account.copy(bytes, slotBytes + 16);
+  return bytes.toString('base64url');
+}
+
+/** The place of a token; undefined for the empty one. Raises invalid_request. */
+export function holdPlace(token: string): HoldPlace | undefined {
+  if (token === '') return undefined;
+  const bytes = bytesOfToken(token, holdBytes);
+  return { slot: bytes.readUInt16BE(), id: bytes.subarray(slotBytes, slotBytes + 16), account: bytes.subarray(slotBytes + 16) };
+}
+
+/** The token of the page after this place; empty when there is none. */
+export function entryToken(place: EntryPlace | undefined): string {
+  if (place === undefined) return '';
+  const bytes = Buffer.alloc(entryBytes);
+  bytes.writeUInt16BE(place.slot);
+  place.account.copy(bytes, slotBytes);
+  bytes.writeBigInt64BE(place.seq, slotBytes + 16);
+  return bytes.toString('base64url');
+}
+
+/** The place of a token; undefined for the empty one. Raises invalid_request. */
+export function entryPlace(token: string): EntryPlace | undefined {
+  if (token === '') return undefined;
+  const bytes = bytesOfToken(token, entryBytes);
+  return { slot: bytes.readUInt16BE(), account: bytes.subarray(slotBytes, slotBytes + 16), seq: bytes.readBigInt64BE(slotBytes + 16) };
+}
+
+function bytesOfToken(token: string, length: number): Buffer {
+  const bytes = Buffer.from(token, 'base64url');
+  // Decoding skips what is not base64url; encoding again shows whether the text was exactly a token.
+  if (bytes.length !== length || bytes.toString('base64url') !== token) throw invalidField('page_token', 'the next_page_token of the page before, or empty');
+  return bytes;
+}

@@ -1,0 +1,109 @@
+// All holds and the whole journal, page by page in the order of their keys, for whoever compares them with other books. Reads take
+// no locks: holds may change between two pages, entries never do.
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+import type { HoldRecord } from '../model.js';
+import { slotCount } from '../slot.js';
+import { accountColumns, bytesOf, entryColumns, holdColumns, toEntry, toHold } from './rows.js';
+import type { HoldName } from './reads.js';
+
+/** MariaDB's plan for lists of keys changes at 500; see the operations of one transaction. */
+const namesPerStatement = 200;
+
+/** Which holds or entries: of one account or of all, made within an interval; 0 for no bound. */
+export interface Extent {
+  readonly accountId: string | undefined;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Where a page of holds ended; ids as 16 bytes. */
+export interface HoldPlace {
+  readonly slot: number;
+  readonly id: Buffer;
+  readonly account: Buffer;
+}
+
+/** Where a page of entries ended. */
+export interface EntryPlace {
+  readonly slot: number;
+  readonly account: Buffer;
+  readonly seq: bigint;
+}
+
+/** Pages over a database. */
+export class Pages {
+  constructor(private readonly db: Database) {}
+
+  /** The holds of these names that there are, in no order. */
+  async holdsByName(names: readonly HoldName[]): Promise<HoldRecord[]> {
+    const found: HoldRecord[] = [];
+    for (let start = 0; start < names.length; start += namesPerStatement) {
+      const keys = names.slice(start, start + namesPerStatement).map(({ accountId, holdId }) => {
+        const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
+        return [slot, bytesOf('req', holdId), account];
+      });
+      const rows: Row[] = await this.db.knex('hold').select(...holdColumns).whereIn(['slot', 'id', 'account_id'], keys);
+      found.push(...rows.map(toHold));
+    }
+    return found;
+  }
+
+  /**
+   * At most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined: there are no
+   * more. Slot by slot, because only within one do ids lead the key, so that an interval is a range of it.
+   */
+  async holdsAfter(extent: Extent, place: HoldPlace | undefined, limit: number): Promise<{ holds: HoldRecord[]; next: HoldPlace | undefined }> {
+    const only = extent.accountId === undefined ? undefined : accountColumns(extent.accountId, this.db.engine);
+    const lastSlot = only?.slot ?? slotCount[this.db.engine] - 1;
+    const holds: HoldRecord[] = [];
+    for (let slot = place?.slot ?? only?.slot ?? 0, after = place; slot <= lastSlot; slot += 1, after = undefined) {
+      const query = this.db.knex('hold').select(...holdColumns).where({ slot, ...(only === undefined ? {} : { account_id: only.account_id }) });
+      if (extent.fromMs > 0) query.where('id', '>=', firstIdAt(extent.fromMs));
+      if (extent.untilMs > 0) query.where('id', '<', firstIdAt(extent.untilMs));
+      if (after !== undefined) afterHold(query, after);
+      const rows: Row[] = await query.orderBy(['id', 'account_id']).limit(limit - holds.length);
+      holds.push(...rows.map(toHold));
+      const end = rows.at(-1);
+      if (holds.length === limit && end !== undefined) return { holds, next: { slot, id: asBytes(end['id']), account: asBytes(end['account_id']) } };
+    }
+    return { holds, next: undefined };
+  }
+
+  /** At most `limit` entries after this place, in the order of slot, account and number, and where the page ends; undefined: there are no more. */
+  async entriesAfter(extent: Extent, place: EntryPlace | undefined, limit: number): Promise<{ entries: Entry[]; next: EntryPlace | undefined }> {
+    const query = this.db.knex('journal').select(...entryColumns);
+    if (extent.accountId !== undefined) query.where(accountColumns(extent.accountId, this.db.engine));
+    if (extent.fromMs > 0) query.where('created_at_ms', '>=', extent.fromMs);
+    if (extent.untilMs > 0) query.where('created_at_ms', '<', extent.untilMs);
+    if (place !== undefined) {
+      const { slot, account, seq } = place;
+      query.where((after) =>
+        after
+          .where('slot', '>', slot)
+          .orWhere((later) => later.where({ slot }).where('account_id', '>', account))
+          .orWhere((same) => same.where({ slot, account_id: account }).where('seq', '>', asNumber(seq))),
+      );
+    }
+    const rows: Row[] = await query.orderBy(['slot', 'account_id', 'seq']).limit(limit);
+    const end = rows.at(-1);
+    const isLast = rows.length < limit || end === undefined;
+    const next = isLast ? undefined : { slot: asNumber(end['slot']), account: asBytes(end['account_id']), seq: asBigInt(end['seq']) };
+    return { entries: rows.map(toEntry), next };
+  }
+}
+
+function afterHold(query: Knex.QueryBuilder, { id, account }: HoldPlace): void {
+  // The first condition is implied by the second, but only the first lets the key's range begin at the right place.
+  query.where('id', '>=', id).where((after) => after.where('id', '>', id).orWhere('account_id', '>', account));
+}
+
+/** The least UUIDv7 of an instant: its milliseconds lead it. */
+function firstIdAt(ms: number): Buffer {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(ms, 0, 6);
+  return bytes;
+}
