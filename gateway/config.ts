@@ -36,6 +36,17 @@ export const gatewaySettings = {
     default: 3_600_000,
   }),
   callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest life of one call', { minMs: 1000, maxMs: 86_400_000, default: 900_000 }),
+  readOnTimeMs: duration('TOLLGATE_GATEWAY_READ_ON_TIME', "how long an answer is read on after its caller left, for the upstream's own figures; 0 not at all", {
+    minMs: 0,
+    maxMs: 600_000,
+    default: 3000,
+  }),
+  readOnTokensMax: integer('TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX', 'most output tokens that are read on, and so charged, after a caller left', {
+    min: 0,
+    max: 1_000_000,
+    default: 256,
+  }),
+  readOnCallsMax: integer('TOLLGATE_GATEWAY_READ_ON_CALLS_MAX', 'answers read on at a time; further ones are cancelled at once', { min: 0, max: 100_000, default: 100 }),
   keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', { minMs: 100, maxMs: 600_000, default: 15_000 }),
   slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may be stuck because its reader does not read', {
     minMs: 100,

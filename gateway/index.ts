@@ -14,6 +14,7 @@ import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
+import { ReadOn } from './read-on.js';
 import { createRecorder } from './recorder.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
@@ -59,6 +60,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     patienceMs: config.recordPatienceMs,
     persistenceMs: config.recordPersistenceMs,
   });
+  const readOn = new ReadOn(config);
   const readiness = createReadiness({ peers, keys, models, clock });
   let isDraining = false;
   let server: Server | undefined;
@@ -78,7 +80,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, recorder, config, clock, log, readiness, isDraining: () => isDraining });
+      const app = createApp({ peers, models, keys, checkpoints, recorder, readOn, config, clock, log, readiness, isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
       server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);
@@ -87,6 +89,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     },
     async stop() {
       isDraining = true;
+      readOn.close();
       if (server !== undefined && connections !== undefined) await drain(server, connections, deps.drainTimeoutMs);
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {

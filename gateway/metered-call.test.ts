@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
@@ -15,6 +16,7 @@ import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from './config.js';
 import { type CallStep, meteredCall } from './metered-call.js';
 import type { GatewayPeers } from './peers.js';
+import { ReadOn } from './read-on.js';
 import { createRecorder } from './recorder.js';
 
 type Script = (request: GenerateRequest, context: CallContext) => AsyncIterable<GenerateResponse>;
@@ -48,6 +50,8 @@ interface Play {
   /** Metering says that the call is closed, this long after its start. */
   closesAfterMs?: number;
   permitted?: string[];
+  /** How an answer is read on after its caller has left. */
+  readOn?: Partial<ConstructorParameters<typeof ReadOn>[0]>;
 }
 
 const happy: Script = async function* () {
@@ -125,6 +129,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
       checkpoints,
       recorder,
+      readOn: new ReadOn({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.readOn }),
       config,
       clock: systemClock,
       log,
@@ -247,6 +252,43 @@ describe('a metered call', () => {
     });
     expect(upstreamSignal?.aborted).toBe(true);
     expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, tokens: { inputTokens: 10, outputTokens: 3 } });
+  });
+
+  /** Tells three tokens, lets the caller leave, then goes on to the end, a token every few milliseconds. */
+  const goingOn = (left: AbortController, tokens: number, last = finished({ usage: { inputTokens: 12, outputTokens: tokens } })): Script =>
+    async function* (_request, context) {
+      yield batch([started, blockStart, delta], 3);
+      left.abort();
+      for (let count = 4; count <= tokens; count += 1) {
+        await sleep(2);
+        context.signal.throwIfAborted();
+        yield batch([delta], count);
+      }
+      yield batch([last], tokens);
+    };
+
+  it('is read on to its end when the caller leaves shortly before, and charged by the figures of the upstream', async () => {
+    const left = new AbortController();
+    const { records } = await play({ left: left.signal, script: goingOn(left, 6) });
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, source: UsageSource.USAGE_SOURCE_REPORTED, tokens: { inputTokens: 12, outputTokens: 6 } });
+  });
+
+  it.each<[string, Play['readOn'], number]>([
+    ['more tokens', { readOnTimeMs: 10_000, readOnTokensMax: 4 }, 60],
+    ['longer', { readOnTimeMs: 20, readOnTokensMax: 1000 }, 60],
+    ['though nothing shall be read on', { readOnTimeMs: 0 }, 4],
+    ['though there is no room', { readOnCallsMax: 0 }, 4],
+  ])('is cancelled, and charged for what it was at the leaving, when its end would take %s', async (_what, readOn, tokens) => {
+    const left = new AbortController();
+    const { records, error } = await play({ left: left.signal, readOn, script: goingOn(left, tokens) });
+    expect(error).toBeDefined();
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED, tokens: { inputTokens: 10, outputTokens: 3 } });
+  });
+
+  it('is charged for what it was at the leaving when reading on brings no figures of the upstream', async () => {
+    const left = new AbortController();
+    const { records } = await play({ left: left.signal, script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })) });
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, quarantined: true, endingDetail: 'output_above_cap', tokens: { inputTokens: 10, outputTokens: 3 } });
   });
 
   it('charges nothing when the caller leaves before the upstream took the request', async () => {

@@ -18,6 +18,7 @@ import type { GatewayConfig } from './config.js';
 import type { ParsedCall } from './formats/format.js';
 import type { GatewayPeers } from './peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
+import type { Readable, ReadOn } from './read-on.js';
 import type { Recorder } from './recorder.js';
 import type { CallableModel, ModelReplica } from './replicas/models.js';
 
@@ -42,6 +43,7 @@ export interface CallDeps {
   readonly models: ModelReplica;
   readonly checkpoints: Checkpoints;
   readonly recorder: Recorder;
+  readonly readOn: ReadOn;
   readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Logger;
@@ -82,6 +84,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   };
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
+  const reading = deps.readOn.watch(request.left, progress);
   // What is free stays free should we vanish before it is on record.
   let outcome: Outcome | undefined;
   const close = deps.checkpoints.open({ call, tokens: () => (outcome?.free === true ? noTokens : progress.tokens), onClosed: (error) => closed.abort(error) });
@@ -93,7 +96,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     const context = callContext({
       caller: 'gateway',
       timeoutMs: deps.config.callTimeoutMs,
-      signal: AbortSignal.any([request.left, closed.signal]),
+      signal: AbortSignal.any([reading.signal, closed.signal]),
     });
     const answer = deps.peers.inference.generate(
       { ...request.parsed.request, callId: request.id, targets: [...callable.targets], maxOutputTokens: held.outputCapTokens },
@@ -101,12 +104,14 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     );
     for await (const batch of answer) {
       progress.take(batch, deps.clock.nowMs());
+      reading.noteProgress();
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
     }
     if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
   } catch (error) {
     failure = error;
   } finally {
+    reading.end();
     // Also when the consumer returned early: then the block above was left without an error.
     outcome = endingOf(progress, failure, request.left.aborted);
     const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs()));
@@ -167,9 +172,12 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
 }
 
 /** What is known of a running answer. */
-class Progress {
+class Progress implements Readable {
+  /** What would be charged now. What is read on after the caller left counts only by the upstream's own figures for the whole. */
   tokens: TokenCounts = noTokens;
+  outputTokensRead = 0;
   hasStarted = false;
+  hasLeft = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
 
@@ -178,8 +186,15 @@ class Progress {
     readonly startedAtMs: number,
   ) {}
 
+  leave(): void {
+    this.hasLeft = this.finished === undefined;
+  }
+
   take(batch: GenerateResponse, nowMs: number): void {
-    if (batch.usageSoFar !== undefined) this.tokens = batch.usageSoFar;
+    if (batch.usageSoFar !== undefined) {
+      this.outputTokensRead = batch.usageSoFar.outputTokens;
+      if (!this.hasLeft) this.tokens = batch.usageSoFar;
+    }
     for (const { event } of batch.events) {
       if (event?.$case === 'started') {
         this.hasStarted = true;
@@ -191,7 +206,7 @@ class Progress {
         this.firstOutputAtMs ??= nowMs;
       } else if (event?.$case === 'finished') {
         this.finished = event.value;
-        if (event.value.usage !== undefined) this.tokens = event.value.usage;
+        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasLeft)) this.tokens = event.value.usage;
       }
     }
   }
@@ -203,9 +218,13 @@ interface Outcome {
   free: boolean;
 }
 
-/** The written rule of every ending (docs/charging.md). A finished answer is finished, whatever happened to its reader since. */
+/**
+ * The written rule of every ending (docs/charging.md). A finished answer is finished, whatever happened to its reader since; but one
+ * that was only read on to its end was left.
+ */
 function endingOf(progress: Progress, failure: unknown, hasLeft: boolean): Outcome {
   const { finished } = progress;
+  if (finished !== undefined && progress.hasLeft) return { ending: Ending.ENDING_CLIENT_GONE, detail: finished.usageFault, free: false };
   if (finished !== undefined) {
     const isCapped = finished.stopReason === StopReason.STOP_REASON_MAX_TOKENS;
     return { ending: isCapped ? Ending.ENDING_MAX_TOKENS : Ending.ENDING_COMPLETED, detail: finished.usageFault, free: false };
