@@ -1,8 +1,12 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { textRequest } from '../testing/fixtures.js';
+import { CountPool } from './count-pool.js';
 import { Meter } from './meter.js';
 import { inputTokensMax, roughInputTokens } from './prompt-text.js';
 import { countPrompt, countTexts, exactCharsMax } from './tokenizer.js';
+
+// Starting a thread and loading the vocabulary take a while on a machine that has much else to do.
+jest.setTimeout(60_000);
 
 describe('our own count', () => {
   it('is exact for short texts, control words included', async () => {
@@ -36,6 +40,42 @@ describe('our own count', () => {
     await countTexts(['a'.repeat(40_000)]);
     clearInterval(timer);
     expect(longestGapMs).toBeLessThan(150);
+  });
+
+  it('costs the event loop next to nothing, the first use included', async () => {
+    const pool = new CountPool();
+    const before = performance.eventLoopUtilization();
+    const tokens = await countTexts(['The quick brown fox jumps over the lazy dog. '.repeat(20_000)], pool);
+    const { utilization } = performance.eventLoopUtilization(before);
+    await pool.close();
+    expect(tokens).toBeGreaterThan(190_000);
+    expect(utilization).toBeLessThan(0.5);
+  });
+
+  it('of a short text does not wait for all of a long one', async () => {
+    const pool = new CountPool({ threadsMax: 1, waitingMax: 10 });
+    const order: string[] = [];
+    const long = countTexts(['word '.repeat(150_000)], pool).then(() => order.push('long'));
+    const short = countTexts(['Hello world'], pool).then((tokens) => order.push(`short ${tokens}`));
+    await Promise.all([long, short]);
+    await pool.close();
+    expect(order).toEqual(['short 2', 'long']);
+  });
+
+  it('is reckoned when too many wait, or when the thread ends', async () => {
+    const pool = new CountPool({ threadsMax: 1, waitingMax: 1 });
+    const counts = Promise.all(['a b c d', 'a b c d', 'a b c d'].map((text) => countTexts([text], pool)));
+    expect(await counts).toEqual([4, 4, 2]);
+    const lost = countTexts(['a b c d'], pool);
+    await pool.close();
+    expect(await lost).toBe(2);
+    expect(await countTexts(['a b c d'], pool)).toBe(4);
+    await pool.close();
+  });
+
+  it('of many short texts is the sum of each', async () => {
+    const texts = Array.from({ length: 3000 }, (_, index) => `tool ${index % 10}`);
+    expect(await countTexts(texts)).toBe(3000 * (await countTexts(['tool 1'])));
   });
 
   it('beyond its bound is reckoned, not counted', async () => {

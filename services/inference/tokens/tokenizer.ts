@@ -1,45 +1,65 @@
-// Counts tokens of texts by the o200k vocabulary, without holding up the event loop.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+// Counts tokens of texts by the o200k vocabulary, in threads of its own, within bounds.
 import type { Prompt } from '#proto/inference/v1/inference.js';
+import { CountPool } from './count-pool.js';
 import { messageTokensEstimate, promptTexts, roughTokens } from './prompt-text.js';
 
-// A slice takes well under a millisecond for ordinary text, and about 5 ms for the worst (one letter repeated), for which
-// gpt-tokenizer's time grows with the square of the length. A cut through a word costs at most one token too many per slice.
-const sliceCharsMax = 2000;
+/** Characters that a thread counts at a time, some 20 ms of ordinary text: how long somebody else waits for its turn. */
+const pieceCharsMax = 32_000;
 
 /** Characters that are counted exactly in one call; what lies beyond is reckoned at four bytes a token. */
 export const exactCharsMax = 1_000_000;
 
-let loading: Promise<(text: string) => number> | undefined;
+/** How long one call counts, waiting for its turns included; what is left then is reckoned too. */
+const exactTimeMsMax = 10_000;
 
-/** Loads the vocabulary (2 MB, a third of a second) once, when somebody first needs it. */
-function load(): Promise<(text: string) => number> {
-  loading ??= import('gpt-tokenizer/encoding/o200k_base').then(({ countTokens }) => {
-    // Text that looks like a control token is text.
-    const options = { disallowedSpecial: new Set<string>() };
-    return (text: string) => countTokens(text, options);
-  });
-  return loading;
-}
+const pool = new CountPool();
 
-/** Tokens of the texts, each counted by itself. Gives way to other work between slices. */
-export async function countTexts(texts: Iterable<string>): Promise<number> {
-  const count = await load();
+/** Tokens of the texts, each counted by itself. What cannot be counted within the bounds is reckoned. */
+export async function countTexts(texts: Iterable<string>, counter: Pick<CountPool, 'count'> = pool): Promise<number> {
+  const startedAtMs = performance.now();
   let tokens = 0;
   let charsLeft = exactCharsMax;
-  for (const text of texts) {
-    const exact = Math.min(text.length, charsLeft);
-    for (let start = 0; start < exact; start += sliceCharsMax) {
-      tokens += count(text.slice(start, Math.min(start + sliceCharsMax, exact)));
-      if (exact > sliceCharsMax) await nextTurn();
+  let reckonedBytes = 0;
+  for (const piece of piecesOf(texts)) {
+    const chars = lengthOf(piece);
+    const isWithin = chars <= charsLeft && performance.now() - startedAtMs < exactTimeMsMax;
+    const counted = isWithin ? await counter.count(piece) : undefined;
+    if (counted === undefined) {
+      for (const text of piece) reckonedBytes += Buffer.byteLength(text);
+      continue;
     }
-    charsLeft -= exact;
-    if (exact < text.length) tokens += roughTokens(Buffer.byteLength(text.slice(exact)));
+    tokens += counted;
+    charsLeft -= chars;
   }
-  return tokens;
+  return tokens + roughTokens(reckonedBytes);
 }
 
 /** Our own count of a prompt's input tokens. */
 export async function countPrompt(prompt: Prompt): Promise<number> {
   return (await countTexts(promptTexts(prompt))) + messageTokensEstimate * prompt.messages.length;
+}
+
+/** The texts in order: short ones together, long ones cut. A cut through a word costs at most one token too many. */
+function* piecesOf(texts: Iterable<string>): Generator<string[]> {
+  let piece: string[] = [];
+  let room = pieceCharsMax;
+  for (const text of texts) {
+    for (let start = 0; start < text.length; ) {
+      // A text that would fit whole is not cut only because others came before it.
+      if (text.length > room && room < pieceCharsMax) {
+        yield piece;
+        piece = [];
+        room = pieceCharsMax;
+      }
+      const part = text.slice(start, start + room);
+      piece.push(part);
+      start += part.length;
+      room -= part.length;
+    }
+  }
+  if (piece.length > 0) yield piece;
+}
+
+function lengthOf(piece: readonly string[]): number {
+  return piece.reduce((sum, text) => sum + text.length, 0);
 }

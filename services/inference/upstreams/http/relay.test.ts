@@ -7,6 +7,8 @@ import { completionFrames } from '../../../../tests/upstream/chat-completions.js
 import { messageFrames } from '../../../../tests/upstream/messages.js';
 import type { Script } from '../../../../tests/upstream/script.js';
 import { eventsOf, finishedOf, summary, textRequest } from '../../testing/fixtures.js';
+import { roughTokens } from '../../tokens/prompt-text.js';
+import { countTexts } from '../../tokens/tokenizer.js';
 import { chatCompletionsWire } from '../chat-completions/wire.js';
 import { messagesWire } from '../messages/wire.js';
 import { Watchdog } from '../watchdog.js';
@@ -81,6 +83,26 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect(outputs.at(-2)).toBeGreaterThan(0);
     expect(messages.every(({ usageSoFar }) => usageSoFar!.inputTokens > 0)).toBe(true);
     expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
+  });
+
+  it('that breaks off tells last what was delivered, counted with care', async () => {
+    const words = { blocks: [{ type: 'text' as const, text: 'internationalisation '.repeat(40) }], deltaChars: 21 };
+    const frames = (wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body)).map((frame) => frame.text);
+    const watchdog = new Watchdog(neverAborted);
+    const messages: GenerateResponse[] = [];
+    const run = async (): Promise<void> => {
+      const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
+      const decoder = wire.decoder(request, { upstreamId: 'u', upstreamModel: 'm' }, '');
+      const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
+      for await (const message of relay({ request, decoder, chunks, watchdog, limits })) messages.push(message);
+    };
+    await expect(run()).rejects.toMatchObject({ reason: 'upstream_failed' });
+    watchdog.end(new AppError('cancelled', 'over'));
+    const delivered = eventsOf(messages).map((event) => (event.$case === 'blockDelta' ? event.value.delta!.value : '')).join('');
+    expect(delivered.length).toBeGreaterThan(400);
+    expect(messages.at(-1)).toMatchObject({ events: [], usageSoFar: { outputTokens: await countTexts([delivered]) } });
+    expect(messages.at(-2)!.usageSoFar!.outputTokens).toBe(roughTokens(Buffer.byteLength(delivered)));
+    expect(await countTexts([delivered])).not.toBe(roughTokens(Buffer.byteLength(delivered)));
   });
 
   it('ends at an event beyond the size limit, also before its end has come', async () => {

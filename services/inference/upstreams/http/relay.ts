@@ -1,5 +1,5 @@
 // Turns the bytes of one streamed answer into messages of canonical events, each with the usage up to it.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { Meter } from '../../tokens/meter.js';
 import type { StreamDecoder } from '../stream-decoder.js';
@@ -17,11 +17,28 @@ export interface RelayOptions {
   readonly limits: { readonly eventBytesMax: number; readonly responseBytesMax: number; readonly idleTimeoutMs: number };
 }
 
-/** The messages of one answer: one for each network read that brought events. The last carries `finished`. */
+/**
+ * The messages of one answer: one for each network read that brought events. The last carries `finished`; where the answer fails after it
+ * has begun, the last has no events but the usage to charge, which is counted with more care than the running one.
+ */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
+  const meter = new Meter(options.request);
+  let hasBegun = false;
+  try {
+    for await (const message of read(options, meter)) {
+      hasBegun = true;
+      yield message;
+    }
+  } catch (error) {
+    const isWanted = !hasReason(options.watchdog.signal.reason, 'cancelled');
+    if (hasBegun && isWanted) yield { events: [], usageSoFar: (await meter.finish()).usage };
+    throw error;
+  }
+}
+
+async function* read(options: RelayOptions, meter: Meter): AsyncGenerator<GenerateResponse, void, undefined> {
   const { decoder, chunks, watchdog, limits } = options;
   const reader = new SseReader(limits.eventBytesMax);
-  const meter = new Meter(options.request);
   let bytesRead = 0;
   let hasBegun = false;
   while (decoder.outcome === undefined) {
