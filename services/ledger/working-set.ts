@@ -4,82 +4,101 @@ import { emptyAccount } from './buckets.js';
 import type { AccountBucket, Applied, Changes, HoldRecord, KeyBucket, Operation, OperationRecord, ReplyTo, Touched } from './model.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 
-/** Rows of one table by key, remembering which are new and which have changed since they were loaded. */
-export class Rows<T> {
-  private readonly rows = new Map<string, T>();
-  private readonly loaded = new Set<string>();
-  private readonly changed = new Set<string>();
-
-  /** Puts in a row that the database has. */
-  load(key: string, row: T): void {
-    this.rows.set(key, row);
-    this.loaded.add(key);
-  }
-
-  get(key: string): T | undefined {
-    return this.rows.get(key);
-  }
-
-  put(key: string, row: T): void {
-    this.rows.set(key, row);
-    this.changed.add(key);
-  }
-
-  /** Rows that the database does not have yet. */
-  inserted(): T[] {
-    return [...this.changed].filter((key) => !this.loaded.has(key)).map((key) => this.rows.get(key)!);
-  }
-
-  /** Rows that the database has with older values. */
-  updated(): T[] {
-    return [...this.changed].filter((key) => this.loaded.has(key)).map((key) => this.rows.get(key)!);
-  }
+interface Cell<T> {
+  row: T;
+  readonly isStored: boolean;
+  isChanged: boolean;
 }
 
-/** The rows that some operations touch, and what applying them adds to the journal. */
-export class WorkingSet {
-  readonly accounts = new Rows<AccountBucket>();
-  readonly keys = new Rows<KeyBucket>();
-  readonly holds = new Rows<HoldRecord>();
-  readonly operations = new Rows<OperationRecord>();
-  readonly entries: Entry[] = [];
+/** Rows of one kind by their ids, remembering which are new and which have changed since they were loaded. */
+export class Rows<T> {
+  private readonly cells = new Map<string, Cell<T>>();
 
-  /** Applies one operation and keeps its changes for the operations after it. */
-  apply<O extends Operation>(operation: O, nowMs: number): Applied<ReplyTo<O>> {
-    const applied = apply(this.touchedBy(operation), operation, nowMs);
-    this.keep(operation.accountId, applied.changes);
-    return applied;
+  /** Puts in a row that the database has. */
+  load(id: string, row: T): void {
+    this.cells.set(id, { row, isStored: true, isChanged: false });
   }
 
-  private touchedBy(operation: Operation): Touched {
-    const { accountId } = operation;
-    const hold = 'holdId' in operation ? this.holds.get(rowKey(accountId, operation.holdId)) : undefined;
-    const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);
-    return {
-      account: this.accounts.get(accountId),
-      key: keyId === undefined ? undefined : this.keys.get(rowKey(accountId, keyId)),
-      hold,
-      record: 'idempotencyKey' in operation ? this.operations.get(rowKey(accountId, operation.idempotencyKey)) : undefined,
-    };
+  get(id: string): T | undefined {
+    return this.cells.get(id)?.row;
   }
 
-  private keep(accountId: string, changes: Changes): void {
-    const { account, key, hold, record, entries = [] } = changes;
-    if (key !== undefined) this.keys.put(rowKey(accountId, key.keyId), key);
-    if (hold !== undefined) this.holds.put(rowKey(accountId, hold.id), hold);
-    if (record !== undefined) this.operations.put(rowKey(accountId, record.idempotencyKey), record);
-    this.entries.push(...entries);
-    if (account !== undefined) {
-      this.accounts.put(accountId, account);
-    } else if ((key ?? hold) !== undefined && this.accounts.get(accountId) === undefined) {
-      // Whoever writes a row of an account holds the lock of the account's bucket, or creates that bucket and so collides
-      // with any other who does the same.
-      this.accounts.put(accountId, emptyAccount(accountId));
+  put(id: string, row: T): void {
+    const cell = this.cells.get(id);
+    if (cell === undefined) {
+      this.cells.set(id, { row, isStored: false, isChanged: true });
+    } else {
+      cell.row = row;
+      cell.isChanged = true;
+    }
+  }
+
+  /** Hands over every changed row: to `inserted` when the database does not have it yet, else to `updated`. */
+  eachChanged(inserted: (row: T) => void, updated: (row: T) => void): void {
+    for (const { row, isStored, isChanged } of this.cells.values()) {
+      if (isChanged) (isStored ? updated : inserted)(row);
     }
   }
 }
 
-/** The key of a row that belongs to an account. */
-export function rowKey(accountId: string, id: string): string {
-  return `${accountId}/${id}`;
+/** What one account's rows are, as far as the operations touch them. */
+export class AccountRows {
+  /** The one row of the account itself, under its id. */
+  readonly account = new Rows<AccountBucket>();
+  readonly keys = new Rows<KeyBucket>();
+  readonly holds = new Rows<HoldRecord>();
+  /** By idempotency key. */
+  readonly operations = new Rows<OperationRecord>();
+
+  constructor(readonly accountId: string) {}
+
+  touchedBy(operation: Operation): Touched {
+    const hold = 'holdId' in operation ? this.holds.get(operation.holdId) : undefined;
+    const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);
+    return {
+      account: this.account.get(this.accountId),
+      key: keyId === undefined ? undefined : this.keys.get(keyId),
+      hold,
+      record: 'idempotencyKey' in operation ? this.operations.get(operation.idempotencyKey) : undefined,
+    };
+  }
+
+  keep({ account, key, hold, record }: Changes): void {
+    if (key !== undefined) this.keys.put(key.keyId, key);
+    if (hold !== undefined) this.holds.put(hold.id, hold);
+    if (record !== undefined) this.operations.put(record.idempotencyKey, record);
+    if (account !== undefined) {
+      this.account.put(this.accountId, account);
+    } else if ((key ?? hold) !== undefined && this.account.get(this.accountId) === undefined) {
+      // Whoever writes a row of an account holds the lock of the account's bucket, or creates that bucket and so collides
+      // with any other who does the same.
+      this.account.put(this.accountId, emptyAccount(this.accountId));
+    }
+  }
+}
+
+/** The rows that some operations touch, by account, and what applying them adds to the journal. */
+export class WorkingSet {
+  private readonly byAccount = new Map<string, AccountRows>();
+  readonly entries: Entry[] = [];
+
+  /** The rows of an account, none at first. */
+  of(accountId: string): AccountRows {
+    let rows = this.byAccount.get(accountId);
+    if (rows === undefined) this.byAccount.set(accountId, (rows = new AccountRows(accountId)));
+    return rows;
+  }
+
+  accounts(): Iterable<AccountRows> {
+    return this.byAccount.values();
+  }
+
+  /** Applies one operation and keeps its changes for the operations after it. */
+  apply<O extends Operation>(operation: O, nowMs: number): Applied<ReplyTo<O>> {
+    const rows = this.of(operation.accountId);
+    const applied = apply(rows.touchedBy(operation), operation, nowMs);
+    rows.keep(applied.changes);
+    if (applied.changes.entries !== undefined) this.entries.push(...applied.changes.entries);
+    return applied;
+  }
 }

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase, testEngines } from '../testing/d
 import { isCheckViolation, isDuplicate } from './errors.js';
 import { migrate, type Migration } from './migrate.js';
 import { insertText, keyedText, textOfRows, upsertText } from './sql-text.js';
+import { Table } from './table.js';
 import { asBigInt, asBytes, asNumber } from './values.js';
 
 const migrations: Migration[] = [
@@ -87,6 +88,40 @@ describe.each(testEngines)('a database on %s', (engine) => {
       });
       await failing.then(() => expect('inserted').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
       expect(await test.db.plainTransaction((tx) => tx.query(select, [id]))).toEqual([]);
+    });
+
+    it('does nothing more after a statement that failed, even when the failure is caught', async () => {
+      const [first, second] = [Buffer.alloc(16, 30), Buffer.alloc(16, 31)];
+      const failing = test.db.plainTransaction(async (tx) => {
+        await tx.run(insert, [first, 1n, 'before']);
+        await tx.run(insert, [first, 1n, 'twice']).catch(() => undefined);
+        await tx.run(insert, [second, 1n, 'after']).catch(() => undefined);
+      });
+      await failing.then(() => expect('committed').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
+      expect(await test.db.knex('thing').whereIn('id', [first, second])).toEqual([]);
+    });
+
+    it('fails when a statement is not awaited', async () => {
+      const ids = [Buffer.alloc(16, 32), Buffer.alloc(16, 33)];
+      const careless = test.db.plainTransaction((tx) => Promise.all(ids.map((id) => tx.run(insert, [id, 1n, 'careless']))));
+      // SQLite has answered each before the next can begin.
+      if (engine === 'sqlite') await careless;
+      else await expect(careless).rejects.toThrow('await each statement');
+      expect(await test.db.knex('thing').whereIn('id', ids)).toHaveLength(engine === 'sqlite' ? 2 : 0);
+      await test.db.plainTransaction((tx) => tx.run(insert, [Buffer.alloc(16, 34), 1n, 'works']));
+    });
+
+    it('reads and writes rows of a table by their keys', async () => {
+      const ids = [40, 41, 42].map((byte) => Buffer.alloc(16, byte));
+      const things = new Table('thing', { key: ['id'], fixed: ['name'], changing: ['amount'] });
+      const rows = await test.db.plainTransaction(async (tx) => {
+        await tx.insert(things, [[ids[0], 'a', 1n], [ids[1], 'b', 2n]]);
+        await tx.overwrite(things, [[ids[1], 'b', 20n]]);
+        expect(await tx.find(things, [])).toEqual([]);
+        expect(await tx.lock(things, [[ids[0]]])).toHaveLength(1);
+        return tx.find(things, ids.map((id) => [id]));
+      });
+      expect(rows.map(([id, name, amount]) => [asBytes(id), name, asNumber(amount)])).toEqual([[ids[0], 'a', 1], [ids[1], 'b', 20]]);
     });
 
     it('loses no update of concurrent transactions, of knex and plain', async () => {

@@ -6,7 +6,8 @@ import createKnex, { type Knex } from 'knex';
 import { AppError } from '../errors/app-error.js';
 import type { Engine } from './engine.js';
 import { isRetryable } from './errors.js';
-import { type ConnectionPool, type PlainTransaction, runPlain } from './plain-transaction.js';
+import type { PlainTransaction } from './plain-transaction.js';
+import { type ConnectionPool, runPlain } from './run-plain.js';
 import { traceStatements } from './sql-spans.js';
 
 export type { Engine };

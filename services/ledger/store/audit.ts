@@ -7,7 +7,7 @@ import { asBigInt, asBytes, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { UnexplainedHold } from '../model.js';
-import { accountColumns, accountScope, holdColumns, operationId, toHold } from './rows.js';
+import { accountColumns, accountScope, holdTable, operationId, toHold } from './rows.js';
 
 /** Reads over a database. */
 export class Audit {
@@ -42,7 +42,7 @@ export class Audit {
       .leftJoin('journal', (join) =>
         join.on('journal.slot', 'hold.slot').andOn('journal.account_id', 'hold.account_id').andOn('journal.seq', 'hold.last_seq'),
       )
-      .select(...holdColumns.map((column) => `hold.${column}`), 'journal.hold_id as entry_hold_id', 'journal.key_id as entry_key_id')
+      .select(...holdTable.columns.map((column) => `hold.${column}`), 'journal.hold_id as entry_hold_id', 'journal.key_id as entry_key_id')
       .where((wrong) =>
         wrong
           .where((none) => none.where('hold.last_seq', 0).where((some) => some.where('captured_nano_usd', '>', 0).orWhere('shortfall_nano_usd', '>', 0).orWhere('refunded_nano_usd', '>', 0)))
@@ -71,7 +71,7 @@ export class Audit {
     }
     const rows: Row[] = await query;
     return rows.map((row) => {
-      const hold = toHold(row);
+      const hold = toHold(holdTable.valuesOf(row));
       const entryHoldId = optional(row['entry_hold_id'], (value) => idFromBytes('req', asBytes(value)));
       const entryKeyId = optional(row['entry_key_id'], (value) => idFromBytes('key', asBytes(value)));
       return { hold, hasItsEntry: hold.lastSeq === 0n || (entryHoldId === hold.id && entryKeyId === hold.keyId) };

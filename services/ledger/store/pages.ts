@@ -7,7 +7,7 @@ import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { HoldRecord } from '../model.js';
 import { slotCount } from '../slot.js';
-import { accountColumns, bytesOf, entryColumns, holdColumns, toEntry, toHold } from './rows.js';
+import { accountColumns, bytesOf, holdTable, journalTable, toEntry, toHold } from './rows.js';
 import type { HoldName } from './reads.js';
 
 /** MariaDB's plan for lists of keys changes at 500; see the operations of one transaction. */
@@ -46,8 +46,8 @@ export class Pages {
         const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
         return [slot, bytesOf('req', holdId), account];
       });
-      const rows: Row[] = await this.db.knex('hold').select(...holdColumns).whereIn(['slot', 'id', 'account_id'], keys);
-      found.push(...rows.map(toHold));
+      const rows: Row[] = await this.db.knex('hold').select(...holdTable.columns).whereIn(['slot', 'id', 'account_id'], keys);
+      found.push(...rows.map((row) => toHold(holdTable.valuesOf(row))));
     }
     return found;
   }
@@ -61,12 +61,12 @@ export class Pages {
     const lastSlot = only?.slot ?? slotCount[this.db.engine] - 1;
     const holds: HoldRecord[] = [];
     for (let slot = place?.slot ?? only?.slot ?? 0, after = place; slot <= lastSlot; slot += 1, after = undefined) {
-      const query = this.db.knex('hold').select(...holdColumns).where({ slot, ...(only === undefined ? {} : { account_id: only.account_id }) });
+      const query = this.db.knex('hold').select(...holdTable.columns).where({ slot, ...(only === undefined ? {} : { account_id: only.account_id }) });
       if (extent.fromMs > 0) query.where('id', '>=', firstIdAt(extent.fromMs));
       if (extent.untilMs > 0) query.where('id', '<', firstIdAt(extent.untilMs));
       if (after !== undefined) afterHold(query, after);
       const rows: Row[] = await query.orderBy(['id', 'account_id']).limit(limit - holds.length);
-      holds.push(...rows.map(toHold));
+      holds.push(...rows.map((row) => toHold(holdTable.valuesOf(row))));
       const end = rows.at(-1);
       if (holds.length === limit && end !== undefined) return { holds, next: { slot, id: asBytes(end['id']), account: asBytes(end['account_id']) } };
     }
@@ -75,7 +75,7 @@ export class Pages {
 
   /** At most `limit` entries after this place, in the order of slot, account and number, and where the page ends; undefined: there are no more. */
   async entriesAfter(extent: Extent, place: EntryPlace | undefined, limit: number): Promise<{ entries: Entry[]; next: EntryPlace | undefined }> {
-    const query = this.db.knex('journal').select(...entryColumns);
+    const query = this.db.knex('journal').select(...journalTable.columns);
     if (extent.accountId !== undefined) query.where(accountColumns(extent.accountId, this.db.engine));
     if (extent.fromMs > 0) query.where('created_at_ms', '>=', extent.fromMs);
     if (extent.untilMs > 0) query.where('created_at_ms', '<', extent.untilMs);
@@ -92,7 +92,7 @@ export class Pages {
     const end = rows.at(-1);
     const isLast = rows.length < limit || end === undefined;
     const next = isLast ? undefined : { slot: asNumber(end['slot']), account: asBytes(end['account_id']), seq: asBigInt(end['seq']) };
-    return { entries: rows.map(toEntry), next };
+    return { entries: rows.map((row) => toEntry(journalTable.valuesOf(row))), next };
   }
 }
 

@@ -7,7 +7,7 @@ import { idFromBytes } from '#kit/id.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket } from '../model.js';
 import {
-  accountColumns, accountScope, bucketKey, bucketValues, bytesOf, entryColumns, holdColumns, isAccountRow, toAccount, toEntry, toHold, toKey,
+  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, toAccount, toEntry, toHold, toKey,
 } from './rows.js';
 
 /** A hold named with its account. */
@@ -27,7 +27,7 @@ export class Reads {
 
   async account(accountId: string): Promise<AccountBucket | undefined> {
     const row: Row | undefined = await this.buckets(accountId).where({ scope_id: accountScope }).first();
-    return row === undefined ? undefined : toAccount(row);
+    return row === undefined ? undefined : toAccount(bucketTable.valuesOf(row));
   }
 
   /** The keys that were ever used, or those of `keyIds` among them; in the order of their ids, at most `limit`. */
@@ -36,34 +36,34 @@ export class Reads {
     if (keyIds.length > 0) query.whereIn('scope_id', keyIds.map((keyId) => bytesOf('key', keyId)));
     else query.whereNot({ scope_id: accountScope });
     const rows: Row[] = await query;
-    return rows.map(toKey);
+    return rows.map((row) => toKey(bucketTable.valuesOf(row)));
   }
 
   async hold(accountId: string, holdId: string): Promise<HoldRecord | undefined> {
     const row: Row | undefined = await this.db.knex('hold')
-      .select(...holdColumns)
+      .select(...holdTable.columns)
       .where({ ...accountColumns(accountId, this.db.engine), id: bytesOf('req', holdId) })
       .first();
-    return row === undefined ? undefined : toHold(row);
+    return row === undefined ? undefined : toHold(holdTable.valuesOf(row));
   }
 
   /** Several holds of one account by id. */
   async holds(accountId: string, holdIds: readonly string[]): Promise<HoldRecord[]> {
     const rows: Row[] = await this.db.knex('hold')
-      .select(...holdColumns)
+      .select(...holdTable.columns)
       .where(accountColumns(accountId, this.db.engine))
       .whereIn('id', holdIds.map((holdId) => bytesOf('req', holdId)));
-    return rows.map(toHold);
+    return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 
   /** The open holds of an account, oldest first. Looks through all open holds, of which there are as many as calls in flight. */
   async openHolds(accountId: string, limit: number): Promise<HoldRecord[]> {
     const rows: Row[] = await this.db.knex('hold')
-      .select(...holdColumns)
+      .select(...holdTable.columns)
       .where({ state: HoldState.HOLD_STATE_OPEN, ...accountColumns(accountId, this.db.engine) })
       .orderBy(['created_at_ms', 'id'])
       .limit(limit);
-    return rows.map(toHold);
+    return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 
   /** Open holds whose expiry is at or before this instant, the longest expired first. */
@@ -82,13 +82,13 @@ export class Reads {
     const query = this.entries(accountId).orderBy('seq', 'desc').limit(limit);
     if (seq !== undefined) query.where('seq', '<', asNumber(seq));
     const rows: Row[] = await query;
-    return rows.map(toEntry);
+    return rows.map((row) => toEntry(journalTable.valuesOf(row)));
   }
 
   /** Entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
     const rows: Row[] = await this.entries(accountId).where('seq', '>', asNumber(afterSeq)).where('seq', '<=', asNumber(lastSeq)).orderBy('seq').limit(limit);
-    return rows.map(toEntry);
+    return rows.map((row) => toEntry(journalTable.valuesOf(row)));
   }
 
   /** An account with its keys and open holds, all of one instant. */
@@ -97,14 +97,15 @@ export class Reads {
     const isolation = this.db.engine === 'mysql' ? ({ isolationLevel: 'repeatable read' } as const) : {};
     const work = async (tx: Knex.Transaction): Promise<AccountSnapshot> => {
       const where = accountColumns(accountId, this.db.engine);
-      const buckets: Row[] = await tx('bucket').select(...bucketKey, ...bucketValues).where(where);
-      const holds: Row[] = await tx('hold').select(...holdColumns).where({ state: HoldState.HOLD_STATE_OPEN, ...where });
+      const bucketRows: Row[] = await tx('bucket').select(...bucketTable.columns).where(where);
+      const holds: Row[] = await tx('hold').select(...holdTable.columns).where({ state: HoldState.HOLD_STATE_OPEN, ...where });
       const last: Row | undefined = await tx('journal').select('seq').where(where).orderBy('seq', 'desc').first();
+      const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
       const account = buckets.find(isAccountRow);
       return {
         account: account === undefined ? undefined : toAccount(account),
         keys: buckets.filter((row) => !isAccountRow(row)).map(toKey),
-        openHolds: holds.map(toHold),
+        openHolds: holds.map((row) => toHold(holdTable.valuesOf(row))),
         lastSeq: asBigInt(last?.['seq'] ?? 0n),
       };
     };
@@ -112,10 +113,10 @@ export class Reads {
   }
 
   private buckets(accountId: string) {
-    return this.db.knex('bucket').select(...bucketKey, ...bucketValues).where(accountColumns(accountId, this.db.engine));
+    return this.db.knex('bucket').select(...bucketTable.columns).where(accountColumns(accountId, this.db.engine));
   }
 
   private entries(accountId: string) {
-    return this.db.knex('journal').select(...entryColumns).where(accountColumns(accountId, this.db.engine));
+    return this.db.knex('journal').select(...journalTable.columns).where(accountColumns(accountId, this.db.engine));
   }
 }

@@ -2,6 +2,7 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Applied, Operation, ReplyTo } from '../model.js';
+import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';
 import { writeChanges } from './write.js';
 
@@ -38,9 +39,10 @@ export function createStore(db: Database): Executor {
 
 function executeOnce<O extends Operation>(db: Database, operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]> {
   return db.plainTransaction(async (tx) => {
-    const set = await loadWorkingSet(tx, operations);
+    const columns = new AccountColumnsOf(tx.engine);
+    const set = await loadWorkingSet(tx, operations, columns);
     const outcomes = operations.map((operation) => set.apply(operation, nowMs));
-    await writeChanges(tx, set);
+    await writeChanges(tx, set, columns);
     return outcomes;
   });
 }

@@ -8,7 +8,7 @@ import { Audit } from '../store/audit.js';
 import { Reads } from '../store/reads.js';
 import { createStore, type Executor } from '../store/store.js';
 import { verifyAccount } from '../verify-account.js';
-import { rowKey, WorkingSet } from '../working-set.js';
+import { type Rows, WorkingSet } from '../working-set.js';
 
 /** Books that operations can be executed on, and that can be looked into. */
 export interface Books extends Executor {
@@ -49,15 +49,21 @@ export function memoryBooks(): Books {
   return {
     async execute(batch, nowMs) {
       const set = new WorkingSet();
-      for (const [key, row] of accounts) set.accounts.load(key, row);
-      for (const [key, row] of keys) set.keys.load(key, row);
-      for (const [key, row] of holds) set.holds.load(key, row);
-      for (const [key, row] of operations) set.operations.load(key, row);
+      for (const row of accounts.values()) set.of(row.accountId).account.load(row.accountId, row);
+      for (const row of keys.values()) set.of(row.accountId).keys.load(row.keyId, row);
+      for (const row of holds.values()) set.of(row.accountId).holds.load(row.id, row);
+      for (const row of operations.values()) set.of(row.accountId).operations.load(row.idempotencyKey, row);
       const outcomes = batch.map((operation) => set.apply(operation, nowMs));
-      for (const row of [...set.accounts.inserted(), ...set.accounts.updated()]) accounts.set(row.accountId, row);
-      for (const row of [...set.keys.inserted(), ...set.keys.updated()]) keys.set(rowKey(row.accountId, row.keyId), row);
-      for (const row of [...set.holds.inserted(), ...set.holds.updated()]) holds.set(rowKey(row.accountId, row.id), row);
-      for (const row of set.operations.inserted()) operations.set(rowKey(row.accountId, row.idempotencyKey), row);
+      const keep = <T>(rows: Rows<T>, into: Map<string, T>, nameOf: (row: T) => string): void => {
+        const put = (row: T) => void into.set(nameOf(row), row);
+        rows.eachChanged(put, put);
+      };
+      for (const rows of set.accounts()) {
+        keep(rows.account, accounts, (row) => row.accountId);
+        keep(rows.keys, keys, (row) => rowKey(row.accountId, row.keyId));
+        keep(rows.holds, holds, (row) => rowKey(row.accountId, row.id));
+        keep(rows.operations, operations, (row) => rowKey(row.accountId, row.idempotencyKey));
+      }
       entries.push(...set.entries);
       return outcomes;
     },
@@ -69,4 +75,9 @@ export function memoryBooks(): Books {
       return rebuild.drifts;
     },
   };
+}
+
+/** The key of a row that belongs to an account. */
+function rowKey(accountId: string, id: string): string {
+  return `${accountId}/${id}`;
 }

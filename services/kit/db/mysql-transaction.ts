@@ -1,0 +1,90 @@
+// A transaction on mysql2: many rows a statement, since each one is a round trip, and one awaited statement a command. Galera loses
+// acknowledged transactions when statements are sent as one string; after a deadlock (1213) the server has left the transaction, and
+// statements that were sent without waiting would each be committed by themselves.
+import type { Span } from '@opentelemetry/api';
+import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
+import { endStatement, traceStatement } from './sql-spans.js';
+import type { Table, Values } from './table.js';
+
+interface MysqlQuery {
+  readonly sql: string;
+  readonly values: Bindings;
+  readonly rowsAsArray?: boolean;
+}
+
+/** What is used of mysql2. */
+export interface MysqlConnection {
+  query(query: MysqlQuery, done: (error: Error | null, result: unknown) => void): void;
+  destroy(): void;
+}
+
+/** See `PlainTransaction`. */
+export class MysqlTransaction implements PlainTransaction {
+  readonly engine = 'mysql';
+  private isWaiting = false;
+  private firstError: Error | undefined;
+
+  constructor(private readonly connection: MysqlConnection) {}
+
+  async begin(): Promise<void> {
+    await this.send({ sql: 'BEGIN', values: [] });
+  }
+
+  async query(sql: string, bindings: Bindings): Promise<Row[]> {
+    return (await this.send({ sql, values: bindings })) as Row[];
+  }
+
+  async run(sql: string, bindings: Bindings): Promise<number> {
+    return ((await this.send({ sql, values: bindings })) as { affectedRows: number }).affectedRows;
+  }
+
+  async find(table: Table, keys: readonly Values[]): Promise<Values[]> {
+    if (keys.length === 0) return [];
+    return (await this.send({ sql: table.selectMany(keys.length), values: keys.flat(), rowsAsArray: true })) as Values[];
+  }
+
+  async lock(table: Table, keys: readonly Values[]): Promise<Values[]> {
+    if (keys.length === 0) return [];
+    return (await this.send({ sql: table.lockMany(keys.length), values: keys.flat(), rowsAsArray: true })) as Values[];
+  }
+
+  async insert(table: Table, rows: readonly Values[]): Promise<void> {
+    if (rows.length > 0) await this.send({ sql: table.insertMany(rows.length), values: rows.flat() });
+  }
+
+  async overwrite(table: Table, rows: readonly Values[]): Promise<void> {
+    if (rows.length > 0) await this.send({ sql: table.upsertMany(rows.length), values: rows.flat() });
+  }
+
+  /** Takes everything back. What cannot be rolled back may still be open, so nobody else must get this connection: the pool drops what is destroyed. */
+  async abandon(): Promise<void> {
+    if (this.isWaiting) {
+      this.connection.destroy();
+      return;
+    }
+    this.firstError = undefined;
+    await this.run('ROLLBACK', []).catch(() => this.connection.destroy());
+  }
+
+  private send(query: MysqlQuery): Promise<unknown> {
+    if (this.firstError !== undefined) return Promise.reject(this.firstError);
+    if (this.isWaiting) {
+      this.firstError = new Error('The statement before this one has not been answered: await each statement of a transaction.');
+      return Promise.reject(this.firstError);
+    }
+    this.isWaiting = true;
+    const span: Span | undefined = traceStatement('mysql', query.sql);
+    return new Promise((resolve, reject) => {
+      this.connection.query(query, (error, result) => {
+        if (span !== undefined) endStatement(span, error ?? undefined);
+        this.isWaiting = false;
+        if (error === null) {
+          resolve(result);
+        } else {
+          this.firstError ??= error;
+          reject(error);
+        }
+      });
+    });
+  }
+}

@@ -1,0 +1,130 @@
+// A transaction on better-sqlite3, whose calls block: rows one by one by prepared statements, which costs less than texts of many rows.
+import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
+import { endStatement, traceStatement } from './sql-spans.js';
+import type { Table, Values } from './table.js';
+
+interface SqliteStatement {
+  all(bindings: Bindings): Row[];
+  get(bindings: Bindings): unknown;
+  run(bindings: Bindings): { changes: number };
+  /** Makes `get` return the values of a row in place of an object. */
+  raw(on: boolean): SqliteStatement;
+}
+
+/** What is used of better-sqlite3. */
+export interface SqliteConnection {
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+}
+
+/** Statements kept prepared; texts differ by their number of rows, and few of those are frequent. */
+const preparedMax = 500;
+
+/** The statements of one connection. */
+class Prepared {
+  private readonly texts = new Map<string, SqliteStatement>();
+  private readonly tables = new Map<Table, { readonly select: SqliteStatement; readonly insert: SqliteStatement; readonly update: SqliteStatement | undefined }>();
+
+  constructor(private readonly connection: SqliteConnection) {}
+
+  text(sql: string): SqliteStatement {
+    const known = this.texts.get(sql);
+    if (known !== undefined) return known;
+    if (this.texts.size >= preparedMax) this.texts.delete(this.texts.keys().next().value!);
+    const statement = this.connection.prepare(sql);
+    this.texts.set(sql, statement);
+    return statement;
+  }
+
+  /** Tables are as many as the code names, so these need no bound. */
+  table(table: Table) {
+    const known = this.tables.get(table);
+    if (known !== undefined) return known;
+    const statements = {
+      select: this.connection.prepare(table.selectOne).raw(true),
+      insert: this.connection.prepare(table.insertOne),
+      update: table.changing.length === 0 ? undefined : this.connection.prepare(table.updateOne),
+    };
+    this.tables.set(table, statements);
+    return statements;
+  }
+}
+
+const preparedOf = new WeakMap<SqliteConnection, Prepared>();
+
+/** See `PlainTransaction`. Nothing can come between its statements: each is answered before its call returns. */
+export class SqliteTransaction implements PlainTransaction {
+  readonly engine = 'sqlite';
+  private readonly prepared: Prepared;
+  private firstError: unknown;
+
+  constructor(private readonly connection: SqliteConnection) {
+    this.prepared = preparedOf.get(connection) ?? new Prepared(connection);
+    preparedOf.set(connection, this.prepared);
+  }
+
+  /** Takes the write lock at once: a transaction that has read before others wrote could not begin to write any more. */
+  async begin(): Promise<void> {
+    await this.run('BEGIN IMMEDIATE', []);
+  }
+
+  async query(sql: string, bindings: Bindings): Promise<Row[]> {
+    return this.execute(sql, () => this.prepared.text(sql).all(bindings));
+  }
+
+  async run(sql: string, bindings: Bindings): Promise<number> {
+    return this.execute(sql, () => this.prepared.text(sql).run(bindings).changes);
+  }
+
+  async find(table: Table, keys: readonly Values[]): Promise<Values[]> {
+    return this.execute(table.selectOne, () => {
+      const { select } = this.prepared.table(table);
+      const rows: Values[] = [];
+      for (const key of keys) {
+        const row = select.get(key);
+        if (row !== undefined) rows.push(row as Values);
+      }
+      return rows;
+    });
+  }
+
+  /** A transaction on a file is alone with it. */
+  lock(table: Table, keys: readonly Values[]): Promise<Values[]> {
+    return this.find(table, keys);
+  }
+
+  async insert(table: Table, rows: readonly Values[]): Promise<void> {
+    this.execute(table.insertOne, () => {
+      const { insert } = this.prepared.table(table);
+      for (const row of rows) insert.run(row);
+    });
+  }
+
+  async overwrite(table: Table, rows: readonly Values[]): Promise<void> {
+    this.execute(table.updateOne, () => {
+      const { update } = this.prepared.table(table);
+      const changingFrom = table.columns.length - table.changing.length;
+      for (const row of rows) update!.run([...row.slice(changingFrom), ...row.slice(0, table.key.length)]);
+    });
+  }
+
+  /** Takes everything back. */
+  async abandon(): Promise<void> {
+    // Some errors end a transaction by themselves.
+    if (this.connection.inTransaction) this.prepared.text('ROLLBACK').run([]);
+  }
+
+  private execute<T>(sql: string, statement: () => T): T {
+    if (this.firstError !== undefined) throw this.firstError;
+    const span = traceStatement('sqlite', sql);
+    try {
+      const result = statement();
+      if (span !== undefined) endStatement(span);
+      return result;
+    } catch (error) {
+      this.firstError = error;
+      if (span !== undefined) endStatement(span, error);
+      throw error;
+    }
+  }
+}
