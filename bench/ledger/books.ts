@@ -1,0 +1,92 @@
+// A ledger's database for the benchmark: empty at first, then with accounts that have more money than a run can spend.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import createKnex from 'knex';
+import { systemClock } from '#kit/clock.js';
+import { migrate } from '#kit/db/migrate.js';
+import { openDatabase } from '#kit/db/open.js';
+import { newId } from '#kit/id.js';
+import { DepositSource } from '#proto/ledger/v1/ledger.js';
+import { migrations } from '#services/ledger/migrations/index.js';
+import { createOperationLane, type OperationLane } from '#services/ledger/operation-lane.js';
+import { depositOperation } from '#services/ledger/requests/operations.js';
+import { createStore, type Executor } from '#services/ledger/store/store.js';
+
+export type Engine = 'sqlite' | 'mysql';
+
+/** An account and its key. */
+export interface Customer {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** The open books. */
+export interface Books {
+  readonly customers: readonly Customer[];
+  readonly store: Executor;
+  readonly lane: OperationLane;
+  /** Raises an error when money has come or gone: held must be nothing, and spent what the journal says. */
+  verify(): Promise<void>;
+  /** Closes and removes the database. */
+  close(): Promise<void>;
+}
+
+const connections = 32;
+
+/** Books of so many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
+export async function openBooks(engine: Engine, accounts: number): Promise<Books> {
+  const { url, remove } = engine === 'sqlite' ? sqliteFile() : await mysqlSchema();
+  const db = openDatabase(url, { poolMax: connections });
+  await migrate(db, migrations);
+  const store = createStore(db);
+  const lane = createOperationLane({ config: { queueMax: 100_000 }, store, clock: systemClock });
+  const customers = Array.from({ length: accounts }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
+  await Promise.all(
+    customers.map(async ({ accountId }) => {
+      const deposit = { idempotencyKey: 'start', accountId, amountNanoUsd: 10n ** 15n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: '' };
+      const { refusal } = await lane.add(depositOperation(deposit));
+      if (refusal !== undefined) throw refusal;
+    }),
+  );
+  return {
+    customers,
+    store,
+    lane,
+    async verify() {
+      const [sums] = await db.knex('bucket').sum({ held: 'held_nano_usd', spent: 'spent_nano_usd' }).whereNotNull('cap_nano_usd');
+      const [charges] = await db.knex('journal').sum({ charged: 'amount_nano_usd' }).where({ kind: 2 });
+      if (BigInt(sums!['held']) !== 0n || BigInt(sums!['spent']) !== BigInt(charges!['charged'])) throw new Error(`The books disagree: ${JSON.stringify({ ...sums, ...charges }, (_, value) => String(value))}`);
+    },
+    async close() {
+      await db.close();
+      await remove();
+    },
+  };
+}
+
+function sqliteFile(): { url: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+  return { url: `sqlite:${join(folder, 'ledger.db')}`, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+async function mysqlSchema(): Promise<{ url: string; remove: () => Promise<void> }> {
+  const address = process.env['TOLLGATE_BENCH_MYSQL_URL'];
+  if (address === undefined) throw new Error('Set TOLLGATE_BENCH_MYSQL_URL to mysql://user:password@host:port/ of a server whose user may create schemas.');
+  const server = new URL(address);
+  const schema = newId('bench');
+  const admin = createKnex({
+    client: 'mysql2',
+    connection: { host: server.hostname, port: Number(server.port), user: server.username, password: server.password },
+    pool: { min: 0, max: 1 },
+  });
+  await admin.raw(`CREATE DATABASE ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+  server.pathname = `/${schema}`;
+  return {
+    url: server.href,
+    async remove() {
+      await admin.raw(`DROP DATABASE ${schema}`);
+      await admin.destroy();
+    },
+  };
+}

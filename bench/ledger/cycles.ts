@@ -1,0 +1,69 @@
+// Callers who hold and settle in a closed loop: each begins its next cycle as soon as the last one is durable.
+import { newId } from '#kit/id.js';
+import type { Operation } from '#services/ledger/model.js';
+import { holdOperation, settleOperation } from '#services/ledger/requests/operations.js';
+import type { Customer } from './books.ts';
+import { percentile } from '../load.ts';
+
+/** Does one operation; resolves when it is durable. A refusal has a `refusal`. */
+export type Doer = (operation: Operation) => Promise<{ readonly refusal?: Error | undefined }>;
+
+/** How long operations took, in milliseconds. */
+export interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What a run came to. The CPU is that of this process, callers included, and not of a database server. */
+export interface Measured {
+  readonly cyclesPerSecond: number;
+  readonly cpuUsPerCycle: number;
+  readonly hold: Latency;
+  readonly settle: Latency;
+}
+
+/** So many callers; together they go through all of the customers, in an order that is not that of their ids. */
+export function callersOf(customers: readonly Customer[], callers: number): (() => Customer)[] {
+  return Array.from({ length: callers }, () => () => customers[Math.floor(Math.random() * customers.length)]!);
+}
+
+/** Runs the callers for so many seconds. Raises what a cycle raises, and a refusal too: there is money for all. */
+export async function runCycles(callers: readonly (() => Customer)[], doer: Doer, seconds: number): Promise<Measured> {
+  const holds: number[] = [];
+  const settles: number[] = [];
+  const startedAtMs = performance.now();
+  const endAtMs = startedAtMs + seconds * 1000;
+  const cpuBefore = process.cpuUsage();
+  await Promise.all(
+    callers.map(async (nextCustomer) => {
+      while (performance.now() < endAtMs) {
+        const { accountId, keyId } = nextCustomer();
+        const holdId = newId('req');
+        const request = { holdId, accountId, keyId, keyLimit: { limitNanoUsd: undefined, version: 1n }, amountNanoUsd: 1000n, minAmountNanoUsd: 1000n, ttlMs: 120_000 };
+        const fromMs = performance.now();
+        await granted(doer(holdOperation(request)));
+        const heldMs = performance.now();
+        await granted(doer(settleOperation({ holdId, accountId, keyId, costNanoUsd: 700n })));
+        holds.push(heldMs - fromMs);
+        settles.push(performance.now() - heldMs);
+      }
+    }),
+  );
+  const cpu = process.cpuUsage(cpuBefore);
+  return {
+    cyclesPerSecond: (settles.length * 1000) / (performance.now() - startedAtMs),
+    cpuUsPerCycle: (cpu.user + cpu.system) / settles.length,
+    hold: latencyOf(holds),
+    settle: latencyOf(settles),
+  };
+}
+
+async function granted(outcome: ReturnType<Doer>): Promise<void> {
+  const { refusal } = await outcome;
+  if (refusal !== undefined) throw refusal;
+}
+
+function latencyOf(values: number[]): Latency {
+  values.sort((a, b) => a - b);
+  return { p50: percentile(values, 0.5), p99: percentile(values, 0.99) };
+}
