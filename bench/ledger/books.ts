@@ -35,12 +35,12 @@ export interface Books {
 const connections = 32;
 
 /** Books of so many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
-export async function openBooks(engine: Engine, accounts: number): Promise<Books> {
+export async function openBooks(engine: Engine, accounts: number, lanes: number): Promise<Books> {
   const { url, remove } = engine === 'sqlite' ? sqliteFile() : await mysqlSchema();
   const db = openDatabase(url, { poolMax: connections });
   await migrate(db, migrations);
   const store = createStore(db);
-  const lane = createOperationLane({ config: { queueMax: 100_000 }, store, clock: systemClock });
+  const lane = createOperationLane({ config: { queueMax: 100_000, lanes }, engine, store, clock: systemClock });
   const customers = Array.from({ length: accounts }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
   await Promise.all(
     customers.map(async ({ accountId }) => {

@@ -12,6 +12,7 @@ const { values: options } = parseArgs({
     callers: { type: 'string', default: '1,64,512' },
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
+    lanes: { type: 'string', default: '2' },
     naive: { type: 'boolean', default: true },
   },
   allowNegative: true,
@@ -37,7 +38,7 @@ async function median(books: Books, doer: Doer, callers: number): Promise<Measur
 }
 
 async function measure(engine: Engine, accounts: number): Promise<Line[]> {
-  const books = await openBooks(engine, accounts);
+  const books = await openBooks(engine, accounts, Number(options.lanes));
   try {
     const { lane, store } = books;
     const batched: Doer = (operation) => lane.add(operation);

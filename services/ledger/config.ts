@@ -19,6 +19,7 @@ export const ledgerSettings = {
     max: 1_000_000,
     default: 5000,
   }),
+  lanes: integer('TOLLGATE_LEDGER_LANES', 'how many transactions on MySQL run at once, each on accounts of its own; SQLite has one', { min: 1, max: 64, default: 2 }),
 } satisfies Settings;
 
 /** The parsed settings of the ledger. */

@@ -29,7 +29,7 @@ export interface LedgerDeps {
 
 /** The ledger over its own database. `start` migrates and begins to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
-  const lane = createOperationLane({ config, store: createStore(db), clock });
+  const lane = createOperationLane({ config, engine: db.engine, store: createStore(db), clock });
   const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), config, clock, log };
   const sweeper = new Sweeper(deps);
   return {

@@ -2,23 +2,45 @@
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
+import type { Engine } from '#kit/db/open.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { LedgerConfig } from './config.js';
 import type { Applied, Operation, ReplyTo } from './model.js';
+import { slotCount } from './slot.js';
+import { accountColumns } from './store/rows.js';
 import { type Executor, operationsMax } from './store/store.js';
 
-/** The only way to the writing store, see `BatchLane`. An operation that is refused has an outcome like any other. */
-export type OperationLane = BatchLane<Operation, Applied<ReplyTo<Operation>>>;
+/** The only way to the writing store. An operation that is refused has an outcome like any other. */
+export type OperationLane = Pick<BatchLane<Operation, Applied<ReplyTo<Operation>>>, 'add' | 'idle'>;
 
-/** The lane of this process. */
-export function createOperationLane(deps: { config: Pick<LedgerConfig, 'queueMax'>; store: Executor; clock: Clock }): OperationLane {
-  const { config, store, clock } = deps;
-  return new BatchLane({
-    apply: (operations) => store.execute(operations, clock.nowMs()),
-    isOfOneItem: isOfOneOperation,
-    batchMax: operationsMax,
-    queueMax: config.queueMax,
-  });
+/**
+ * The lanes of this process as one, see `BatchLane`. Each has the accounts of a range of slots, and so rows that no other needs: they
+ * never wait for each other, and what keeps one account locked holds up its own lane only. A SQLite file has one slot, so one lane.
+ */
+export function createOperationLane(deps: {
+  config: Pick<LedgerConfig, 'queueMax' | 'lanes'>;
+  engine: Engine;
+  store: Executor;
+  clock: Clock;
+}): OperationLane {
+  const { config, engine, store, clock } = deps;
+  const slots = slotCount[engine];
+  const count = Math.min(config.lanes, slots);
+  const lanes = Array.from({ length: count }, () =>
+    new BatchLane<Operation, Applied<ReplyTo<Operation>>>({
+      apply: (operations) => store.execute(operations, clock.nowMs()),
+      isOfOneItem: isOfOneOperation,
+      batchMax: operationsMax,
+      queueMax: Math.ceil(config.queueMax / count),
+    }),
+  );
+  const laneOf = (accountId: string) => lanes[count === 1 ? 0 : Math.floor((accountColumns(accountId, engine).slot * count) / slots)]!;
+  return {
+    add: (operation, waiter) => laneOf(operation.accountId).add(operation, waiter),
+    async idle() {
+      await Promise.all(lanes.map((lane) => lane.idle()));
+    },
+  };
 }
 
 /** Whether the operation itself may be at fault for this error, and neither the database (away, or too busy) nor the queue. */
