@@ -49,7 +49,7 @@ async function run(service: Partial<ProbeService>, options: { env?: Record<strin
     start: async () => void events.push('started'),
     stop: async () => void events.push('stopped'),
   };
-  const policy = { echo: ['gateway'], count: ['gateway'], watchTicks: ['gateway'] };
+  const policy = { echo: ['gateway'], count: ['gateway'], watchTicks: ['gateway'], converse: [] };
   const database = { name: 'database', start: async () => void events.push('opened'), stop: async () => void events.push('closed') };
   await runService(
     {

@@ -21,4 +21,6 @@ export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   getHolds: ['metering'],
   listHolds: ['metering'],
   listJournal: [],
+  // Each operation on it is admitted by the line of its own name.
+  apply: ['gateway', 'metering'],
 };

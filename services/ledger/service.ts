@@ -3,6 +3,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
 import { adjust } from './rpcs/adjust.js';
+import { apply, decoratedOperations } from './rpcs/apply.js';
 import { checkpoint } from './rpcs/checkpoint.js';
 import { deposit } from './rpcs/deposit.js';
 import { expireHolds } from './rpcs/expire-holds.js';
@@ -22,6 +23,12 @@ import { verify } from './rpcs/verify.js';
 
 /** The implementation of the contract over these dependencies. */
 export function ledgerService(deps: RpcDeps): LedgerService {
+  const rpcs = unaryRpcs(deps);
+  const operations = decoratedOperations(rpcs, deps);
+  return { ...rpcs, apply: (requests, context = unknownCaller) => apply(requests, context, operations) };
+}
+
+function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {
   return {
     hold: (request, context = unknownCaller) => hold(request, context, deps),
     checkpoint: (request, context = unknownCaller) => checkpoint(request, context, deps),

@@ -9,9 +9,14 @@ import type { MessageType, MethodInfo } from './definition.js';
  */
 export const messageBytesMax = 32 * 1024 * 1024;
 
+/** A message of a stream in its wire form, for senders that encode its parts one by one; transports send the bytes as they are. */
+export class EncodedMessage {
+  constructor(readonly bytes: Buffer) {}
+}
+
 /** A request as it travels. Raises body_too_large. */
 export function encodeRequest(info: MethodInfo, request: unknown): Buffer {
-  const bytes = encode(info.definition.requestType, request);
+  const bytes = encodeMessage(info.definition.requestType, request);
   if (bytes.length > messageBytesMax) {
     throw new AppError('body_too_large', `The request of ${info.fullName} has ${bytes.length} bytes; the limit is ${messageBytesMax}.`, {
       details: { limit_bytes: String(messageBytesMax) },
@@ -31,7 +36,7 @@ export function decodeRequest(info: MethodInfo, bytes: Uint8Array): unknown {
 
 /** A response as it travels. Throws when it is too large: a service must page or stream instead. */
 export function encodeResponse(info: MethodInfo, response: unknown): Buffer {
-  const bytes = encode(info.definition.responseType, response);
+  const bytes = encodeMessage(info.definition.responseType, response);
   if (bytes.length > messageBytesMax) throw new Error(`The response of ${info.fullName} has ${bytes.length} bytes; the limit is ${messageBytesMax}.`);
   return bytes;
 }
@@ -45,7 +50,9 @@ export function decodeResponse(info: MethodInfo, bytes: Uint8Array): unknown {
 let writer = new BinaryWriter();
 const keptBytesMax = 64 * 1024;
 
-function encode(type: MessageType, message: unknown): Buffer {
+/** The bytes of a message, whatever their number. Throws for a value that its field cannot carry. */
+export function encodeMessage(type: MessageType, message: unknown): Buffer {
+  if (message instanceof EncodedMessage) return message.bytes;
   let bytes: Uint8Array | undefined;
   try {
     bytes = type.encode(message as never, writer).finish();

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { GenerateResponse, type GenerateRequest, InferenceServiceDefinition, StopReason } from '#proto/inference/v1/inference.js';
-import { HoldResponse, type HoldRequest, HoldState, LedgerServiceDefinition, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
+import { type ApplyRequest, ApplyResponse, HoldResponse, type HoldRequest, HoldState, LedgerServiceDefinition, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
 import { AppError } from '../errors/app-error.js';
 import { recordingLogger } from '../testing/log.js';
 import type { ServiceDefinition } from './definition.js';
@@ -107,6 +107,45 @@ describe('the wire', () => {
     expect(messages).toMatchObject([
       { events: [{ event: 'blockStart', blockStart: { block: 'text', text: {} } }, { event: 'blockDelta', blockDelta: { delta: 'text', text: 'naïve ☃' } }] },
       { events: [{ event: 'finished', finished: { stopReason: 'STOP_REASON_MAX_TOKENS' } }] },
+    ]);
+  });
+
+  it('carries batches both ways on one stream', async () => {
+    const received: ApplyRequest[] = [];
+    const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, {
+      async *apply(requests: AsyncIterable<ApplyRequest>) {
+        for await (const request of requests) {
+          received.push(request);
+          const error = { code: 9, reason: 'hold_closed', message: 'Closed.', details: { what: 'hold' }, retryAfterMs: 7 };
+          yield ApplyResponse.fromPartial({
+            outcomes: [
+              { tag: 2, outcome: { $case: 'hold', value: { replayed: true } } },
+              { tag: 4_294_967_295, outcome: { $case: 'error', value: error } },
+            ],
+          });
+        }
+      },
+    });
+    const stream = foreign['apply']!(callerNamed()) as NodeJS.ReadWriteStream & { write(message: object): void };
+    stream.write({ operations: [{ tag: 2, timeoutMs: 0, traceparent: '', hold: { holdId: 'a', amountNanoUsd: '9223372036854775807' } }, { tag: 4_294_967_295, settle: { holdId: 'b' } }] });
+    stream.end();
+    const answers: unknown[] = [];
+    for await (const answer of stream) answers.push(answer);
+    expect(received).toMatchObject([
+      {
+        operations: [
+          { tag: 2, timeoutMs: 0, operation: { $case: 'hold', value: { holdId: 'a', amountNanoUsd: 9_223_372_036_854_775_807n } } },
+          { tag: 4_294_967_295, timeoutMs: undefined, operation: { $case: 'settle', value: { holdId: 'b' } } },
+        ],
+      },
+    ]);
+    expect(answers).toMatchObject([
+      {
+        outcomes: [
+          { tag: 2, outcome: 'hold', hold: { replayed: true } },
+          { tag: 4_294_967_295, outcome: 'error', error: { code: 9, reason: 'hold_closed', message: 'Closed.', details: { what: 'hold' }, retryAfterMs: 7 } },
+        ],
+      },
     ]);
   });
 

@@ -19,7 +19,7 @@ function serviceThatFails(error: Error) {
       await fail();
     },
   });
-  return { service: decorateService(ProbeServiceDefinition, service, { policy: { echo: [], count: [], watchTicks: [] }, log }), lines };
+  return { service: decorateService(ProbeServiceDefinition, service, { policy: { echo: [], count: [], watchTicks: [], converse: [] }, log }), lines };
 }
 
 async function drained(stream: AsyncIterable<unknown>): Promise<void> {

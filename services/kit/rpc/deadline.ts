@@ -3,9 +3,11 @@ import { AppError, toAppError } from '../errors/app-error.js';
 import { timerMsMax } from './call-context.js';
 import type { Decorator } from './decorate.js';
 
-// Taken from the caller's deadline at each hop, so that what this service calls gives up before its own caller does: the error
-// then arrives and names what was slow, where a caller that gave up first would only know that "it" was.
-const shavedMs = 20;
+/**
+ * Taken from the caller's deadline at each hop, so that what this service calls gives up before its own caller does: the error
+ * then arrives and names what was slow, where a caller that gave up first would only know that "it" was.
+ */
+export const hopMs = 20;
 
 // With less than this left nothing useful is finished, and work that nobody waits for only slows what somebody does wait for.
 const leftMsMin = 5;
@@ -13,7 +15,7 @@ const leftMsMin = 5;
 /** Hands the method a deadline 20 ms before the caller's, with a signal that keeps it. Raises deadline_exceeded. */
 export const deadline: Decorator = (method) => (context) => {
   if (context.deadlineMs === undefined) return { context };
-  const deadlineMs = context.deadlineMs - shavedMs;
+  const deadlineMs = context.deadlineMs - hopMs;
   const leftMs = deadlineMs - Date.now();
   if (leftMs < leftMsMin) {
     throw new AppError('deadline_exceeded', `${method.fullName} was not begun: the time left for it was too short.`);

@@ -18,13 +18,24 @@ export type Decorator = (method: MethodInfo) => (context: CallContext) => CallSc
 
 /** The service behind these decorators, the first outermost. */
 export function decorate<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, decorators: readonly Decorator[]): ServiceOf<D> {
+  return decorateSome(definition, service, Object.keys(definition.methods), decorators);
+}
+
+/** As `decorate`, for some methods of a service. */
+export function decorateSome<D extends ServiceDefinition, K extends keyof D['methods']>(
+  definition: D,
+  service: Pick<ServiceOf<D>, K>,
+  keys: readonly K[],
+  decorators: readonly Decorator[],
+): Pick<ServiceOf<D>, K> {
   const decorated: UntypedService = {};
   for (const info of methodsOf(definition)) {
+    if (!(keys as readonly string[]).includes(info.key)) continue;
     const begin = chain(decorators.map((decorator) => decorator(info)));
     const handler = handlerOf(service, info);
     decorated[info.key] = info.definition.responseStream ? stream(handler, begin) : unary(handler, begin);
   }
-  return decorated as ServiceOf<D>;
+  return decorated as unknown as Pick<ServiceOf<D>, K>;
 }
 
 type Begin = (context: CallContext) => Required<CallScope>;

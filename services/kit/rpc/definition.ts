@@ -27,7 +27,10 @@ export interface ServiceDefinition {
   readonly methods: Readonly<Record<string, MethodDefinition>>;
 }
 
-type MessageOf<T> = T extends { decode(bytes: Uint8Array): infer Message } ? Message : never;
+/** What a codec reads. */
+export type MessageOf<T> = T extends { decode(bytes: Uint8Array): infer Message } ? Message : never;
+
+type RequestOf<M extends MethodDefinition> = M['requestStream'] extends true ? AsyncIterable<MessageOf<M['requestType']>> : MessageOf<M['requestType']>;
 
 type ResponseOf<M extends MethodDefinition> = M['responseStream'] extends true
   ? AsyncIterable<MessageOf<M['responseType']>>
@@ -36,7 +39,7 @@ type ResponseOf<M extends MethodDefinition> = M['responseStream'] extends true
 // The detour through a method signature gives the method's parameters the same leniency as in the generated interfaces, where an
 // implementation may ask for the context that callers may leave out.
 type MethodOf<M extends MethodDefinition> = {
-  method(request: MessageOf<M['requestType']>, context?: CallContext): ResponseOf<M>;
+  method(request: RequestOf<M>, context?: CallContext): ResponseOf<M>;
 }['method'];
 
 /** The generated interface of a definition: `ServiceOf<typeof LedgerServiceDefinition>` is the shape of `LedgerService`. */
@@ -45,7 +48,7 @@ export type ServiceOf<D extends ServiceDefinition> = { [K in keyof D['methods']]
 /** A unary method without its types. */
 export type UnaryHandler = (request: unknown, context: CallContext) => Promise<unknown>;
 
-/** A server-streaming method without its types. */
+/** A method that streams its responses, without its types; the request of one that streams requests too is an `AsyncIterable`. */
 export type StreamHandler = (request: unknown, context: CallContext) => AsyncIterable<unknown>;
 
 /** A service or client object without its types, as the generic code handles it. */
@@ -61,12 +64,14 @@ export interface MethodInfo {
 }
 
 /**
- * The methods of a definition. Throws for a method that streams its requests: no contract of ours has one, so no transport here
- * carries it.
+ * The methods of a definition. Throws for a method that streams its requests and answers once: no contract of ours has one, so no
+ * transport here carries it.
  */
 export function methodsOf(definition: ServiceDefinition): MethodInfo[] {
   return Object.entries(definition.methods).map(([key, method]) => {
-    if (method.requestStream) throw new Error(`${definition.fullName}/${method.name} streams its requests, which the kit does not carry.`);
+    if (method.requestStream && !method.responseStream) {
+      throw new Error(`${definition.fullName}/${method.name} streams its requests only, which the kit does not carry.`);
+    }
     return { key, fullName: `${definition.fullName}/${method.name}`, definition: method };
   });
 }

@@ -1,11 +1,12 @@
 // Clients of services in other processes, of the same type as the services themselves.
-import { type CallOptions, Client, type ClientReadableStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { type CallOptions, Client, type ClientDuplexStream, type ClientReadableStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { context as activeContext, propagation } from '@opentelemetry/api';
 import { abortError, hasReason } from '../errors/app-error.js';
-import { type CallContext, callContext } from './call-context.js';
+import { type CallContext, callContext, consumerLeft } from './call-context.js';
 import { decodeResponse, encodeRequest } from './codec.js';
 import { type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
 import { callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
+import { pump } from './stream-pump.js';
 import type { Tls } from './tls.js';
 
 /** When to try a unary call again. Only calls that found nobody (service_unavailable) are, and never past their deadline. */
@@ -95,22 +96,55 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
   return async function* (request, given) {
     const context = given ?? callContext({ caller: options.caller });
     if (context.signal.aborted) throw abortError(context.signal);
-    const message = encodeRequest(info, request);
     const callOptions: CallOptions = context.deadlineMs === undefined ? {} : { deadline: context.deadlineMs };
-    const call: ClientReadableStream<Buffer> = channel.makeServerStreamRequest(path, asTheyAre, asTheyAre, message, metadataFor(options), callOptions);
+    const metadata = metadataFor(options);
+    let call: ClientReadableStream<Buffer>;
+    let sending: Sending | undefined;
+    if (info.definition.requestStream) {
+      const duplex = channel.makeBidiStreamRequest(path, asTheyAre, asTheyAre, metadata, callOptions);
+      sending = send(info, request as AsyncIterable<unknown>, duplex);
+      call = duplex;
+    } else {
+      call = channel.makeServerStreamRequest(path, asTheyAre, asTheyAre, encodeRequest(info, request), metadata, callOptions);
+    }
     const onAbort = (): void => call.cancel();
     context.signal.addEventListener('abort', onAbort, { once: true });
     try {
       for await (const bytes of call.iterator({ destroyOnReturn: false })) yield decodeResponse(info, bytes as Buffer);
     } catch (error) {
+      const failed = sending?.failure();
+      if (failed !== undefined) throw failed.error;
       throw isServiceError(error) ? fromServiceError(error, info.fullName, context.signal) : error;
     } finally {
       context.signal.removeEventListener('abort', onAbort);
+      sending?.stop();
       // Nobody listens any more to what a cancelled call still says, and an error without a listener ends the process.
       call.on('error', () => {});
       call.cancel();
     }
   };
+}
+
+/** Requests on their way to a service. */
+interface Sending {
+  /** No more are sent; their iterator is told. */
+  stop(): void;
+  /** Why they could not be sent on, when that was their iterator's fault; the call is then cancelled. */
+  failure(): { readonly error: unknown } | undefined;
+}
+
+function send(info: MethodInfo, requests: AsyncIterable<unknown>, call: ClientDuplexStream<Buffer, Buffer>): Sending {
+  const stopping = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+  pump(requests, call, stopping.signal, (request) => encodeRequest(info, request)).then(
+    () => call.end(),
+    (error: unknown) => {
+      if (stopping.signal.aborted) return;
+      failure = { error };
+      call.cancel();
+    },
+  );
+  return { stop: () => stopping.abort(consumerLeft), failure: () => failure };
 }
 
 function isServiceError(error: unknown): error is ServiceError {

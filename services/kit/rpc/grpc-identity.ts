@@ -1,12 +1,13 @@
 // Who is calling: what the certificate says under TLS; what the caller says where only trusted processes can connect.
-import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { AppError } from '../errors/app-error.js';
 import { callerKey } from './grpc-wire.js';
 
-type Call = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>;
+/** A call as the server holds it, of any kind. */
+export type ServerCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
 /** The caller's name. Raises peer_not_permitted when nothing establishes one. */
-export function callerOf(call: Call, tls: boolean): string {
+export function callerOf(call: ServerCall, tls: boolean): string {
   const name = tls ? certifiedName(call) : call.metadata.get(callerKey)[0];
   if (typeof name === 'string' && name !== '') return name;
   const fix = tls ? 'its certificate has not one common name' : `it sent no ${callerKey} metadata`;
@@ -16,7 +17,7 @@ export function callerOf(call: Call, tls: boolean): string {
 // Reading a certificate takes 0.4 ms, more than the rest of a call, and a connection never changes its own.
 const nameOfSession = new WeakMap<object, string | undefined>();
 
-function certifiedName(call: Call): string | undefined {
+function certifiedName(call: ServerCall): string | undefined {
   // grpc-js offers no handle of the connection; should a later version keep it elsewhere, each call reads the certificate again.
   const session = (call as unknown as { call?: { stream?: { session?: object } } }).call?.stream?.session;
   if (session !== undefined && nameOfSession.has(session)) return nameOfSession.get(session);

@@ -1,16 +1,18 @@
 // Serves service objects over gRPC, with health checks and reflection. https://grpc.io/docs/guides/
+import type { EventEmitter } from 'node:events';
 import { chmodSync } from 'node:fs';
-import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type sendUnaryData, type ServerDuplexStream, type ServerUnaryCall, type ServerWritableStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { context as activeContext, propagation } from '@opentelemetry/api';
 import { AppError, toAppError } from '../errors/app-error.js';
 import type { Logger } from '../log.js';
 import type { CallContext } from './call-context.js';
 import { decodeRequest, encodeResponse } from './codec.js';
 import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type StreamHandler, type UnaryHandler } from './definition.js';
-import { callerOf, refuseOpenAddress } from './grpc-identity.js';
+import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
 import { commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
 import { createHealth } from './health.js';
 import { addReflection } from './reflection.js';
+import { RequestStream } from './request-stream.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from './tls.js';
 import { removeStaleSocket } from './unix-socket.js';
@@ -42,7 +44,10 @@ export interface GrpcServer {
   readonly port: number;
   /** What health checks answer for every service; true from the start, and false for good once the server stops. */
   setServing(serving: boolean): void;
-  /** Answers health checks with NOT_SERVING, ends watches, lets other calls finish for at most `graceMs`, then cuts them off. */
+  /**
+   * Answers health checks with NOT_SERVING, ends watches, reads no more requests of calls that stream them, lets what is under way
+   * finish for at most `graceMs`, then cuts it off.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -52,7 +57,8 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   if (tls === undefined && options.trustNetwork !== true) refuseOpenAddress(address);
   const server = new Server(commonChannelOptions);
   const watches = new Set<AbortController>();
-  for (const { definition, service } of options.services) addService(server, definition, service, { log, tls: tls !== undefined, watches });
+  const reading = new Set<RequestStream>();
+  for (const { definition, service } of options.services) addService(server, definition, service, { log, tls: tls !== undefined, watches, reading });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
   health.addToServer(server);
@@ -75,6 +81,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
       isStopping = true;
       health.setServing(false);
       for (const watch of watches) watch.abort(new AppError('service_unavailable', 'This server is stopping; another one can be watched.'));
+      for (const requests of reading) requests.end();
       const cutOff = setTimeout(() => server.forceShutdown(), graceMs);
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       clearTimeout(cutOff);
@@ -92,10 +99,12 @@ interface Serving {
   readonly tls: boolean;
   /** Open streams that have no end of their own. */
   readonly watches: Set<AbortController>;
+  /** Requests of open calls that stream them. */
+  readonly reading: Set<RequestStream>;
 }
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
-type StreamCall = ServerWritableStream<Buffer, Buffer>;
+type StreamCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
 // Bytes in, bytes out: our codec runs inside the handlers, where its errors can be told properly.
 const asTheyAre = (bytes: Buffer): Buffer => bytes;
@@ -106,7 +115,7 @@ function addService(server: Server, definition: ServiceDefinition, service: obje
     const implementation = info.definition.responseStream ? serveStream(info, handler, serving) : serveUnary(info, handler, serving);
     const wire = {
       path: `/${info.fullName}`,
-      requestStream: false,
+      requestStream: info.definition.requestStream,
       responseStream: info.definition.responseStream,
       requestSerialize: asTheyAre,
       requestDeserialize: asTheyAre,
@@ -144,9 +153,15 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
   return (call) => {
     const abort = abortOnCancel(call);
     if (isWatch) serving.watches.add(abort);
+    let requests: RequestStream | undefined;
     const work = async (): Promise<void> => {
       const context = contextOf(call, abort.signal, serving.tls);
-      const responses = handler(decodeRequest(info, call.request), context);
+      if (!('request' in call)) {
+        const sent = call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown>;
+        requests = new RequestStream(sent, abort.signal, (bytes) => decodeRequest(info, bytes as Buffer));
+        serving.reading.add(requests);
+      }
+      const responses = handler(requests ?? decodeRequest(info, (call as ServerWritableStream<Buffer, Buffer>).request), context);
       await pump(responses, call, abort.signal, (response) => encodeResponse(info, response));
       call.removeAllListeners('cancelled');
     };
@@ -155,14 +170,17 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
         () => call.end(),
         (error: unknown) => call.emit('error', failure(error, info, serving.log)),
       )
-      .finally(() => serving.watches.delete(abort));
+      .finally(() => {
+        serving.watches.delete(abort);
+        if (requests !== undefined) serving.reading.delete(requests);
+      });
   };
 }
 
 /** Aborted when the caller cancels, is lost, or its deadline passes. */
-function abortOnCancel(call: UnaryCall | StreamCall): AbortController {
+function abortOnCancel(call: ServerCall): AbortController {
   const abort = new AbortController();
-  call.on('cancelled', () => {
+  (call as EventEmitter).on('cancelled', () => {
     const deadline = Number(call.getDeadline());
     const isLate = deadline <= Date.now();
     abort.abort(isLate ? new AppError('deadline_exceeded', 'There was no answer in time.') : new AppError('cancelled', 'The caller left.'));
@@ -170,13 +188,13 @@ function abortOnCancel(call: UnaryCall | StreamCall): AbortController {
   return abort;
 }
 
-function contextOf(call: UnaryCall | StreamCall, signal: AbortSignal, tls: boolean): CallContext {
+function contextOf(call: ServerCall, signal: AbortSignal, tls: boolean): CallContext {
   const deadlineMs = Number(call.getDeadline());
   const caller = callerOf(call, tls);
   return Number.isFinite(deadlineMs) ? { caller, signal, deadlineMs } : { caller, signal };
 }
 
-function inTraceOf<T>(call: UnaryCall | StreamCall, work: () => Promise<T>): Promise<T> {
+function inTraceOf<T>(call: ServerCall, work: () => Promise<T>): Promise<T> {
   return activeContext.with(propagation.extract(activeContext.active(), call.metadata, metadataGetter), work);
 }
 

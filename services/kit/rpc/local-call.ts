@@ -6,12 +6,14 @@ import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax }
 export class LocalCall {
   /** For the serving side. */
   readonly context: CallContext;
+  /** Set when the caller's own requests have failed. */
+  ownFailure: { readonly error: unknown } | undefined;
   private readonly abort = new AbortController();
   private readonly outer: CallContext;
   private readonly onAbort = (): void => this.end(abortError(this.outer.signal));
   private timer: NodeJS.Timeout | undefined;
-  private ended: AppError | undefined;
-  private failPending: ((error: AppError) => void) | undefined;
+  private ended: unknown;
+  private failPending: ((error: unknown) => void) | undefined;
 
   /** `caller` stands for whatever the given context says of it. Raises deadline_exceeded or cancelled for a context that is over. */
   constructor(rpc: string, caller: string, given: CallContext | undefined) {
@@ -33,6 +35,14 @@ export class LocalCall {
       this.failPending = reject;
       return begin().then(resolve, reject);
     });
+  }
+
+  /** The caller's own requests failed: the call ends with that for the caller, and for the service as left. */
+  giveUp(error: unknown): void {
+    this.ownFailure = { error };
+    this.ended = error;
+    this.abort.abort(consumerLeft);
+    this.failPending?.(error);
   }
 
   /** No more steps; a service that is still at work learns that its consumer left. */

@@ -4,6 +4,7 @@ import { type AppError, decodeAppError, encodeAppError, toAppError } from '../er
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './codec.js';
 import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
 import { LocalCall } from './local-call.js';
+import { RequestStream } from './request-stream.js';
 
 /** Options of `localClient`. */
 export interface LocalClientOptions {
@@ -41,10 +42,11 @@ function unary(info: MethodInfo, handler: UnaryHandler, caller: string): UnaryHa
 function stream(info: MethodInfo, handler: StreamHandler, caller: string): StreamHandler {
   return async function* (request, context) {
     const call = new LocalCall(info.fullName, caller, context);
+    const requests = info.definition.requestStream ? requestsOf(info, request as AsyncIterable<unknown>, call) : undefined;
     let iterator: AsyncIterator<unknown> | undefined;
     let isDone = false;
     try {
-      const received = decodeRequest(info, encodeRequest(info, request));
+      const received = requests ?? decodeRequest(info, encodeRequest(info, request));
       const producer = handler(received, call.context)[Symbol.asyncIterator]();
       iterator = producer;
       for (;;) {
@@ -55,14 +57,33 @@ function stream(info: MethodInfo, handler: StreamHandler, caller: string): Strea
       }
       isDone = true;
     } catch (error) {
-      throw crossed(error);
+      throw call.ownFailure === undefined ? crossed(error) : call.ownFailure.error;
     } finally {
       call.close(isDone);
+      void requests?.return();
       // As over gRPC, the consumer does not wait for the producer's clean-up and does not hear of its faults. A producer that has
       // ended already takes no notice.
       if (!isDone) iterator?.return?.().catch(() => {});
     }
   };
+}
+
+/** The requests as the service sees them. When the caller's own iterator fails, that is the end of the call, as over gRPC. */
+function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: LocalCall): RequestStream {
+  const source = requests[Symbol.asyncIterator]();
+  const sending: AsyncIterator<unknown> = {
+    async next() {
+      try {
+        const sent = await source.next();
+        return sent.done === true ? sent : { done: false, value: encodeRequest(info, sent.value) };
+      } catch (error) {
+        call.giveUp(error);
+        throw error;
+      }
+    },
+    return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+  };
+  return new RequestStream(sending, call.context.signal, (bytes) => decodeRequest(info, bytes as Buffer));
 }
 
 /** The error as the other side sees it: another object, without its cause. */

@@ -12,7 +12,7 @@ import { type CallContext, callContext } from './call-context.js';
 import { messageBytesMax } from './codec.js';
 import { decorateService } from './standard-chain.js';
 
-const policy = { echo: ['gateway', 'metering'], count: ['gateway'], watchTicks: ['gateway'] };
+const policy = { echo: ['gateway', 'metering'], count: ['gateway'], watchTicks: ['gateway'], converse: ['gateway'] };
 
 const spans = new InMemorySpanExporter();
 let telemetry: Telemetry;
@@ -24,7 +24,7 @@ beforeAll(() => {
 afterAll(() => telemetry.stop());
 
 describe.each(transports)('a service %s', (_, connect, aheadMax) => {
-  let connection: Connection | undefined;
+  let connection: Connection<ProbeService> | undefined;
   let lines: LogLine[] = [];
 
   afterEach(async () => {
@@ -35,7 +35,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
   async function clientOf(methods: Partial<ProbeService>, caller = 'gateway'): Promise<ProbeService> {
     const recording = recordingLogger('debug');
     lines = recording.lines;
-    connection = await connect(decorateService(ProbeServiceDefinition, probeService(methods), { policy, log: recording.log }), caller);
+    connection = await connect(ProbeServiceDefinition, decorateService(ProbeServiceDefinition, probeService(methods), { policy, log: recording.log }), caller);
     return connection.client;
   }
 

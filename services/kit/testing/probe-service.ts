@@ -12,6 +12,7 @@ export interface ProbeService {
   echo(request: Probe, metadata?: CallContext): Promise<Probe>;
   count(request: Probe, metadata?: CallContext): AsyncIterable<Probe>;
   watchTicks(request: Probe, metadata?: CallContext): AsyncIterable<Probe>;
+  converse(request: AsyncIterable<Probe>, metadata?: CallContext): AsyncIterable<Probe>;
 }
 
 const Probe = {
@@ -19,10 +20,10 @@ const Probe = {
   decode: (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as Probe,
 };
 
-const method = <const S extends boolean>(name: string, responseStream: S) => ({
+const method = <const S extends boolean, const R extends boolean = false>(name: string, responseStream: S, requestStream: R = false as R) => ({
   name,
   requestType: Probe,
-  requestStream: false,
+  requestStream,
   responseType: Probe,
   responseStream,
 });
@@ -31,7 +32,7 @@ const method = <const S extends boolean>(name: string, responseStream: S) => ({
 export const ProbeServiceDefinition = {
   name: 'ProbeService',
   fullName: 'tollgate.test.v1.ProbeService',
-  methods: { echo: method('Echo', false), count: method('Count', true), watchTicks: method('WatchTicks', true) },
+  methods: { echo: method('Echo', false), count: method('Count', true), watchTicks: method('WatchTicks', true), converse: method('Converse', true, true) },
 } as const;
 
 /** A message with this text. */
@@ -42,5 +43,5 @@ export function probeService(methods: Partial<ProbeService>): ProbeService {
   const unexpected = (): never => {
     throw new Error('This test did not expect the call.');
   };
-  return { echo: unexpected, count: unexpected, watchTicks: unexpected, ...methods };
+  return { echo: unexpected, count: unexpected, watchTicks: unexpected, converse: unexpected, ...methods };
 }

@@ -2,42 +2,47 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../id.js';
+import type { ServiceDefinition, ServiceOf } from '../rpc/definition.js';
 import { dialGrpc } from '../rpc/grpc-client.js';
 import { serveGrpc } from '../rpc/grpc-server.js';
 import { localClient } from '../rpc/local-client.js';
 import type { Tls } from '../rpc/tls.js';
 import { createTestAuthority } from './certificates.js';
 import { recordingLogger } from './log.js';
-import { type ProbeService, ProbeServiceDefinition } from './probe-service.js';
 
 /** A client and what is to be closed behind it. */
-export interface Connection {
-  client: ProbeService;
+export interface Connection<Service> {
+  client: Service;
   close(): Promise<void>;
 }
 
 /** Puts a decorated service at the other end of a transport, called by `caller`. */
-export type Connect = (service: ProbeService, caller: string) => Promise<Connection>;
+export type Connect = <D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, caller: string) => Promise<Connection<ServiceOf<D>>>;
 
-const local: Connect = async (service, caller) => ({ client: localClient(ProbeServiceDefinition, service, { caller }), close: async () => {} });
+const local: Connect = async (definition, service, caller) => ({ client: localClient(definition, service, { caller }), close: async () => {} });
 
 function overGrpc(address: () => string): Connect {
-  return (service, caller) => connectOverGrpc(service, address(), { caller });
+  return (definition, service, caller) => connectOverGrpc(definition, service, address(), { caller });
 }
 
-const overTls: Connect = async (service, caller) => {
+const overTls: Connect = async (definition, service, caller) => {
   const authority = createTestAuthority();
   const [server, client] = [authority.issue('probe'), authority.issue(caller)];
   authority.drop();
-  return connectOverGrpc(service, 'localhost:0', { caller, server, client });
+  return connectOverGrpc(definition, service, 'localhost:0', { caller, server, client });
 };
 
-async function connectOverGrpc(service: ProbeService, address: string, options: { caller: string; server?: Tls; client?: Tls }): Promise<Connection> {
+async function connectOverGrpc<D extends ServiceDefinition>(
+  definition: D,
+  service: ServiceOf<D>,
+  address: string,
+  options: { caller: string; server?: Tls; client?: Tls },
+): Promise<Connection<ServiceOf<D>>> {
   const { log } = recordingLogger();
-  const server = await serveGrpc({ services: [{ definition: ProbeServiceDefinition, service }], address, log, tls: options.server });
+  const server = await serveGrpc({ services: [{ definition, service }], address, log, tls: options.server });
   const connection = dialGrpc(server.address, { caller: options.caller, tls: options.client });
   return {
-    client: connection.client(ProbeServiceDefinition),
+    client: connection.client(definition),
     async close() {
       connection.close();
       await server.stop(100);

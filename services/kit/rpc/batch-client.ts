@@ -1,0 +1,66 @@
+// The calling side of a method that carries many small calls at once (batch-contract.ts): a client like any other, of which some
+// unary methods travel together on one long-lived stream.
+import type { Logger } from '../log.js';
+import type { BatchRequest, BatchResponse } from './batch-contract.js';
+import { BatchStream } from './batch-stream.js';
+import type { CallContext } from './call-context.js';
+import { type MessageOf, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UntypedService } from './definition.js';
+
+/** The methods of a definition that have the shape of batch-contract.ts. */
+type BatchMethod<D extends ServiceDefinition> = {
+  [K in keyof D['methods']]: MessageOf<D['methods'][K]['requestType']> extends BatchRequest
+    ? MessageOf<D['methods'][K]['responseType']> extends BatchResponse
+      ? K
+      : never
+    : never;
+}[keyof D['methods']];
+
+/** The names of the unary methods that such a method stands for. */
+type CaseOf<D extends ServiceDefinition, S extends keyof D['methods']> =
+  MessageOf<D['methods'][S]['requestType']> extends { operations: readonly { operation?: infer Operation }[] }
+    ? NonNullable<Operation> extends { $case: infer Name }
+      ? Name & keyof D['methods'] & string
+      : never
+    : never;
+
+/** Options of `batchClient`. */
+export interface BatchClientOptions<S, K> {
+  /** The method that carries the others. */
+  readonly method: S;
+  /** Those that travel on it; the rest of the client is as it was. */
+  readonly operations: readonly K[];
+  /** Name under which this process calls. */
+  readonly caller: string;
+  readonly log: Logger;
+  /** How long one stream serves before the next one takes over; half a minute unless told. */
+  readonly renewMs?: number;
+}
+
+/** `client`, and what may be ended of it. */
+export interface BatchClient<Service> {
+  readonly client: Service;
+  /** Breaks off what is under way; the next operation opens the stream again. */
+  close(): void;
+}
+
+/**
+ * A client whose `operations` travel together: those of one turn of the event loop in one message, without waiting for company. They
+ * raise what the methods raise; overloaded when too many have no outcome yet; and service_unavailable when the stream breaks, which
+ * leaves their outcome unknown.
+ */
+export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D>, K extends CaseOf<D, S>>(
+  definition: D,
+  client: ServiceOf<D>,
+  options: BatchClientOptions<S, K>,
+): BatchClient<ServiceOf<D>> {
+  const info = methodsOf(definition).find(({ key }) => key === options.method)!;
+  const open = (client as UntypedService)[info.key] as StreamHandler;
+  const { caller, log, renewMs } = options;
+  const stream = new BatchStream({ info, open: (requests, context) => open(requests, context) as AsyncIterable<BatchResponse>, caller, log, ...(renewMs === undefined ? {} : { renewMs }) });
+  const batched: UntypedService = { ...(client as UntypedService) };
+  for (const name of options.operations) {
+    batched[name] = (request: unknown, context: CallContext | undefined) => stream.call({ $case: name, value: request }, context);
+  }
+  return { client: batched as ServiceOf<D>, close: () => stream.close() };
+}
+

@@ -1,0 +1,72 @@
+// What a method looks like that carries many small calls of its service at once: a stream of messages with many operations each,
+// answered by a stream of messages with many outcomes each. The case of an operation and of its outcome is the name of the method
+// that it stands for. `Apply` of the ledger is one.
+import { AppError } from '../errors/app-error.js';
+import { isReason } from '../errors/reasons.js';
+import { messageBytesMax } from './codec.js';
+
+/** One of the cases of a oneof. */
+export interface Case {
+  /** The method: "settle"; of an outcome also "error". */
+  readonly $case: string;
+  /** Its request or response. */
+  readonly value: unknown;
+}
+
+/** One small call. */
+export interface BatchOperation {
+  /** By which the sender knows the outcome. */
+  readonly tag: number;
+  /** How long the sender still waits; absent: without end. */
+  readonly timeoutMs?: number | undefined;
+  /** Its own trace; empty when that is not sampled. */
+  readonly traceparent: string;
+  readonly operation?: Case | undefined;
+}
+
+/** The requests of such a method. */
+export interface BatchRequest {
+  readonly operations: readonly BatchOperation[];
+}
+
+/** What came of one small call. */
+export interface BatchOutcome {
+  readonly tag: number;
+  readonly outcome?: Case | undefined;
+}
+
+/** The responses of such a method. */
+export interface BatchResponse {
+  readonly outcomes: readonly BatchOutcome[];
+}
+
+/** The outcome of a call that failed: an `AppError`, field by field. */
+export interface BatchError {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly details: { [key: string]: string };
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Operations, and outcomes, of one message at most. */
+export const operationsPerMessageMax = 64;
+
+/** A message that has this many bytes takes in no further operation or outcome, so that large ones do not keep the others waiting. */
+export const batchBytesWanted = 256 * 1024;
+
+/** A message never has more: one operation of the largest size may come on top of what was wanted. */
+export const operationBytesMax = messageBytesMax - batchBytesWanted;
+
+/** Operations of one stream that have no outcome yet, at most. */
+export const inFlightMax = 4096;
+
+/** The error as an outcome. */
+export function toBatchError({ code, reason, message, details, retryAfterMs }: AppError): BatchError {
+  return { code, reason, message, details: { ...details }, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** The error behind an outcome. A reason that this version does not know is `internal`. */
+export function fromBatchError({ reason, message, details, retryAfterMs }: BatchError): AppError {
+  return new AppError(isReason(reason) ? reason : 'internal', message, { details, remote: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+}

@@ -1,0 +1,168 @@
+// Small calls that travel together, while servers come and go: none is ever left without an outcome.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LedgerServiceDefinition, type LedgerService, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
+import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
+import { type LogLine, recordingLogger } from '../testing/log.js';
+import { failureOf, promised } from '../testing/waiting.js';
+import { batchClient } from './batch-client.js';
+import { type CallContext, callContext } from './call-context.js';
+import { dialGrpc } from './grpc-client.js';
+import { type GrpcServer, serveGrpc } from './grpc-server.js';
+
+const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });
+const context = (timeoutMs = 5000): CallContext => callContext({ caller: 'gateway', timeoutMs });
+const stuck = (): Promise<never> => new Promise(() => {});
+
+const closeAll: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closeAll.splice(0).reverse()) await close();
+});
+
+async function serve(methods: BatchedMethods, port = 0): Promise<GrpcServer> {
+  const { log } = recordingLogger();
+  const server = await serveGrpc({ services: [{ definition: LedgerServiceDefinition, service: batchedService(methods).service }], address: `127.0.0.1:${port}`, log });
+  closeAll.push(() => server.stop(0));
+  return server;
+}
+
+function dial(address: string, options: { renewMs?: number } = {}): { client: BatchedLedger; lines: LogLine[] } {
+  const connection = dialGrpc(address, { caller: 'gateway' });
+  const { log, lines } = recordingLogger();
+  const { client, close } = batchClient(LedgerServiceDefinition, connection.client(LedgerServiceDefinition), { method: 'apply', operations: batchedNames, caller: 'gateway', log, ...options });
+  closeAll.push(() => {
+    close();
+    connection.close();
+  });
+  return { client, lines };
+}
+
+const replicas = (...servers: GrpcServer[]): string => `ipv4:${servers.map(({ address }) => address).join(',')}`;
+
+/** Calls without pause until it is told to end; what became of them, by reason. */
+function load(client: BatchedLedger, callers: number): { end(): Promise<Map<string, number>> } {
+  let isEnding = false;
+  const outcomes = new Map<string, number>();
+  const note = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  const one = async (caller: number): Promise<void> => {
+    for (let call = 0; !isEnding; call += 1) {
+      const holdId = `${caller}.${call}`;
+      await client.release({ holdId, accountId: '' }, context()).then(
+        ({ hold }) => note(hold!.id === holdId ? 'ok' : 'another’s answer'),
+        (error: { reason: string }) => note(error.reason),
+      );
+      await sleep(1);
+    }
+  };
+  const all = Promise.all(Array.from({ length: callers }, (_, caller) => one(caller)));
+  return {
+    async end() {
+      isEnding = true;
+      await all;
+      return outcomes;
+    },
+  };
+}
+
+describe('a stream that breaks', () => {
+  it('leaves every call on it with an unknown outcome at once, and is open again for the next', async () => {
+    const first = await serve({ release: stuck });
+    const { client, lines } = dial(first.address);
+    const startMs = performance.now();
+    const calls = [1, 2, 3].map((id) => failureOf(client.release({ holdId: String(id), accountId: '' }, context())));
+    await sleep(200);
+    await first.stop(0);
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ reason: 'service_unavailable', message: expect.stringContaining('outcome is unknown') });
+    expect(performance.now() - startMs).toBeLessThan(3000);
+    await serve({ release: echoing }, first.port);
+    const untilMs = Date.now() + 5000;
+    for (let answer: unknown; Date.now() < untilMs && answer === undefined; ) answer = await client.release({ holdId: 'again', accountId: '' }, context()).catch(() => undefined);
+    expect((await client.release({ holdId: 'and again', accountId: '' }, context())).hold!.id).toBe('and again');
+    expect(lines.map(({ msg }) => msg)).toEqual(['the stream of operations broke; it is opened again', 'the stream of operations is open again']);
+  });
+
+  it('does not take its callers past their deadlines while nobody is there', async () => {
+    const { client } = dial(`127.0.0.1:${await freePort()}`);
+    for (let call = 0; call < 20; call += 1) {
+      const startMs = performance.now();
+      expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context(1500)))).toMatchObject({ reason: expect.stringMatching(/service_unavailable|deadline_exceeded/) });
+      expect(performance.now() - startMs).toBeLessThan(2500);
+    }
+  });
+});
+
+describe('a server that stops in good order', () => {
+  it('fails no call while another replica serves', async () => {
+    const servers = [await serve({ release: echoing }), await serve({ release: echoing })];
+    const { client } = dial(replicas(...servers));
+    const running = load(client, 20);
+    await sleep(300);
+    // One of the two has the stream, and whichever it is, it has ended when both have been replaced.
+    for (const server of servers) {
+      await server.stop(5000);
+      await sleep(100);
+      await serve({ release: echoing }, server.port);
+      await sleep(1500);
+    }
+    const outcomes = await running.end();
+    expect([...outcomes.keys()]).toEqual(['ok']);
+    expect(outcomes.get('ok')).toBeGreaterThan(1000);
+  });
+
+  it('still answers what it has begun', async () => {
+    const finish = promised<boolean>();
+    const begun = promised<boolean>();
+    const server = await serve({
+      release: async (request) => {
+        begun.resolve(true);
+        await finish.promise;
+        return echoing(request);
+      },
+    });
+    const { client } = dial(server.address);
+    const call = client.release({ holdId: 'begun', accountId: '' }, context());
+    await begun.promise;
+    const stopped = server.stop(5000);
+    await sleep(50);
+    finish.resolve(true);
+    expect((await call).hold!.id).toBe('begun');
+    await stopped;
+  });
+});
+
+describe('a stream that has served its time', () => {
+  it('is followed by another, to the next replica, without a call that fails', async () => {
+    const served = [0, 0];
+    const counting = (index: number): BatchedMethods => ({
+      release: async (request) => {
+        served[index]! += 1;
+        return echoing(request);
+      },
+    });
+    const { client } = dial(replicas(await serve(counting(0)), await serve(counting(1))), { renewMs: 100 });
+    const running = load(client, 10);
+    await sleep(1500);
+    expect([...(await running.end()).keys()]).toEqual(['ok']);
+    expect(Math.min(...served)).toBeGreaterThan(0);
+  });
+});
+
+describe('a server without the method', () => {
+  it('is named as such', async () => {
+    const { apply: _, ...others } = LedgerServiceDefinition.methods;
+    const { log } = recordingLogger();
+    const server = await serveGrpc({ services: [{ definition: { ...LedgerServiceDefinition, methods: others }, service: batchedService({}).service }], address: '127.0.0.1:0', log });
+    closeAll.push(() => server.stop(0));
+    const { client } = dial(server.address);
+    expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context()))).toMatchObject({ reason: 'unimplemented' });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}

@@ -1,0 +1,150 @@
+// The serving side of a method that carries many small calls at once (batch-contract.ts): each is done on its own, and what is
+// ready together is answered together.
+import { AppError, toAppError } from '../errors/app-error.js';
+import { type BatchOperation, type BatchOutcome, type BatchRequest, type BatchResponse, type Case, inFlightMax, operationsPerMessageMax, toBatchError } from './batch-contract.js';
+import type { CallContext } from './call-context.js';
+import { hopMs } from './deadline.js';
+import type { UnaryHandler } from './definition.js';
+import { withTraceparent } from './traceparent.js';
+
+/** How operations are done. */
+export interface BatchServerOptions {
+  /** The method behind each case, decorated: who may call it is asked here, operation by operation. */
+  readonly methods: Readonly<Record<string, UnaryHandler>>;
+  /** How much an operation counts among those in flight; 1 unless told. */
+  readonly weightOf?: (operation: Case) => number;
+}
+
+/**
+ * Does what is asked and answers it, each operation exactly once, until the requests end and all is answered. An operation is refused
+ * alone: as invalid_request when it is none, as overloaded when too many of the stream have no outcome yet. Only bytes that are no
+ * message end the stream with an error, and then after what came before them is answered.
+ */
+export async function* answerBatches(requests: AsyncIterable<BatchRequest>, context: CallContext, options: BatchServerOptions): AsyncGenerator<BatchResponse> {
+  const answers = new Answers(options);
+  let failure: { readonly error: unknown } | undefined;
+  let isReading = true;
+  const read = async (): Promise<void> => {
+    for await (const { operations } of requests) {
+      answers.begin(operations, context);
+      await answers.room();
+    }
+  };
+  const reading = read()
+    .catch((error: unknown) => (failure = { error }))
+    .finally(() => {
+      isReading = false;
+      answers.wake();
+    });
+  for (;;) {
+    await answers.some();
+    if (context.signal.aborted) break;
+    yield* answers.take();
+    if (!isReading && answers.isIdle()) break;
+  }
+  await reading;
+  if (failure !== undefined) throw failure.error;
+}
+
+/** One outcome on its way back. */
+interface Answer {
+  readonly outcome: BatchOutcome;
+  readonly weight: number;
+}
+
+/** The operations of one stream that are not answered yet. */
+class Answers {
+  private ready: Answer[] = [];
+  private inFlight = 0;
+  private wakeWriter: (() => void) | undefined;
+  private wakeReader: (() => void) | undefined;
+
+  constructor(private readonly options: BatchServerOptions) {}
+
+  /** Begins what came in one message. */
+  begin(operations: readonly BatchOperation[], context: CallContext): void {
+    const nowMs = Date.now();
+    for (const [index, each] of operations.entries()) {
+      const method = this.methodOf(each.operation);
+      const weight = method === undefined ? 1 : Math.max(1, this.options.weightOf?.(each.operation!) ?? 1);
+      const refusal = this.refusalOf(index, method, weight);
+      this.inFlight += weight;
+      if (refusal === undefined) void this.answer(each, method!, weight, contextOf(each, context, nowMs));
+      else this.add({ tag: each.tag, outcome: failed(refusal) }, weight);
+    }
+  }
+
+  /** Waits while even refusals pile up, which they do when the sender does not read. */
+  async room(): Promise<void> {
+    while (this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
+  }
+
+  /** Waits until something is ready, or `wake`; then until this turn has made ready what it will. */
+  async some(): Promise<void> {
+    if (this.ready.length === 0) await new Promise<void>((resolve) => (this.wakeWriter = resolve));
+    // Outcomes of a transaction come one promise after the other; ticks run when no promise is left.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+  }
+
+  wake(): void {
+    this.wakeWriter?.();
+    this.wakeWriter = undefined;
+  }
+
+  isIdle(): boolean {
+    return this.inFlight === 0;
+  }
+
+  /** All that is ready, in messages. */
+  *take(): Generator<BatchResponse> {
+    const ready = this.ready;
+    this.ready = [];
+    for (let start = 0; start < ready.length; start += operationsPerMessageMax) {
+      const some = ready.slice(start, start + operationsPerMessageMax);
+      for (const { weight } of some) this.inFlight -= weight;
+      yield { outcomes: some.map(({ outcome }) => outcome) };
+      this.wakeReader?.();
+    }
+  }
+
+  private methodOf(operation: Case | undefined): UnaryHandler | undefined {
+    const { methods } = this.options;
+    return operation === undefined || !Object.hasOwn(methods, operation.$case) ? undefined : methods[operation.$case];
+  }
+
+  private refusalOf(index: number, method: UnaryHandler | undefined, weight: number): AppError | undefined {
+    if (index >= operationsPerMessageMax) return invalid('operations', `at most ${operationsPerMessageMax} a message`);
+    if (method === undefined) return invalid('operation', `one of ${Object.keys(this.options.methods).join(', ')}`);
+    if (this.inFlight + weight <= inFlightMax) return undefined;
+    return new AppError('overloaded', 'Too many operations of this stream wait for their outcome; nothing was done.', { retryAfterMs: 1000 });
+  }
+
+  private async answer({ tag, traceparent, operation }: BatchOperation, method: UnaryHandler, weight: number, context: CallContext): Promise<void> {
+    const { $case, value } = operation!;
+    let outcome: Case;
+    try {
+      outcome = { $case, value: await withTraceparent(traceparent, () => method(value, context)) };
+    } catch (error) {
+      outcome = failed(toAppError(error));
+    }
+    this.add({ tag, outcome }, weight);
+  }
+
+  private add(outcome: BatchOutcome, weight: number): void {
+    this.ready.push({ outcome, weight });
+    this.wake();
+  }
+}
+
+function failed(error: AppError): Case {
+  return { $case: 'error', value: toBatchError(error) };
+}
+
+function invalid(field: string, rule: string): AppError {
+  return new AppError('invalid_request', `${field} must be ${rule}.`, { details: { field } });
+}
+
+/** The circumstances of one operation. Its deadline is kept by whoever queues it, as a timer for each would cost more than its transport. */
+function contextOf({ timeoutMs }: BatchOperation, { caller, signal }: CallContext, nowMs: number): CallContext {
+  return timeoutMs === undefined ? { caller, signal } : { caller, signal, deadlineMs: nowMs + timeoutMs - hopMs };
+}

@@ -1,0 +1,201 @@
+// Small calls that travel together, over every way to reach a service: each has an outcome of its own, and exactly one.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { HoldResponse, type LedgerService, LedgerServiceDefinition, ReleaseResponse, type ReleaseRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
+import { AppError } from '../errors/app-error.js';
+import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
+import { register, type Telemetry } from '../telemetry-sdk.js';
+import { type LogLine, recordingLogger } from '../testing/log.js';
+import { type Connection, transports } from '../testing/transports.js';
+import { failureOf, promised, untilTrue } from '../testing/waiting.js';
+import { batchClient } from './batch-client.js';
+import { type BatchRequest, inFlightMax, operationsPerMessageMax } from './batch-contract.js';
+import { type CallContext, callContext } from './call-context.js';
+
+const release = (holdId: string): ReleaseRequest => ({ holdId, accountId: 'acct' });
+const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
+/** Answers with the id that it was asked about. */
+const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });
+
+const spans = new InMemorySpanExporter();
+let telemetry: Telemetry;
+beforeAll(() => {
+  telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+});
+afterAll(() => telemetry.stop());
+
+describe.each(transports)('calls that travel together, %s', (_, connect) => {
+  let connection: Connection<BatchedLedger> | undefined;
+  let closeClient = (): void => {};
+  let messages: number[] = [];
+  let lines: LogLine[] = [];
+
+  afterEach(async () => {
+    closeClient();
+    await connection?.close();
+    spans.reset();
+  });
+
+  async function clientOf(methods: BatchedMethods, caller = 'gateway'): Promise<BatchedLedger> {
+    const batched = batchedService(methods);
+    ({ messages, lines } = batched);
+    connection = await connect(LedgerServiceDefinition, batched.service, caller);
+    const { client, close } = batchClient(LedgerServiceDefinition, connection.client, { method: 'apply', operations: batchedNames, caller, log: recordingLogger().log });
+    closeClient = close;
+    return client;
+  }
+
+  it('each have their own answer', async () => {
+    const client = await clientOf({ release: echoing, hold: async ({ holdId }) => HoldResponse.fromPartial({ hold: { id: holdId, amountNanoUsd: 9_223_372_036_854_775_807n } }) });
+    const [released, held] = await Promise.all([
+      client.release(release('a'), context()),
+      client.hold({ holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 }, context()),
+    ]);
+    expect(released.hold!.id).toBe('a');
+    expect(held.hold).toMatchObject({ id: 'b', amountNanoUsd: 9_223_372_036_854_775_807n });
+  });
+
+  it('share messages when they are called in one turn, and wait for nobody otherwise', async () => {
+    const client = await clientOf({ release: echoing });
+    const ids = Array.from({ length: 200 }, (__, index) => `id ${index}`);
+    const answers = await Promise.all(ids.map((id) => client.release(release(id), context())));
+    expect(answers.map(({ hold }) => hold!.id)).toEqual(ids);
+    expect(messages).toEqual([operationsPerMessageMax, operationsPerMessageMax, operationsPerMessageMax, 8]);
+    await client.release(release('alone'), context());
+    expect(messages.at(-1)).toBe(1);
+  });
+
+  it('are answered in the order in which they are done', async () => {
+    const last = promised<boolean>();
+    const client = await clientOf({
+      release: async (request) => {
+        if (request.holdId === 'slow') await last.promise;
+        return echoing(request);
+      },
+    });
+    const slow = client.release(release('slow'), context());
+    await client.release(release('quick'), context());
+    last.resolve(true);
+    expect((await slow).hold!.id).toBe('slow');
+  });
+
+  it('fail one by one, with the error as a call of its own would have it', async () => {
+    const client = await clientOf({
+      release: async (request) => {
+        if (request.holdId === 'held') throw new AppError('balance_held', 'Wait.', { details: { held_nano_usd: '9007199254740993' }, retryAfterMs: 1500, cause: new Error('secret') });
+        if (request.holdId === 'broken') throw new TypeError('password is hunter2');
+        return echoing(request);
+      },
+    });
+    const calls = ['a', 'held', 'broken', 'b'].map((id) => client.release(release(id), context()));
+    const [a, held, broken, b] = await Promise.allSettled(calls);
+    expect([a, b]).toMatchObject([{ value: { hold: { id: 'a' } } }, { value: { hold: { id: 'b' } } }]);
+    expect(held).toMatchObject({ reason: { reason: 'balance_held', code: 9, message: 'Wait.', details: { held_nano_usd: '9007199254740993' }, retryAfterMs: 1500, remote: true } });
+    expect(broken).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
+    const logged = lines.filter((line) => JSON.stringify(line).includes('hunter2'));
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatchObject({ level: 50, rpc: 'tollgate.ledger.v1.LedgerService/Release', caller: 'gateway' });
+  });
+
+  it('do not suffer from one that cannot be encoded', async () => {
+    const client = await clientOf({ release: echoing, settle: async () => SettleResponse.fromPartial({}) });
+    const neighbour = client.release(release('fine'), context());
+    const poisoned = client.settle({ holdId: '', accountId: '', costNanoUsd: 2n ** 70n, keyId: '' }, context());
+    expect(await failureOf(poisoned)).toMatchObject({ reason: 'internal' });
+    expect((await neighbour).hold!.id).toBe('fine');
+  });
+
+  it('are each admitted by the policy of their own method', async () => {
+    const client = await clientOf({ release: echoing }, 'metering');
+    const [released, held] = await Promise.allSettled([
+      client.release(release('mine'), context()),
+      client.hold({ holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 }, context()),
+    ]);
+    expect(released.status).toBe('fulfilled');
+    expect(held).toMatchObject({ reason: { reason: 'peer_not_permitted', message: 'metering may not call tollgate.ledger.v1.LedgerService/Hold.' } });
+  });
+
+  it('are given up at their deadline or by their caller, each alone', async () => {
+    const seen: (number | undefined)[] = [];
+    const client = await clientOf({
+      release: (request, callee) => {
+        seen.push(callee!.deadlineMs);
+        return request.holdId === 'stuck' ? new Promise(() => {}) : echoing(request);
+      },
+    });
+    const leave = new AbortController();
+    const startMs = Date.now();
+    const late = client.release(release('stuck'), context({ timeoutMs: 200 }));
+    const left = client.release(release('stuck'), context({ signal: leave.signal }));
+    const fine = client.release(release('fine'), context());
+    expect((await fine).hold!.id).toBe('fine');
+    leave.abort();
+    expect(await failureOf(left)).toMatchObject({ reason: 'cancelled' });
+    expect(await failureOf(late)).toMatchObject({ reason: 'deadline_exceeded' });
+    expect(Date.now() - startMs).toBeLessThan(2000);
+    // The service knows how long it has, less what the answer needs for its way back.
+    expect(seen[0]! - startMs).toBeGreaterThan(100);
+    expect(seen[0]! - startMs).toBeLessThan(1000);
+  });
+
+  it('are refused as overloaded beyond the bound, and not before', async () => {
+    const finish = promised<boolean>();
+    const client = await clientOf({
+      release: async (request) => {
+        await finish.promise;
+        return echoing(request);
+      },
+    });
+    const calls = Array.from({ length: inFlightMax }, (__, index) => client.release(release(String(index)), context()));
+    expect(await failureOf(client.release(release('one more'), context()))).toMatchObject({ reason: 'overloaded', retryAfterMs: 1000 });
+    finish.resolve(true);
+    expect((await Promise.all(calls)).at(-1)!.hold!.id).toBe(String(inFlightMax - 1));
+    expect((await client.release(release('again'), context())).hold!.id).toBe('again');
+  });
+
+  it('are each in the trace of their own caller, and in none when that is not sampled', async () => {
+    const client = await clientOf({ release: echoing });
+    const tracer = trace.getTracer('test');
+    const traced = (name: string): Promise<string> =>
+      tracer.startActiveSpan(name, async (span) => {
+        await client.release(release(name), context());
+        span.end();
+        return span.spanContext().traceId;
+      });
+    const [one, two] = await Promise.all([traced('one'), traced('two'), client.release(release('untraced'), context())]);
+    const releases = (): ReturnType<typeof spans.getFinishedSpans> => spans.getFinishedSpans().filter(({ name }) => name === 'tollgate.ledger.v1.LedgerService/Release');
+    await untilTrue(() => releases().length >= 2);
+    expect(new Set(releases().map((span) => span.spanContext().traceId))).toEqual(new Set([one, two]));
+    expect(releases()).toHaveLength(2);
+  });
+});
+
+describe('the service of a batch', () => {
+  /** The outcomes of one message, by the names of their cases. */
+  async function outcomesOf(operations: BatchRequest['operations'], methods: BatchedMethods): Promise<[number, string, unknown][]> {
+    const { service } = batchedService(methods);
+    const requests = async function* (): AsyncGenerator<BatchRequest> {
+      yield { operations };
+    };
+    const outcomes: [number, string, unknown][] = [];
+    for await (const response of service.apply(requests() as Parameters<LedgerService['apply']>[0], context())) {
+      for (const { tag, outcome } of response.outcomes) outcomes.push([tag, outcome!.$case, outcome!.value]);
+    }
+    return outcomes.sort(([a], [b]) => a - b);
+  }
+
+  const operation = (tag: number, fields: object = {}) => ({ tag, traceparent: '', operation: { $case: 'release', value: release(String(tag)) }, ...fields });
+
+  it('refuses what is no operation of its own, and nothing else', async () => {
+    const outcomes = await outcomesOf([operation(1), operation(2, { operation: undefined }), operation(3)], { release: echoing });
+    expect(outcomes.map(([tag, name]) => [tag, name])).toEqual([[1, 'release'], [2, 'error'], [3, 'release']]);
+    expect(outcomes[1]![2]).toMatchObject({ code: 3, reason: 'invalid_request', details: { field: 'operation' } });
+  });
+
+  it('refuses what is beyond the size of a message', async () => {
+    const outcomes = await outcomesOf(Array.from({ length: operationsPerMessageMax + 2 }, (__, tag) => operation(tag)), { release: echoing });
+    expect(outcomes.filter(([, name]) => name === 'error').map(([tag]) => tag)).toEqual([operationsPerMessageMax, operationsPerMessageMax + 1]);
+    expect(outcomes.at(-1)![2]).toMatchObject({ reason: 'invalid_request', details: { field: 'operations' } });
+  });
+});

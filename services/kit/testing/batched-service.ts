@@ -1,0 +1,39 @@
+// A service whose calls travel in batches, for tests of that: the ledger's contract, with methods that a test makes up.
+import { type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import type { BatchRequest } from '../rpc/batch-contract.js';
+import { answerBatches } from '../rpc/batch-server.js';
+import type { ServiceOf, UnaryHandler } from '../rpc/definition.js';
+import { decorateOperations, decorateService } from '../rpc/standard-chain.js';
+import { type LogLine, recordingLogger } from './log.js';
+
+/** The service that stands for all that have a batch method. */
+export type BatchedLedger = ServiceOf<typeof LedgerServiceDefinition>;
+/** What of it matters to a test. */
+export type BatchedMethods = Partial<Pick<LedgerService, 'hold' | 'settle' | 'release'>>;
+
+/** What travels on its batch method. */
+export const batchedNames = ['hold', 'settle', 'release'] as const;
+const nobody = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, [] as string[]])) as Record<keyof LedgerService, string[]>;
+const policy = { ...nobody, hold: ['gateway'], release: ['gateway', 'metering'], settle: ['metering'], apply: ['gateway', 'metering'] };
+
+/** A ledger of these methods, behind its chain, which counts the operations of every message. */
+export function batchedService(methods: BatchedMethods): { service: BatchedLedger; messages: number[]; lines: LogLine[] } {
+  const { log, lines } = recordingLogger();
+  const unexpected = async (): Promise<never> => {
+    throw new Error('This test did not expect the call.');
+  };
+  const rpcs = { hold: unexpected, settle: unexpected, release: unexpected, ...methods };
+  const operations = decorateOperations(LedgerServiceDefinition, rpcs, batchedNames, { policy, log });
+  const messages: number[] = [];
+  const counted = async function* (requests: AsyncIterable<BatchRequest>): AsyncGenerator<BatchRequest> {
+    for await (const request of requests) {
+      messages.push(request.operations.length);
+      yield request;
+    }
+  };
+  const others = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, unexpected]));
+  const apply: LedgerService['apply'] = (requests, callee) =>
+    answerBatches(counted(requests), callee!, { methods: { ...operations } as unknown as Record<string, UnaryHandler> }) as ReturnType<LedgerService['apply']>;
+  const service = { ...others, ...rpcs, apply } as unknown as BatchedLedger;
+  return { service: decorateService(LedgerServiceDefinition, service, { policy, log }), messages, lines };
+}
