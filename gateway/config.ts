@@ -1,5 +1,5 @@
 // Settings of the gateway.
-import { duration, flag, integer, type Settings, text, type Values } from '#kit/config/settings.js';
+import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 
 /** Every setting of the gateway, for parseSettings and the configuration reference. */
 export const gatewaySettings = {
@@ -25,12 +25,31 @@ export const gatewaySettings = {
   holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'life of a hold without a checkpoint', { minMs: 1000, maxMs: 3_600_000, default: 120_000 }),
   checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often usage so far is noted', { minMs: 50, maxMs: 60_000, default: 1000 }),
   rpcTimeoutMs: duration('TOLLGATE_GATEWAY_RPC_TIMEOUT', 'patience with a service before a call is refused', { minMs: 50, maxMs: 60_000, default: 5000 }),
-  recordPatienceMs: duration('TOLLGATE_GATEWAY_RECORD_PATIENCE', 'how long an ended call waits for metering before its end is reported as a fault', {
+  spoolAfterMs: duration('TOLLGATE_GATEWAY_SPOOL_AFTER', 'how long metering is tried before the report of an ended call is made durable in the spool instead', {
+    minMs: 0,
+    maxMs: 60_000,
+    default: 2000,
+  }),
+  spoolDir: optionalText(
+    'TOLLGATE_GATEWAY_SPOOL_DIR',
+    'folder of the spool, for this gateway alone and on a disk that outlives it; unless set: spool in TOLLGATE_DATA_DIR, and ./data/spool of a gateway process',
+  ),
+  spoolBytesMax: integer('TOLLGATE_GATEWAY_SPOOL_BYTES_MAX', 'size of the spool beyond which ended calls wait for metering in memory', {
+    min: 1024,
+    max: 16 * 1024 * 1024 * 1024,
+    default: 64 * 1024 * 1024,
+  }),
+  spoolReportsMax: integer('TOLLGATE_GATEWAY_SPOOL_REPORTS_MAX', 'calls in the spool beyond which ended calls wait for metering in memory', {
+    min: 1,
+    max: 10_000_000,
+    default: 50_000,
+  }),
+  recordPatienceMs: duration('TOLLGATE_GATEWAY_RECORD_PATIENCE', 'how long an ended call waits for metering or the spool before its end is reported as a fault', {
     minMs: 0,
     maxMs: 600_000,
     default: 15_000,
   }),
-  recordPersistenceMs: duration('TOLLGATE_GATEWAY_RECORD_PERSISTENCE', 'how long an ended call is tried to be recorded after that; meanwhile no new calls are let in', {
+  recordPersistenceMs: duration('TOLLGATE_GATEWAY_RECORD_PERSISTENCE', 'how long an ended call that not even the spool took is tried to be recorded', {
     minMs: 0,
     maxMs: 86_400_000,
     default: 3_600_000,

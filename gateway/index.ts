@@ -16,6 +16,8 @@ import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
 import { ReadOn } from './read-on.js';
 import { createRecorder } from './recorder.js';
+import { createSpool } from './spool/spool.js';
+import { createUnknownHolds } from './unknown-holds.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
 export type { GatewayPeers } from './peers.js';
@@ -43,6 +45,8 @@ export interface GatewayDeps {
   readonly log: Logger;
   /** How long calls in flight may go on after `stop`. */
   readonly drainTimeoutMs: number;
+  /** Where ended calls are kept that metering could not take yet: a folder of this gateway alone. */
+  readonly spoolDir: string;
 }
 
 /** Creates a gateway over its peers. */
@@ -52,15 +56,28 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
   const models = createModelReplica({ catalog: peers.catalog, inference: peers.inference, clock, log, upstreamsIntervalMs: config.upstreamsIntervalMs, rpcTimeoutMs });
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: config.checkpointIntervalMs, rpcTimeoutMs });
-  const recorder = createRecorder({
-    metering: peers.metering,
+  const recorder = createRecorder(
+    {
+      metering: peers.metering,
+      clock,
+      log,
+      rpcTimeoutMs,
+      spoolAfterMs: config.spoolAfterMs,
+      patienceMs: config.recordPatienceMs,
+      persistenceMs: config.recordPersistenceMs,
+    },
+    () => spool,
+  );
+  const spool = createSpool({
+    folder: deps.spoolDir,
+    bytesMax: config.spoolBytesMax,
+    reportsMax: config.spoolReportsMax,
+    post: (request) => recorder.post(request),
     clock,
     log,
-    rpcTimeoutMs,
-    patienceMs: config.recordPatienceMs,
-    persistenceMs: config.recordPersistenceMs,
   });
   const readOn = new ReadOn(config);
+  const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
   const readiness = createReadiness({ peers, keys, models, clock });
   let isDraining = false;
   let server: Server | undefined;
@@ -77,10 +94,11 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       return missing.length === 0 ? { ok: true } : { ok: false, why: `missing: ${missing.join(', ')}` };
     },
     async start() {
+      await spool.start();
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, recorder, readOn, config, clock, log, readiness, isDraining: () => isDraining });
+      const app = createApp({ peers, models, keys, checkpoints, recorder, unknownHolds, readOn, config, clock, log, readiness, isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
       server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);
@@ -100,6 +118,8 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await checkpoints.stop();
       await models.stop();
       await keys.stop();
+      await unknownHolds.stop();
+      await spool.stop();
     },
   };
 }

@@ -34,6 +34,7 @@ await runProcess({
       clock,
       log,
       drainTimeoutMs: common.drainTimeoutMs,
+      spoolDir: config.gateway.spoolDir ?? './data/spool',
     });
     return [gateway];
   },

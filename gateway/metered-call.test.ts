@@ -18,6 +18,8 @@ import { type CallStep, meteredCall } from './metered-call.js';
 import type { GatewayPeers } from './peers.js';
 import { ReadOn } from './read-on.js';
 import { createRecorder } from './recorder.js';
+import { fullSpool } from './testing/full-spool.js';
+import { createUnknownHolds } from './unknown-holds.js';
 
 type Script = (request: GenerateRequest, context: CallContext) => AsyncIterable<GenerateResponse>;
 
@@ -95,7 +97,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   } as unknown as GatewayPeers;
   const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
-  const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, rpcTimeoutMs: 100, patienceMs: 300, persistenceMs: 600 });
+  const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
+  const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: options.closesAfterMs ?? 1000, rpcTimeoutMs: 100 });
   if (options.closesAfterMs !== undefined) await checkpoints.start();
   const steps = meteredCall(
@@ -130,6 +133,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       checkpoints,
       recorder,
       readOn: new ReadOn({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.readOn }),
+      unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
       config,
       clock: systemClock,
       log,

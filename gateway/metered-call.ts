@@ -8,9 +8,9 @@ import type { Model } from '#proto/catalog/v1/catalog.js';
 import type { Event, Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, Ending, type Format, type RecordUsageRequest, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type Call, Ending, type Format, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
-import { AppError, hasReason, toAppError } from '#kit/errors/app-error.js';
+import { AppError, toAppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
@@ -19,8 +19,9 @@ import type { ParsedCall } from './formats/format.js';
 import type { GatewayPeers } from './peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
 import type { Readable, ReadOn } from './read-on.js';
-import type { Recorder } from './recorder.js';
+import type { Recorded, Recorder } from './recorder.js';
 import type { CallableModel, ModelReplica } from './replicas/models.js';
+import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
 
 const noTokens = TokenCounts.fromPartial({});
 
@@ -44,6 +45,7 @@ export interface CallDeps {
   readonly checkpoints: Checkpoints;
   readonly recorder: Recorder;
   readonly readOn: ReadOn;
+  readonly unknownHolds: UnknownHolds;
   readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Logger;
@@ -53,7 +55,7 @@ export interface CallDeps {
 export type CallStep =
   | { readonly kind: 'admitted'; readonly model: Model; readonly outputCapTokens: number }
   | { readonly kind: 'events'; readonly events: readonly Event[]; readonly tokens: TokenCounts }
-  | { readonly kind: 'recorded'; readonly record: UsageRecord };
+  | { readonly kind: 'recorded'; readonly recorded: Recorded };
 
 /**
  * Runs one call. Errors before the first `events` step mean that nothing was delivered and nothing is charged; an error after it
@@ -90,7 +92,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const close = deps.checkpoints.open({ call, tokens: () => (outcome?.free === true ? noTokens : progress.tokens), onClosed: (error) => closed.abort(error) });
 
   let failure: unknown;
-  let record: UsageRecord | undefined;
+  let recorded: Recorded | undefined;
   try {
     yield { kind: 'admitted', model: callable.model, outputCapTokens: held.outputCapTokens };
     const context = callContext({
@@ -117,13 +119,13 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs()));
     // The call is in flight until it is on record, however long that takes.
     void recording.ended.then(close);
-    record = await recording.record.catch((error: unknown) => {
+    recorded = await recording.record.catch((error: unknown) => {
       failure = error;
       return undefined;
     });
   }
-  if (record === undefined || (failure !== undefined && progress.finished === undefined)) throw toAppError(failure);
-  yield { kind: 'recorded', record };
+  if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) throw toAppError(failure);
+  yield { kind: 'recorded', recorded };
 }
 
 /** The key must be allowed to use the model; raises model_not_permitted. */
@@ -141,7 +143,7 @@ export function isPermitted(key: Key, model: Model): boolean {
 }
 
 /** Sets the worst case aside; without a cap of the caller's, as much of it as the balance affords. */
-async function hold(request: CallRequest, { model, price }: CallableModel, { peers, config, log }: CallDeps) {
+async function hold(request: CallRequest, { model, price }: CallableModel, { peers, unknownHolds, config }: CallDeps) {
   const { key, parsed } = request;
   const quote = quoteCall(model, price, parsed.inputTokensMax, parsed.maxOutputTokens);
   try {
@@ -157,16 +159,13 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
       },
       callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }),
     );
+    unknownHolds.answered();
     const amountNanoUsd = response.hold!.amountNanoUsd;
     return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd) };
   } catch (error) {
-    if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal')) {
-      // The answer was lost, not necessarily the hold. A release also keeps a hold that arrives late from being taken.
-      peers.ledger
-        .release({ holdId: request.id, accountId: key.accountId }, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }))
-        .catch((releaseError: unknown) => log.warn({ err: releaseError, call_id: request.id }, 'a hold of unknown outcome could not be released; it will expire'));
-      throw new AppError('service_unavailable', 'The ledger cannot be reached, so no call can be let in now. Nothing was charged.', { retryAfterMs: 2000, cause: error });
-    }
+    // A release also keeps a hold that arrives late from being taken.
+    if (isUnknownOutcome(error)) throw unknownHolds.release({ holdId: request.id, accountId: key.accountId }, error);
+    unknownHolds.answered();
     throw explainRefusal(error, quote);
   }
 }

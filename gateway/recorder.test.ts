@@ -1,48 +1,76 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Ending, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
-import { systemClock } from '#kit/clock.js';
+import { ManualClock, systemClock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
+import { recordingLogger } from '#kit/testing/log.js';
 import { createRecorder } from './recorder.js';
+import type { Spool } from './spool/spool.js';
+import { fullSpool } from './testing/full-spool.js';
 
-const patienceMs = 60;
+const spoolAfterMs = 40;
+const patienceMs = 120;
+
+interface Options {
+  persistenceMs?: number;
+  clock?: ManualClock;
+  spool?: Pick<Spool, 'append'>;
+}
 
 /** A recorder over a metering that does as `play` says with each request; what it took is in `recorded`. */
-function recorderOver(play: (request: RecordUsageRequest) => void, persistenceMs = 5000) {
+function recorderOver(play: (request: RecordUsageRequest) => void, { persistenceMs = 5000, clock, spool = fullSpool }: Options = {}) {
   const recorded: RecordUsageRequest[] = [];
   let attempts = 0;
-  const recorder = createRecorder({
-    metering: {
-      async recordUsage(request) {
-        attempts += 1;
-        play(request);
-        recorded.push(request);
-        return { record: UsageRecord.fromPartial({ ending: request.ending }), replayed: false };
+  const { log, lines } = recordingLogger();
+  const recorder = createRecorder(
+    {
+      metering: {
+        async recordUsage(request) {
+          attempts += 1;
+          play(request);
+          recorded.push(request);
+          return { record: UsageRecord.fromPartial({ ending: request.ending }), replayed: false };
+        },
       },
+      clock: clock ?? systemClock,
+      log,
+      rpcTimeoutMs: 100,
+      spoolAfterMs,
+      patienceMs,
+      persistenceMs,
     },
-    clock: systemClock,
-    log: createLogger({ name: 'test', level: 'silent' }),
-    rpcTimeoutMs: 100,
-    patienceMs,
-    persistenceMs,
-  });
-  return { recorder, recorded, attempts: () => attempts };
+    () => spool,
+  );
+  return { recorder, recorded, lines, attempts: () => attempts };
+}
+
+/** A spool that takes everything, into `kept`. */
+function takingSpool(): Pick<Spool, 'append'> & { kept: RecordUsageRequest[] } {
+  const kept: RecordUsageRequest[] = [];
+  return { kept, append: async (request) => void kept.push(request) };
 }
 
 const report = (streaming: boolean): RecordUsageRequest =>
-  RecordUsageRequest.fromPartial({ call: { id: newId('req'), streaming }, ending: Ending.ENDING_COMPLETED });
+  RecordUsageRequest.fromPartial({ call: { id: newId('req'), streaming }, tokens: { outputTokens: 7 }, ending: Ending.ENDING_COMPLETED });
 
+const away = (): never => {
+  throw new AppError('service_unavailable', 'Away.');
+};
 const unavailable = expect.objectContaining({ reason: 'service_unavailable' });
 
 describe('an ended call', () => {
   it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)('is recorded although metering first failed with %s', async (reason) => {
-    const { recorder, recorded, attempts } = recorderOver(() => {
-      if (attempts() < 2) throw new AppError(reason, 'No.');
-    });
-    expect((await recorder.record(report(true)).record).ending).toBe(Ending.ENDING_COMPLETED);
-    expect(recorded).toHaveLength(1);
+    const spool = takingSpool();
+    const { recorder, recorded, attempts } = recorderOver(
+      () => {
+        if (attempts() < 2) throw new AppError(reason, 'No.');
+      },
+      { spool },
+    );
+    expect((await recorder.record(report(true)).record).tokens).toMatchObject({ outputTokens: 7 });
+    expect(recorded.length + spool.kept.length).toBe(1);
   });
 
   it('is not tried again when metering refuses it for good', async () => {
@@ -56,11 +84,27 @@ describe('an ended call', () => {
     recorder.assertRecording();
   });
 
+  it('is spooled as it was reported when metering is away, and its caller gets the end', async () => {
+    const spool = takingSpool();
+    const { recorder, attempts } = recorderOver(away, { spool });
+    for (const streaming of [true, false]) {
+      const request = report(streaming);
+      const { record, ended } = recorder.record(request);
+      expect(await record).toEqual({ tokens: TokenCounts.fromPartial({ outputTokens: 7 }), record: undefined });
+      await ended;
+      expect(spool.kept.at(-1)).toEqual(request);
+    }
+    // The second was spooled at once, without a question to metering.
+    const attemptsMade = attempts();
+    await recorder.record(report(true)).record;
+    expect(attempts()).toBe(attemptsMade);
+  });
+});
+
+describe('an ended call that not even the spool takes', () => {
   it('of a stream is recorded and charged after its caller was told that it is not', async () => {
     let isAway = true;
-    const { recorder, recorded } = recorderOver(() => {
-      if (isAway) throw new AppError('service_unavailable', 'Away.');
-    });
+    const { recorder, recorded } = recorderOver(() => void (isAway && away()));
     const { record, ended } = recorder.record(report(true));
     await expect(record).rejects.toEqual(unavailable);
     isAway = false;
@@ -70,9 +114,7 @@ describe('an ended call', () => {
 
   it('of a whole answer, of which nothing was delivered, is then recorded as free', async () => {
     let isAway = true;
-    const { recorder, recorded } = recorderOver(() => {
-      if (isAway) throw new AppError('service_unavailable', 'Away.');
-    });
+    const { recorder, recorded } = recorderOver(() => void (isAway && away()));
     const { record, ended } = recorder.record(report(false));
     await expect(record).rejects.toEqual(unavailable);
     isAway = false;
@@ -80,52 +122,72 @@ describe('an ended call', () => {
     expect(recorded).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true })]);
   });
 
+  it('is spooled as free when the disk was so slow that its caller was told of a fault meanwhile', async () => {
+    const spool = takingSpool();
+    const slow = { append: (request: RecordUsageRequest) => sleep(patienceMs * 2).then(() => spool.append(request)) };
+    const { recorder } = recorderOver(away, { spool: slow });
+    const { record, ended } = recorder.record(report(false));
+    await expect(record).rejects.toEqual(unavailable);
+    await ended;
+    expect(spool.kept.at(-1)).toMatchObject({ ending: Ending.ENDING_GATEWAY_ERROR, free: true });
+  });
+
   it('is given up in the end', async () => {
-    const { recorder, attempts } = recorderOver(() => {
-      throw new AppError('service_unavailable', 'Away.');
-    }, 100);
+    const { recorder, attempts, lines } = recorderOver(away, { persistenceMs: 150 });
     const { record, ended } = recorder.record(report(true));
     await expect(record).rejects.toEqual(unavailable);
     await ended;
     const attemptsMade = attempts();
     await sleep(150);
     expect(attempts()).toBe(attemptsMade);
-    recorder.assertRecording();
+    expect(lines.filter((line) => String(line['msg']).startsWith('the spool is away'))).toHaveLength(1);
   });
 });
 
 describe('new calls', () => {
-  it('are refused while none can be recorded, but for a trial, and let in again when they can', async () => {
+  it('are refused while metering is away, but for a trial, and let in again when it answers', async () => {
+    const clock = new ManualClock();
     let isAway = true;
-    const { recorder } = recorderOver(() => {
-      if (isAway) throw new AppError('service_unavailable', 'Away.');
-    });
-    const { record, ended } = recorder.record(report(true));
+    const spool = takingSpool();
+    const { recorder, lines } = recorderOver(() => void (isAway && (clock.advance(spoolAfterMs), away())), { spool, clock });
     recorder.assertRecording();
-    await record.catch(() => undefined);
-    expect(() => recorder.assertRecording()).toThrow(unavailable);
-    await sleep(patienceMs + 5);
+    await recorder.record(report(true)).record;
+    for (let count = 0; count < 3; count += 1) expect(() => recorder.assertRecording()).toThrow(expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 2000 }));
+    clock.advance(5000);
     recorder.assertRecording();
     expect(() => recorder.assertRecording()).toThrow(unavailable);
+    await expect(recorder.post(spool.kept[0]!)).rejects.toEqual(unavailable);
     isAway = false;
-    await ended;
+    await recorder.post(spool.kept[0]!);
     recorder.assertRecording();
     recorder.assertRecording();
+    expect(lines.map((line) => [line['msg'], line['calls']])).toEqual([
+      ['metering is away: ended calls are kept in the spool and new ones are refused', undefined],
+      ['metering is back', 4],
+    ]);
   });
 
   it('are let in when only one call cannot be recorded', async () => {
     const bad = report(true);
+    const spool = takingSpool();
     const { recorder } = recorderOver(
       (request) => {
         if (request.call!.id === bad.call!.id) throw new AppError('internal', 'Broken.');
       },
-      300,
+      { spool },
     );
-    const { record, ended } = recorder.record(bad);
-    await record.catch(() => undefined);
+    const stuck = recorder.record(bad).record;
     await recorder.record(report(true)).record;
+    await stuck;
+    expect(spool.kept).toEqual([bad]);
+    await expect(recorder.post(bad)).rejects.toMatchObject({ reason: 'internal' });
     recorder.assertRecording();
     recorder.assertRecording();
-    await ended;
+  });
+
+  it('are refused as soon as a spooled call of an earlier process finds metering away', async () => {
+    const { recorder } = recorderOver(away);
+    await expect(recorder.post(report(true))).rejects.toEqual(unavailable);
+    expect(() => recorder.assertRecording()).toThrow(unavailable);
   });
 });

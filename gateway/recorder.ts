@@ -1,58 +1,131 @@
-// Puts ended calls on record with metering, however long metering is away: the caller waits for it only a while.
+// Puts ended calls on record: with metering, or durably in the spool when metering does not take them in time.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Ending, type RecordUsageRequest, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
+import { Outage } from './outage.js';
 import type { GatewayPeers } from './peers.js';
+import { isMeteringAway, isRefusal } from './spool/poster.js';
+import type { Spool } from './spool/spool.js';
 
 const pauseMsMin = 50;
 const pauseMsMax = 1000;
+/** While metering is away, how often a new call is let in to find out whether it still is. */
+const trialIntervalMs = 5000;
+const retryAfterMs = 2000;
+
+/** A call whose report is durable. */
+export interface Recorded {
+  readonly tokens: TokenCounts;
+  /** Absent when the report waits in the spool: what the call costs is for metering to say. */
+  readonly record: UsageRecord | undefined;
+}
 
 /** Records calls. */
 export interface Recorder {
   /**
-   * `record` is the record once it is durable; it rejects with what metering refuses the call for, or service_unavailable when it
-   * took longer than a caller waits. `ended` resolves when nothing more is tried, which may be much later: a call of which
-   * something was delivered must be recorded, whether or not its caller still waits.
+   * `record` resolves once the report is durable, with metering or in the spool; it rejects with what metering refuses the call for,
+   * or service_unavailable when it took longer than a caller waits. `ended` resolves when nothing more is tried here, which may be
+   * much later: a call of which something was delivered must be recorded, whether or not its caller still waits.
    */
-  record(request: RecordUsageRequest): { record: Promise<UsageRecord>; ended: Promise<void> };
-  /** Raises service_unavailable while calls cannot be recorded: the answers of what is let in then might never be charged. */
+  record(request: RecordUsageRequest): { record: Promise<Recorded>; ended: Promise<void> };
+  /** Raises service_unavailable while metering takes no records: the calls that are let in then might never be charged. */
   assertRecording(): void;
+  /** Posts a spooled report: once, and raises why it is not on record. */
+  post(request: RecordUsageRequest): Promise<void>;
 }
 
-/** Creates a recorder. Callers wait `patienceMs`; after `persistenceMs` a call is given up. */
-export function createRecorder(deps: {
-  metering: Pick<GatewayPeers['metering'], 'recordUsage'>;
-  clock: Clock;
-  log: Logger;
-  rpcTimeoutMs: number;
-  patienceMs: number;
-  persistenceMs: number;
-}): Recorder {
-  const { metering, clock, log, rpcTimeoutMs, patienceMs, persistenceMs } = deps;
+/** What a recorder works with. */
+export interface RecorderDeps {
+  readonly metering: Pick<GatewayPeers['metering'], 'recordUsage'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly rpcTimeoutMs: number;
+  /** How long metering alone is tried before a report goes to the spool. */
+  readonly spoolAfterMs: number;
+  /** How long a caller waits for the end of its answer. */
+  readonly patienceMs: number;
+  /** After this long a call that neither metering nor the spool takes is given up. */
+  readonly persistenceMs: number;
+}
+
+/** Creates a recorder. The spool is asked for at the first need, since it posts by way of the recorder. */
+export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'append'>): Recorder {
+  const { metering, clock, log, rpcTimeoutMs, spoolAfterMs, patienceMs, persistenceMs } = deps;
+  const outage = new Outage('metering', 'ended calls are kept in the spool and new ones are refused', clock, log);
+  const spoolFault = new Outage('the spool', 'calls that end now wait in memory for metering, and their callers for their end', clock, log);
   /** Ids of calls whose callers have been told that their end could not be recorded, and which are still tried. */
   const overdue = new Set<string>();
   let recordedAtMs = Number.NEGATIVE_INFINITY;
   let trialAtMs = Number.NEGATIVE_INFINITY;
 
-  async function persist(request: RecordUsageRequest): Promise<UsageRecord> {
+  async function ask(request: RecordUsageRequest, timeoutMs: number): Promise<UsageRecord> {
+    try {
+      const { record } = await metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs }));
+      answered();
+      return record!;
+    } catch (error) {
+      if (isRefusal(error)) answered();
+      throw error;
+    }
+  }
+
+  function answered(): void {
+    recordedAtMs = clock.nowMs();
+    outage.ended();
+  }
+
+  /** Metering did not take a report in time. Where it took others since, the fault is in that report alone. */
+  function missed(startedAtMs: number, error: unknown): void {
+    if (recordedAtMs >= startedAtMs) return;
+    if (!outage.isOn()) trialAtMs = clock.nowMs();
+    outage.began(error);
+  }
+
+  async function persist(request: RecordUsageRequest): Promise<Recorded> {
+    const { tokens } = request;
     const callId = request.call!.id;
     const startedAtMs = clock.nowMs();
+    const withoutEnd = withheld(request);
+    const wanted = (): RecordUsageRequest => (overdue.has(callId) ? withoutEnd : request);
+    let isSpooling = outage.isOn();
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(pauseMsMax, pauseMs * 2)) {
+      if (isSpooling) {
+        try {
+          await keep(wanted);
+          spoolFault.ended();
+          return { tokens: tokens!, record: undefined };
+        } catch (error) {
+          spoolFault.began(error);
+        }
+      }
+      const leftMs = spoolAfterMs - (clock.nowMs() - startedAtMs);
       try {
-        const wanted = overdue.has(callId) ? withheld(request) : request;
-        const { record } = await metering.recordUsage(wanted, callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }));
-        recordedAtMs = clock.nowMs();
-        return record!;
+        return { tokens: tokens!, record: await ask(wanted(), isSpooling ? rpcTimeoutMs : Math.max(pauseMsMin, Math.min(rpcTimeoutMs, leftMs))) };
       } catch (error) {
-        if (isRefusal(error) || clock.nowMs() - startedAtMs >= persistenceMs) {
+        const waitedMs = clock.nowMs() - startedAtMs;
+        if (isRefusal(error) || waitedMs >= persistenceMs) {
           log.error({ err: error, call_id: callId }, 'a call could not be put on record; metering will close it at its last checkpoint');
           throw error;
         }
+        if (waitedMs + pauseMs >= spoolAfterMs && !isSpooling) {
+          isSpooling = true;
+          missed(startedAtMs, error);
+          continue;
+        }
         await sleep(pauseMs, undefined, { ref: false });
       }
+    }
+  }
+
+  /** Spools a report, and once more when its caller was told meanwhile that its end is withheld. */
+  async function keep(wanted: () => RecordUsageRequest): Promise<void> {
+    for (let kept: RecordUsageRequest | undefined; kept !== wanted(); ) {
+      kept = wanted();
+      await spool().append(kept);
     }
   }
 
@@ -60,9 +133,8 @@ export function createRecorder(deps: {
     record(request) {
       const callId = request.call!.id;
       const persisted = persist(request);
-      const record = new Promise<UsageRecord>((resolve, reject) => {
+      const record = new Promise<Recorded>((resolve, reject) => {
         const patience = setTimeout(() => {
-          if (overdue.size === 0) trialAtMs = clock.nowMs();
           overdue.add(callId);
           log.warn({ call_id: callId, overdue: overdue.size }, 'a call is not on record yet; its caller is not shown its end, and it is tried on');
           reject(new AppError('service_unavailable', 'The answer could not be put on record, so its end is withheld. Try again later.', { retryAfterMs: 5000 }));
@@ -76,15 +148,24 @@ export function createRecorder(deps: {
       return { record, ended };
     },
     assertRecording() {
+      if (!outage.isOn()) return;
       const nowMs = clock.nowMs();
-      // Where others are recorded the fault is in the overdue call itself.
-      if (overdue.size === 0 || nowMs - recordedAtMs < patienceMs) return;
-      // One call now and then finds out whether it is so.
-      if (nowMs - trialAtMs >= patienceMs) {
+      // Should only the reports that wait be at fault, a new call is recorded and shows it.
+      if (nowMs - trialAtMs >= trialIntervalMs) {
         trialAtMs = nowMs;
         return;
       }
-      throw new AppError('service_unavailable', 'Calls cannot be put on record now, so none can be let in. Nothing was charged.', { retryAfterMs: 2000 });
+      outage.count();
+      throw new AppError('service_unavailable', 'Calls cannot be put on record now, so none can be let in. Nothing was charged.', { retryAfterMs });
+    },
+    async post(request) {
+      const startedAtMs = clock.nowMs();
+      try {
+        await ask(request, rpcTimeoutMs);
+      } catch (error) {
+        if (isMeteringAway(error)) missed(startedAtMs, error);
+        throw error;
+      }
     },
   };
 }
@@ -94,9 +175,4 @@ function withheld(request: RecordUsageRequest): RecordUsageRequest {
   const isFinished = request.ending === Ending.ENDING_COMPLETED || request.ending === Ending.ENDING_MAX_TOKENS;
   if (request.call!.streaming || !isFinished) return request;
   return { ...request, ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true };
-}
-
-/** Whether a repeat would get the same answer. Everything else is tried again, since a record is stored once however often it is sent. */
-function isRefusal(error: unknown): boolean {
-  return hasReason(error, 'invalid_request', 'call_closed', 'idempotency_mismatch', 'peer_not_permitted');
 }

@@ -79,7 +79,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
     })),
   );
-  const gateway = child('gateway', '../../gateway/main.js', () => ({ ...addressEnv, PORT: String(publicPort) }));
+  const gateway = child('gateway', '../../gateway/main.js', () => ({ ...addressEnv, PORT: String(publicPort), TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool') }));
 
   const address = `http://127.0.0.1:${publicPort}`;
   const operator: Part = {

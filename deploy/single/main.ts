@@ -82,6 +82,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     clock,
     log,
     drainTimeoutMs: host.common.drainTimeoutMs,
+    spoolDir: config.gateway.spoolDir ?? join(dataDir, 'spool'),
   });
 
   const operatorDoor = grpcPart(

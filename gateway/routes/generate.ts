@@ -51,8 +51,9 @@ async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<Ca
   for await (const step of steps) {
     if (step.kind === 'events') collector.push(step.events);
     else if (step.kind === 'recorded') {
-      ctx.set('x-tollgate-charge-usd', formatUsd(step.record.chargeNanoUsd));
-      ctx.body = collector.finish(step.record.tokens!);
+      const { record, tokens } = step.recorded;
+      if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
+      ctx.body = collector.finish(record?.tokens ?? tokens);
     }
   }
 }
@@ -75,7 +76,7 @@ async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterabl
         encoder ??= format.stream({ ...answer, inputTokensEstimate: inputTokens + cacheReadTokens + cacheWrite5mTokens + cacheWrite1hTokens });
         await sse.write(encoder.push(step.events));
       } else if (step.kind === 'recorded') {
-        await sse.write(encoder!.finish(step.record.tokens!));
+        await sse.write(encoder!.finish(step.recorded.record?.tokens ?? step.recorded.tokens));
       }
     }
   } catch (error) {

@@ -1,12 +1,15 @@
-// Keeps a second process away from a folder of SQLite databases. The lock is the kernel's, through SQLite's own file locking, so
+// Keeps a second process away from a folder of files. The lock is the kernel's, through SQLite's own file locking, so
 // that it ends with the process however that ends.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../errors/app-error.js';
 import { isRetryable } from './errors.js';
 
-/** Takes the lock of a folder until the returned function is called. Raises failed_precondition when another process has it. */
-export function lockFolder(folder: string): () => void {
+/**
+ * Takes the lock of a folder until the returned function is called. Raises failed_precondition when another process has it; the
+ * message names the setting by which the folder is chosen.
+ */
+export function lockFolder(folder: string, setting = 'TOLLGATE_DATA_DIR'): () => void {
   const database = new Database(join(folder, 'lock.db'), { timeout: 0 });
   try {
     // In this mode the first write lock is kept until the database is closed (https://sqlite.org/pragma.html#pragma_locking_mode).
@@ -15,7 +18,7 @@ export function lockFolder(folder: string): () => void {
   } catch (error) {
     database.close();
     if (!isRetryable(error)) throw error;
-    throw new AppError('failed_precondition', `Another process works with ${folder}; stop it first, or choose another TOLLGATE_DATA_DIR.`, { cause: error });
+    throw new AppError('failed_precondition', `Another process works with ${folder}; stop it first, or choose another ${setting}.`, { cause: error });
   }
   return () => database.close();
 }

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '#kit/id.js';
+import { recordingLogger } from '#kit/testing/log.js';
+import { SpoolFiles } from './files.js';
+import type { SpooledReport } from './line.js';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-spool-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const report = (): SpooledReport => ({ callId: newId('req'), bytes: Buffer.from('some bytes of a report') });
+const { log } = recordingLogger();
+
+/** Files on a disk that is full as long as `isFull`: it takes half of what is written. */
+function onFullDisk(isFull: () => boolean): SpoolFiles {
+  const openOnFullDisk = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
+    const handle = await open(...args);
+    const append = handle.appendFile.bind(handle);
+    handle.appendFile = async (data) => {
+      if (!isFull()) return append(data);
+      const bytes = data as Buffer;
+      await append(bytes.subarray(0, bytes.length / 2));
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    };
+    return handle;
+  };
+  return new SpoolFiles(folder, log, Date.now(), openOnFullDisk as typeof open);
+}
+
+it('keeps what was durable before a write failed, nothing of the failed one, and what comes after', async () => {
+  let isFull = false;
+  const files = onFullDisk(() => isFull);
+  const [before, failed, after] = [report(), report(), report()];
+  await files.append([before]);
+  isFull = true;
+  await expect(files.append([failed])).rejects.toMatchObject({ code: 'ENOSPC' });
+  isFull = false;
+  await files.append([after]);
+  await files.close();
+  const found = await new SpoolFiles(folder, log, Date.now()).readAll();
+  expect(found.flatMap(({ reports }) => reports)).toEqual([before, after]);
+  expect(found.every(({ file }) => !file.isDamaged)).toBe(true);
+});
+
+it('leaves no file behind when the first write fails, and counts what it keeps', async () => {
+  const files = onFullDisk(() => true);
+  await expect(files.append([report()])).rejects.toMatchObject({ code: 'ENOSPC' });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(files.bytes()).toBe(0);
+});
+
+it('begins a new file when one is large, and removes each when all of it is done', async () => {
+  const files = new SpoolFiles(folder, log, Date.now());
+  const large = (): SpooledReport => ({ callId: newId('req'), bytes: Buffer.alloc(2_000_000) });
+  const written = [];
+  for (let count = 0; count < 4; count += 1) written.push(await files.append([large()]));
+  expect(readdirSync(folder)).toHaveLength(2);
+  for (const file of written) await files.release(file);
+  expect(readdirSync(folder)).toEqual([]);
+  expect(files.bytes()).toBe(0);
+});

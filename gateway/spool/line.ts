@@ -1,0 +1,52 @@
+// A report of an ended call as one line of a spool file: version, checksum, call id, report. Pure.
+import { crc32 } from 'node:zlib';
+import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
+
+const version = '1';
+
+/** A report that is waiting to be put on record with metering. */
+export interface SpooledReport {
+  readonly callId: string;
+  /** The encoded RecordUsageRequest. */
+  readonly bytes: Buffer;
+}
+
+/** What a spool file holds. */
+export interface SpoolContent {
+  readonly reports: readonly SpooledReport[];
+  /** Whole lines that are not as they were written. */
+  readonly damagedLines: number;
+  /** The last line has no end: the write of it was cut off, so nobody was told that it is durable. */
+  readonly isTorn: boolean;
+}
+
+/** The report as it is kept. */
+export function spooled(request: RecordUsageRequest): SpooledReport {
+  return { callId: request.call!.id, bytes: Buffer.from(RecordUsageRequest.encode(request).finish()) };
+}
+
+/** The line of a report, with its end. The id is there for people who search the file. */
+export function encodeLine({ callId, bytes }: SpooledReport): string {
+  const content = `${callId} ${bytes.toString('base64')}`;
+  return `${version} ${checksum(content)} ${content}\n`;
+}
+
+/** Reads a file, leaving out what is damaged. */
+export function decodeLines(file: Buffer): SpoolContent {
+  const lines = file.toString('latin1').split('\n');
+  const isTorn = lines.pop() !== '';
+  const reports = lines.map(decodeLine);
+  const whole = reports.filter((report) => report !== undefined);
+  return { reports: whole, damagedLines: reports.length - whole.length, isTorn };
+}
+
+function decodeLine(line: string): SpooledReport | undefined {
+  const [lineVersion, sum, callId, base64, ...more] = line.split(' ');
+  if (lineVersion !== version || callId === undefined || base64 === undefined || more.length > 0) return undefined;
+  if (sum !== checksum(`${callId} ${base64}`)) return undefined;
+  return { callId, bytes: Buffer.from(base64, 'base64') };
+}
+
+function checksum(content: string): string {
+  return crc32(content).toString(16).padStart(8, '0');
+}

@@ -1,0 +1,241 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ending, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { systemClock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { type LogLine, recordingLogger } from '#kit/testing/log.js';
+import { createSpool, type Spool } from './spool.js';
+
+let base: string;
+let folder: string;
+const running: Spool[] = [];
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'tollgate-spool-'));
+  folder = join(base, 'spool');
+});
+
+afterEach(async () => {
+  for (const spool of running.splice(0)) await spool.stop();
+  rmSync(base, { recursive: true, force: true });
+});
+
+interface World {
+  spool: Spool;
+  /** What metering took, in order. */
+  posted: RecordUsageRequest[];
+  lines: LogLine[];
+}
+
+/** A started spool over a metering that does as `play` says with each report. */
+async function start(play: (request: RecordUsageRequest) => void = () => undefined, limits: { bytesMax?: number; reportsMax?: number; folder?: string } = {}): Promise<World> {
+  const posted: RecordUsageRequest[] = [];
+  const { log, lines } = recordingLogger();
+  const spool = createSpool({
+    folder,
+    bytesMax: 1_000_000,
+    reportsMax: 1000,
+    ...limits,
+    async post(request) {
+      play(request);
+      posted.push(request);
+    },
+    clock: systemClock,
+    log,
+  });
+  await spool.start();
+  running.push(spool);
+  return { spool, posted, lines };
+}
+
+const report = (fields: object = {}): RecordUsageRequest =>
+  RecordUsageRequest.fromPartial({ call: { id: newId('req'), accountId: newId('acct') }, tokens: { outputTokens: 7 }, ending: Ending.ENDING_COMPLETED, ...fields });
+const idsOf = (reports: readonly RecordUsageRequest[]): string[] => reports.map((each) => each.call!.id);
+const away = (): never => {
+  throw new AppError('service_unavailable', 'Away.');
+};
+const files = (at = folder): string[] => readdirSync(at).filter((name) => name.endsWith('.spool')).sort();
+
+async function until(check: () => boolean): Promise<void> {
+  for (let waitedMs = 0; !check(); waitedMs += 5) {
+    if (waitedMs > 8000) throw new Error('It never came true.');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** What a process killed at this instant leaves behind. */
+function remains(): string {
+  const copy = join(base, `copy-${readdirSync(base).length}`);
+  mkdirSync(copy);
+  for (const name of readdirSync(folder)) if (!name.startsWith('lock')) cpSync(join(folder, name), join(copy, name));
+  return copy;
+}
+
+describe('a spool', () => {
+  it('posts what it was given, as it was given and in order, and then keeps no file', async () => {
+    let isAway = true;
+    const { spool, posted } = await start(() => void (isAway && away()));
+    const reports = [report({ endingDetail: 'a b\nc' }), report({ free: true }), report()];
+    for (const each of reports) await spool.append(each);
+    expect(spool.state()).toEqual({ waiting: 3, refused: 0, damagedFiles: 0 });
+    isAway = false;
+    await until(() => spool.state().waiting === 0);
+    expect(new Set(idsOf(posted))).toEqual(new Set(idsOf(reports)));
+    expect(posted.find((each) => each.call!.id === reports[0]!.call!.id)).toEqual(reports[0]);
+    await until(() => files().length === 0);
+  });
+
+  it('has a report on disk before it says so, whichever instant the process is killed at', async () => {
+    const { spool } = await start(away);
+    const durable: string[] = [];
+    const copies: { copy: string; durable: string[] }[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const batch = Array.from({ length: 1 + count * 3 }, () => report());
+      await Promise.all(batch.map((each) => spool.append(each)));
+      durable.push(...idsOf(batch));
+      copies.push({ copy: remains(), durable: [...durable] });
+    }
+    for (const { copy, durable: expected } of copies) {
+      const { posted } = await start(undefined, { folder: copy });
+      await until(() => posted.length === expected.length);
+      expect(idsOf(posted)).toEqual(expected);
+    }
+  });
+
+  it('shares one write among reports that come together', async () => {
+    const { spool } = await start(away);
+    const first = spool.append(report());
+    await Promise.all([first, ...Array.from({ length: 200 }, () => spool.append(report()))]);
+    expect(files()).toHaveLength(1);
+    expect(spool.state().waiting).toBe(201);
+  });
+
+  it('loses no whole report to a write that was cut off at any byte', async () => {
+    const { spool } = await start(away);
+    const reports = [report(), report(), report()];
+    const ends: number[] = [];
+    for (const each of reports) {
+      await spool.append(each);
+      ends.push(statSync(join(folder, files()[0]!)).size);
+    }
+    const copy = remains();
+    const whole = readFileSync(join(copy, files(copy)[0]!));
+    for (let bytes = whole.length; bytes >= 0; bytes -= 29) {
+      const cut = join(base, `cut-${bytes}`);
+      mkdirSync(cut);
+      writeFileSync(join(cut, files(copy)[0]!), whole.subarray(0, bytes));
+      const { spool: next, posted, lines } = await start(undefined, { folder: cut });
+      await until(() => next.state().waiting === 0);
+      expect(idsOf(posted)).toEqual(idsOf(reports.slice(0, ends.filter((end) => end <= bytes).length)));
+      expect(lines.filter((line) => Number(line['level']) >= 50)).toEqual([]);
+      await until(() => files(cut).length === 0);
+    }
+  });
+
+  it('sets a damaged file aside, tells of it, and posts the rest of it', async () => {
+    const { spool } = await start(away);
+    const reports = [report(), report(), report()];
+    for (const each of reports) await spool.append(each);
+    const copy = remains();
+    const path = join(copy, files(copy)[0]!);
+    const content = readFileSync(path);
+    content[content.indexOf('\n') + 60] = 33;
+    writeFileSync(path, content);
+    writeFileSync(join(copy, '000000000000001-000001.spool'), 'nothing of ours\n');
+    mkdirSync(join(copy, '000000000000002-000001.spool'));
+    const { spool: next, posted, lines } = await start(undefined, { folder: copy });
+    await until(() => next.state().waiting === 0 && files(copy).length === 0);
+    expect(idsOf(posted)).toEqual([reports[0]!.call!.id, reports[2]!.call!.id]);
+    expect(lines.filter((line) => line['level'] === 50)).toHaveLength(3);
+    await next.stop();
+    const { spool: third } = await start(undefined, { folder: copy });
+    expect(third.state()).toMatchObject({ waiting: 0, damagedFiles: 3 });
+  });
+
+  it('keeps what metering refuses for good, for operators, and posts the others', async () => {
+    const bad = report();
+    const { spool, posted, lines } = await start((request) => {
+      if (request.call!.id === bad.call!.id) throw new AppError('call_closed', 'Lost.');
+    });
+    const good = [report(), report()];
+    await Promise.all([good[0]!, bad, good[1]!].map((each) => spool.append(each)));
+    await until(() => spool.state().waiting === 0);
+    expect(idsOf(posted)).toEqual(idsOf(good));
+    expect(spool.state().refused).toBe(1);
+    const kept = JSON.parse(readFileSync(join(folder, 'refused.jsonl'), 'utf8')) as { call_id: string; reason: string; report: string };
+    expect(kept).toMatchObject({ call_id: bad.call!.id, reason: 'call_closed' });
+    expect(RecordUsageRequest.decode(Buffer.from(kept.report, 'base64'))).toEqual(bad);
+    expect(lines.filter((line) => line['level'] === 50)).toEqual([expect.objectContaining({ call_id: bad.call!.id })]);
+    await spool.stop();
+    expect((await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
+  });
+
+  it('does not keep others waiting for reports that alone cannot be stored', async () => {
+    const bad = Array.from({ length: 40 }, () => report());
+    const badIds = new Set(idsOf(bad));
+    let isMended = false;
+    const { spool, posted } = await start((request) => {
+      if (!isMended && badIds.has(request.call!.id)) throw new AppError('internal', 'Broken.');
+    });
+    for (const each of bad) await spool.append(each);
+    const good = Array.from({ length: 5 }, () => report());
+    for (const each of good) await spool.append(each);
+    await until(() => posted.length === 5);
+    expect(idsOf(posted)).toEqual(idsOf(good));
+    isMended = true;
+    await until(() => spool.state().waiting === 0);
+  }, 30_000);
+
+  it('posts the last report of a call alone', async () => {
+    let isAway = true;
+    const { spool, posted } = await start(() => void (isAway && away()));
+    const call = report().call!;
+    await spool.append(report({ call }));
+    await spool.append(report({ call, ending: Ending.ENDING_GATEWAY_ERROR, free: true }));
+    const copy = remains();
+    isAway = false;
+    await until(() => spool.state().waiting === 0 && files().length === 0);
+    expect(posted).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: true })]);
+    const next = await start(undefined, { folder: copy });
+    await until(() => next.spool.state().waiting === 0 && files(copy).length === 0);
+    expect(next.posted).toEqual(posted);
+  });
+
+  it('takes no more than its bounds, and more once there is room', async () => {
+    let isAway = true;
+    const { spool } = await start(() => void (isAway && away()), { reportsMax: 2 });
+    await spool.append(report());
+    await spool.append(report());
+    await expect(spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
+    isAway = false;
+    await until(() => spool.state().waiting === 0);
+    await spool.append(report());
+    const small = await start(away, { bytesMax: 100, folder: join(base, 'small') });
+    await small.spool.append(report());
+    await expect(small.spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
+  });
+
+  it('belongs to one process', async () => {
+    const { spool } = await start();
+    await expect(start()).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining('TOLLGATE_GATEWAY_SPOOL_DIR') });
+    await spool.stop();
+    await start();
+  });
+
+  it('says at the start that its folder cannot be used', async () => {
+    writeFileSync(folder, 'a file');
+    await expect(start()).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining(folder) });
+  });
+
+  it('takes reports again once its disk does', async () => {
+    const { spool } = await start(away);
+    rmSync(folder, { recursive: true });
+    await expect(spool.append(report())).rejects.toMatchObject({ code: 'ENOENT' });
+    mkdirSync(folder);
+    await spool.append(report());
+    expect(spool.state().waiting).toBe(1);
+  });
+});

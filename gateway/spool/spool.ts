@@ -1,0 +1,152 @@
+// The gateway's durable spool: reports of ended calls that metering could not take are kept on disk and posted when it can.
+//
+// A report is durable before `append` resolves. It is posted until metering answers, in the order of arrival, and its file is
+// removed only after that; a report that is posted twice changes nothing, since metering knows each call id.
+import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { BatchLane } from '#kit/batch-lane.js';
+import type { Clock } from '#kit/clock.js';
+import { lockFolder } from '#kit/db/folder-lock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { Part } from '#kit/lifecycle.js';
+import type { Logger } from '#kit/log.js';
+import { makeFolder, type SpoolFile, SpoolFiles } from './files.js';
+import { type SpooledReport, spooled } from './line.js';
+import { Poster, type PostOutcome } from './poster.js';
+
+/** Reports that share a write. */
+const batchMax = 500;
+/** Reports that wait for a write; more than calls can be in flight at once by default. */
+const queueMax = 10_000;
+
+/** How a spool stands. */
+export interface SpoolState {
+  /** Reports that metering has not taken yet. */
+  readonly waiting: number;
+  /** Reports that metering refused for good since the folder was last cleared; kept for operators. */
+  readonly refused: number;
+  /** Files with lines that could not be read; kept for operators. */
+  readonly damagedFiles: number;
+}
+
+/** What the recorder needs of a spool. */
+export interface Spool extends Part {
+  /** Resolves once the report is durable. A later report of the same call takes its place. Raises overloaded when the spool is full, and what the disk raises. */
+  append(request: RecordUsageRequest): Promise<void>;
+  state(): SpoolState;
+}
+
+/** What a spool works with. */
+export interface SpoolDeps {
+  /** A folder of this process alone. */
+  readonly folder: string;
+  readonly bytesMax: number;
+  readonly reportsMax: number;
+  /** Posts one report; raises what metering refuses it for, or why there was no answer. */
+  readonly post: (request: RecordUsageRequest) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Entry {
+  readonly report: SpooledReport;
+  readonly file: SpoolFile;
+}
+
+/** Creates a spool. `start` raises failed_precondition when its folder cannot be used or another process works with it. */
+export function createSpool(deps: SpoolDeps): Spool {
+  const { folder, bytesMax, reportsMax, post, clock, log } = deps;
+  const files = new SpoolFiles(folder, log, clock.nowMs());
+  /** By call id, in the order in which they are posted. */
+  const entries = new Map<string, Entry>();
+  let setAside = { refused: 0, damagedFiles: 0 };
+  let unlock = (): void => undefined;
+  let isOpen = false;
+
+  const poster = new Poster<Entry>({
+    next: (count) => firstOf(entries.values(), count),
+    post: ({ report }) => post(RecordUsageRequest.decode(report.bytes)),
+    settle,
+  });
+  const lane = new BatchLane<SpooledReport>({
+    async apply(reports) {
+      const file = await files.append(reports);
+      for (const report of reports) await put({ report, file });
+      poster.wake();
+      return reports.map(() => undefined);
+    },
+    // A disk fails them all alike.
+    isOfOneItem: () => false,
+    batchMax,
+    queueMax,
+  });
+
+  async function put(entry: Entry): Promise<void> {
+    const { callId } = entry.report;
+    const before = entries.get(callId);
+    entries.set(callId, entry);
+    if (before !== undefined) await files.release(before.file);
+  }
+
+  async function settle(entry: Entry, outcome: PostOutcome): Promise<void> {
+    const { callId } = entry.report;
+    // A later report of the call has taken its place meanwhile, and will get the same answer.
+    if (entries.get(callId) !== entry) return;
+    // To the end first, so that a report that alone cannot be stored does not keep the others waiting.
+    entries.delete(callId);
+    entries.set(callId, entry);
+    if (outcome.kind === 'failed') return;
+    if (outcome.kind === 'refused') await keepRefused(entry, outcome.reason);
+    if (entries.get(callId) !== entry) return;
+    entries.delete(callId);
+    await files.release(entry.file);
+    if (entries.size === 0) log.info('every spooled call is on record');
+  }
+
+  async function keepRefused({ report }: Entry, reason: string): Promise<void> {
+    await files.keepRefused(report, reason, clock.nowMs());
+    setAside = { ...setAside, refused: setAside.refused + 1 };
+    log.error({ call_id: report.callId, reason, folder }, 'metering refused a spooled call for good; it is kept in refused.jsonl');
+  }
+
+  return {
+    name: 'spool',
+    async start() {
+      try {
+        await makeFolder(folder);
+        unlock = lockFolder(folder, 'TOLLGATE_GATEWAY_SPOOL_DIR');
+        for (const { file, reports } of await files.readAll()) for (const report of reports) await put({ report, file });
+        setAside = await files.countSetAside();
+      } catch (error) {
+        unlock();
+        if (error instanceof AppError) throw error;
+        throw new AppError('failed_precondition', `The spool folder ${folder} cannot be used; make it writable for this user, or set TOLLGATE_GATEWAY_SPOOL_DIR to another.`, { cause: error });
+      }
+      isOpen = true;
+      if (entries.size > 0) log.warn({ calls: entries.size, folder }, 'calls that an earlier process could not put on record are posted now');
+      poster.start();
+    },
+    async stop() {
+      isOpen = false;
+      await lane.idle();
+      await poster.stop();
+      await files.close();
+      if (entries.size > 0) log.warn({ calls: entries.size, folder }, 'calls wait in the spool for the next start');
+      unlock();
+    },
+    async append(request) {
+      if (!isOpen) throw new AppError('service_unavailable', 'The spool is closed.');
+      if (entries.size >= reportsMax || files.bytes() >= bytesMax) throw new AppError('overloaded', 'The spool is full.');
+      await lane.add(spooled(request));
+    },
+    state: () => ({ waiting: entries.size, ...setAside }),
+  };
+}
+
+function firstOf<T>(items: Iterable<T>, count: number): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    if (first.length >= count) break;
+    first.push(item);
+  }
+  return first;
+}

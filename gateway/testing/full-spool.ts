@@ -1,0 +1,10 @@
+// A spool that takes nothing, for tests of what happens then.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Spool } from '../spool/spool.js';
+
+/** Always full. */
+export const fullSpool: Pick<Spool, 'append'> = {
+  async append() {
+    throw new AppError('overloaded', 'The spool is full.');
+  },
+};

@@ -1,0 +1,78 @@
+import { expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReleaseRequest } from '#proto/ledger/v1/ledger.js';
+import { ManualClock, systemClock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { recordingLogger } from '#kit/testing/log.js';
+import { createUnknownHolds } from './unknown-holds.js';
+
+/** Unknown holds over a ledger that does as `play` says; the ids that it has released are in `released`. */
+function over(play: (request: ReleaseRequest) => void, clock: ManualClock | typeof systemClock = systemClock) {
+  const released: string[] = [];
+  const { log, lines } = recordingLogger();
+  const holds = createUnknownHolds({
+    ledger: {
+      async release(request) {
+        play(request);
+        released.push(request.holdId);
+        return { hold: undefined };
+      },
+    },
+    clock,
+    log,
+    rpcTimeoutMs: 100,
+    holdTtlMs: 10_000,
+  });
+  return { holds, released, messages: () => lines.map((line) => [line['level'], line['msg'], line['calls']]) };
+}
+
+const hold = (id: number) => ({ holdId: `req_${id}`, accountId: 'acct_1' });
+const cause = new AppError('service_unavailable', 'Gone.');
+
+it('are released once the ledger answers, with one line for the outage', async () => {
+  let isAway = true;
+  const { holds, released, messages } = over(() => {
+    if (isAway) throw cause;
+  });
+  for (let id = 0; id < 50; id += 1) expect(holds.release(hold(id), cause)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
+  await sleep(150);
+  expect(holds.count()).toBe(50);
+  isAway = false;
+  for (let waitedMs = 0; holds.count() > 0 && waitedMs < 5000; waitedMs += 20) await sleep(20);
+  expect(new Set(released).size).toBe(50);
+  expect(messages()).toEqual([
+    [40, 'the ledger is away: new calls are refused', undefined],
+    [30, 'the ledger is back', 50],
+  ]);
+});
+
+it('are given up when the ledger refuses their release, or when they have expired by themselves', async () => {
+  const clock = new ManualClock();
+  let attempts = 0;
+  const { holds } = over((request) => {
+    attempts += 1;
+    throw request.holdId === 'req_1' ? new AppError('invalid_request', 'What?') : cause;
+  }, clock);
+  holds.release(hold(1), cause);
+  holds.release(hold(2), cause);
+  await sleep(50);
+  expect(holds.count()).toBe(1);
+  clock.advance(10_000);
+  for (let waitedMs = 0; holds.count() > 0 && waitedMs < 5000; waitedMs += 20) await sleep(20);
+  expect(holds.count()).toBe(0);
+  const attemptsMade = attempts;
+  await sleep(250);
+  expect(attempts).toBe(attemptsMade);
+});
+
+it('get one more try at the stop', async () => {
+  let isAway = true;
+  const { holds, released } = over(() => {
+    if (isAway) throw cause;
+  });
+  holds.release(hold(1), cause);
+  await sleep(20);
+  isAway = false;
+  await holds.stop();
+  expect(released).toEqual(['req_1']);
+});

@@ -1,0 +1,104 @@
+// Holds whose outcome is unknown because the ledger did not answer: each is released, again and again, until the ledger answers,
+// so that no money stays set aside for a call that never ran.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '#kit/clock.js';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { Outage } from './outage.js';
+import type { GatewayPeers } from './peers.js';
+
+/** Beyond these a hold is left to its expiry. */
+const holdsMax = 10_000;
+/** Releases under way at once. */
+const concurrency = 32;
+const pauseMsMin = 100;
+const pauseMsMax = 2000;
+const retryAfterMs = 2000;
+
+/** A hold that may or may not be there. */
+export interface UnknownHold {
+  readonly holdId: string;
+  readonly accountId: string;
+}
+
+/** The holds of unknown outcome. */
+export interface UnknownHolds {
+  /** Releases the hold in the background; returns the error for the caller of the call, which was not let in. */
+  release(hold: UnknownHold, cause: unknown): AppError;
+  /** The ledger has answered a hold. */
+  answered(): void;
+  /** How many wait for their release. */
+  count(): number;
+  /** Ends, after one more try for each if the ledger answers. */
+  stop(): Promise<void>;
+}
+
+/** Whether the error leaves open what became of the hold. */
+export function isUnknownOutcome(error: unknown): boolean {
+  return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal');
+}
+
+/** Creates the set. A hold is given up when it has expired by itself, `holdTtlMs` after it was asked for. */
+export function createUnknownHolds(deps: { ledger: Pick<GatewayPeers['ledger'], 'release'>; clock: Clock; log: Logger; rpcTimeoutMs: number; holdTtlMs: number }): UnknownHolds {
+  const { ledger, clock, log, rpcTimeoutMs, holdTtlMs } = deps;
+  const outage = new Outage('the ledger', 'new calls are refused', clock, log);
+  const waiting = new Map<string, UnknownHold & { readonly expiresAtMs: number }>();
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+
+  async function releaseAll(): Promise<void> {
+    let pauseMs = 0;
+    while (waiting.size > 0 && !stopping.signal.aborted) {
+      // One is enough to find out whether the ledger is back.
+      const round = [...waiting.values()].slice(0, pauseMs === 0 ? concurrency : 1);
+      const answers = await Promise.all(round.map(releaseOne));
+      pauseMs = answers.includes(true) ? 0 : Math.min(pauseMsMax, Math.max(pauseMsMin, pauseMs * 2));
+      if (pauseMs > 0) await pause(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+    running = undefined;
+  }
+
+  /** Whether the ledger has answered. A release that is not answered goes to the end, so that one alone cannot hold up the others. */
+  async function releaseOne(hold: UnknownHold & { readonly expiresAtMs: number }): Promise<boolean> {
+    waiting.delete(hold.holdId);
+    if (clock.nowMs() >= hold.expiresAtMs) return false;
+    try {
+      await ledger.release({ holdId: hold.holdId, accountId: hold.accountId }, callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }));
+    } catch (error) {
+      if (isUnknownOutcome(error) || hasReason(error, 'overloaded')) {
+        waiting.set(hold.holdId, hold);
+        return false;
+      }
+      log.error({ err: error, call_id: hold.holdId }, 'a hold of unknown outcome could not be released; it will expire');
+    }
+    outage.ended();
+    return true;
+  }
+
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      const left = [...waiting.values()];
+      for (let first = 0; first < left.length; first += concurrency) {
+        const answers = await Promise.all(left.slice(first, first + concurrency).map(releaseOne));
+        if (!answers.includes(true)) break;
+      }
+      if (waiting.size > 0) log.warn({ holds: waiting.size }, 'holds of unknown outcome are left to their expiry');
+    },
+    release(hold, cause) {
+      outage.began(cause);
+      outage.count();
+      if (waiting.size < holdsMax) {
+        waiting.set(hold.holdId, { ...hold, expiresAtMs: clock.nowMs() + holdTtlMs });
+        running ??= releaseAll();
+      } else {
+        log.warn({ call_id: hold.holdId }, 'too many holds of unknown outcome; this one is left to its expiry');
+      }
+      return new AppError('service_unavailable', 'The ledger cannot be reached, so no call can be let in now. Nothing was charged.', { retryAfterMs, cause });
+    },
+    answered: () => outage.ended(),
+    count: () => waiting.size,
+  };
+}
