@@ -78,7 +78,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   });
   const readOn = new ReadOn(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
-  const readiness = createReadiness({ peers, keys, models, clock });
+  const readiness = createReadiness({ peers, keys, models, recorder, clock });
   let isDraining = false;
   let server: Server | undefined;
   let connections: Connections | undefined;

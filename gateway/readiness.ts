@@ -3,6 +3,7 @@ import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { GatewayPeers } from './peers.js';
+import type { Recorder } from './recorder.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { ModelReplica } from './replicas/models.js';
 
@@ -11,8 +12,8 @@ const checkTimeoutMs = 1000;
 const keptMs = 250;
 
 /** A function that names the parts which are missing; none when calls can be served. */
-export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; models: ModelReplica; clock: Clock }): () => Promise<string[]> {
-  const { peers, keys, models, clock } = deps;
+export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; models: ModelReplica; recorder: Pick<Recorder, 'isRecording'>; clock: Clock }): () => Promise<string[]> {
+  const { peers, keys, models, recorder, clock } = deps;
   // Any account will do: the ledger answers zero for one that it does not know.
   const probeAccountId = newId('acct');
   let kept: { atMs: number; missing: Promise<string[]> } | undefined;
@@ -24,7 +25,7 @@ export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; m
       isReached(peers.ledger.getBalance({ accountId: probeAccountId }, context)),
       isReached(peers.metering.getOutbox({}, context)),
     ]);
-    const parts: Record<string, boolean> = { auth: keys.isLive(), catalog: models.hasCatalog(), ledger, metering, inference: models.isInferenceReached() };
+    const parts: Record<string, boolean> = { auth: keys.isLive(), catalog: models.hasCatalog(), ledger, metering: metering && recorder.isRecording(), inference: models.isInferenceReached() };
     return Object.keys(parts).filter((name) => !parts[name]);
   }
 

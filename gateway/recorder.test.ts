@@ -153,8 +153,11 @@ describe('new calls', () => {
     recorder.assertRecording();
     await recorder.record(report(true)).record;
     for (let count = 0; count < 3; count += 1) expect(() => recorder.assertRecording()).toThrow(expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 2000 }));
+    expect(recorder.isRecording()).toBe(false);
     clock.advance(5000);
+    expect(recorder.isRecording()).toBe(true);
     recorder.assertRecording();
+    expect(recorder.isRecording()).toBe(false);
     expect(() => recorder.assertRecording()).toThrow(unavailable);
     await expect(recorder.post(spool.kept[0]!)).rejects.toEqual(unavailable);
     isAway = false;

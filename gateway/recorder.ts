@@ -34,6 +34,8 @@ export interface Recorder {
   record(request: RecordUsageRequest): { record: Promise<Recorded>; ended: Promise<void> };
   /** Raises service_unavailable while metering takes no records: the calls that are let in then might never be charged. */
   assertRecording(): void;
+  /** Whether a new call would be let in now. */
+  isRecording(): boolean;
   /** Posts a spooled report: once, and raises why it is not on record. */
   post(request: RecordUsageRequest): Promise<void>;
 }
@@ -129,6 +131,9 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     }
   }
 
+  // Should only the reports that wait be at fault, a new call is recorded and shows it.
+  const isTrialDue = (): boolean => clock.nowMs() - trialAtMs >= trialIntervalMs;
+
   return {
     record(request) {
       const callId = request.call!.id;
@@ -149,15 +154,14 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     },
     assertRecording() {
       if (!outage.isOn()) return;
-      const nowMs = clock.nowMs();
-      // Should only the reports that wait be at fault, a new call is recorded and shows it.
-      if (nowMs - trialAtMs >= trialIntervalMs) {
-        trialAtMs = nowMs;
+      if (isTrialDue()) {
+        trialAtMs = clock.nowMs();
         return;
       }
       outage.count();
       throw new AppError('service_unavailable', 'Calls cannot be put on record now, so none can be let in. Nothing was charged.', { retryAfterMs });
     },
+    isRecording: () => !outage.isOn() || isTrialDue(),
     async post(request) {
       const startedAtMs = clock.nowMs();
       try {
