@@ -9,7 +9,7 @@ await runService({
   listen: '127.0.0.1:7101',
   settings: { ...authSettings, databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL') },
   build(config, { log, clock }) {
-    const database = databasePart(config.databaseUrl);
+    const database = databasePart(config.databaseUrl, log);
     const auth = createAuth(config, { db: database.db, clock, log });
     return { parts: [database, auth], offers: [offer(AuthServiceDefinition, auth, authPolicy)] };
   },

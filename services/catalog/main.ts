@@ -9,7 +9,7 @@ await runService({
   listen: '127.0.0.1:7102',
   settings: { ...catalogSettings, databaseUrl: databaseUrl('TOLLGATE_CATALOG_DATABASE_URL') },
   build(config, { log, clock }) {
-    const database = databasePart(config.databaseUrl);
+    const database = databasePart(config.databaseUrl, log);
     const catalog = createCatalog(config, { db: database.db, clock, log });
     return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog, catalogPolicy)] };
   },

@@ -16,7 +16,7 @@ await runService({
     }),
   },
   build(config, { log, clock }) {
-    const database = databasePart(config.databaseUrl);
+    const database = databasePart(config.databaseUrl, log);
     const inference = createInference(config, { db: database.db, clock, log, secretKey: ensureSecretKey(config.secretKeyPath) });
     return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference, inferencePolicy)] };
   },

@@ -9,7 +9,7 @@ await runService({
   listen: '127.0.0.1:7103',
   settings: { ...ledgerSettings, databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL') },
   build(config, { log, clock }) {
-    const database = databasePart(config.databaseUrl);
+    const database = databasePart(config.databaseUrl, log);
     const ledger = createLedger(config, { db: database.db, clock, log });
     return { parts: [database, ledger], offers: [offer(LedgerServiceDefinition, ledger, ledgerPolicy)] };
   },

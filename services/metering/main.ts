@@ -16,7 +16,7 @@ await runService({
   },
   build(config, host) {
     const { log, clock } = host;
-    const database = databasePart(config.databaseUrl);
+    const database = databasePart(config.databaseUrl, log);
     const ledger = host.dial(config.ledgerAddress).client(LedgerServiceDefinition);
     const metering = createMetering(config, { db: database.db, clock, log, ledger });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering, meteringPolicy)] };

@@ -5,6 +5,8 @@ interface DriverError {
   errno?: number;
   /** Set by mysql2: the connection is of no more use. */
   fatal?: boolean;
+  /** Set by Node: what the system was asked for. */
+  syscall?: string;
 }
 
 function driverError(error: unknown): DriverError {
@@ -42,6 +44,12 @@ const lostCodes: ReadonlySet<string | undefined> = new Set([
 export function isConnectionLost(error: unknown): boolean {
   const { code, errno, fatal } = driverError(error);
   return fatal === true || lostErrnos.has(errno) || lostCodes.has(code);
+}
+
+/** No connection could be made, so nothing was done; who makes one has waited for it already. */
+export function isUnreachable(error: unknown): boolean {
+  const { syscall } = driverError(error);
+  return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
 /** No connection of the pool became free in time; nothing was done. */

@@ -58,7 +58,9 @@ for (const engine of testEngines.filter((each) => each === 'mysql')) describe(`a
         ? db.transaction((tx) => run(async () => tx.raw('KILL CONNECTION_ID()')))
         : db.plainTransaction((tx) => run(() => tx.run('KILL CONNECTION_ID()', [])))
       ).catch(() => undefined);
-      expect(failures).toMatchObject([{ reason: 'service_unavailable' }, { reason: 'service_unavailable' }]);
+      // More than two where the whole transaction is run again.
+      expect(failures.length).toBeGreaterThanOrEqual(2);
+      for (const failure of failures) expect(failure).toMatchObject({ reason: 'service_unavailable' });
       for (let count = 0; count < 10; count += 1) await db.knex.raw('SELECT 1');
       await db.plainTransaction((tx) => tx.query('SELECT 1', []));
     }

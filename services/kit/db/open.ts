@@ -5,8 +5,10 @@ import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '../errors/app-error.js';
 import type { Engine } from './engine.js';
-import { isRetryable } from './errors.js';
+import { type MysqlOptions, openMysqlKnex } from './mysql-knex.js';
 import type { PlainTransaction } from './plain-transaction.js';
+import { quietKnex } from './quiet-knex.js';
+import { retried, type TransactionOptions } from './retries.js';
 import { type ConnectionPool, runPlain } from './run-plain.js';
 import { traceStatements } from './sql-spans.js';
 
@@ -18,37 +20,34 @@ export interface Database {
   /** For reads and for statements that stand alone. On SQLite never use it inside `transaction`: the one connection is taken. */
   readonly knex: Knex;
   /**
-   * Runs `work` in one transaction and commits. Deadlocks and lock waits are retried as a whole, so `work` must have no other
-   * effects. A SQLite file has one connection in one process, so there transactions simply run one after another.
+   * Runs `work` in one transaction and commits. Deadlocks, lock waits and lost connections are retried as a whole (see retries.ts),
+   * so `work` must have no other effects. A SQLite file has one connection in one process, so there transactions simply run one
+   * after another.
    */
-  transaction<T>(work: (tx: Knex.Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** The same with SQL texts in place of knex, at a tenth of the cost: for what every call does. */
-  plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>): Promise<T>;
+  plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
 }
 
-const attemptsMax = 10;
-
-// With compiled SQL knex writes the bound values into error messages, where secrets have no place, and its escaping throws on a
-// bigint (knex 3.3, lib/util/string.js) so that the true error is lost. The statement with its placeholders says enough.
-// Knex prints what it also throws, to standard output and not as our log lines.
-const nothing = (): void => undefined;
-const common = { compileSqlOnError: false, log: { debug: nothing, warn: nothing, error: nothing, deprecate: nothing } } as const;
-
 /**
  * Opens "sqlite:<path>" (":memory:" as path for a passing database) or "mysql://user:password@host:port/schema" (a path to a
- * Unix socket as ?socketPath=…). `poolMax` bounds the MySQL connections. Raises invalid_request for any other url.
+ * Unix socket as ?socketPath=…, the nodes of a cluster as host:port,host:port). The options are for MySQL. Raises invalid_request
+ * for any other url.
  */
-export function openDatabase(url: string, options: { poolMax?: number } = {}): Database {
+export function openDatabase(url: string, options: MysqlOptions = {}): Database {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length));
-  if (url.startsWith('mysql:')) return openMysql(url, options.poolMax ?? 8);
+  if (url.startsWith('mysql:')) {
+    const { knex, close } = openMysqlKnex(url, options);
+    return database('mysql', knex, close);
+  }
   throw new AppError('invalid_request', 'A database url begins with "sqlite:" or "mysql:".');
 }
 
 function openSqlite(filename: string): Database {
   if (filename !== ':memory:') mkdirSync(dirname(filename), { recursive: true });
   const knex = createKnex({
-    ...common,
+    ...quietKnex,
     client: 'better-sqlite3',
     useNullAsDefault: true,
     connection: { filename, options: { safeIntegers: true } } as Knex.BetterSqlite3ConnectionConfig,
@@ -65,73 +64,19 @@ function openSqlite(filename: string): Database {
       },
     },
   });
-  return database('sqlite', knex);
+  return database('sqlite', knex, async () => undefined);
 }
 
-function openMysql(url: string, poolMax: number): Database {
-  const parsed = new URL(url);
-  const socketPath = parsed.searchParams.get('socketPath');
-  const knex = createKnex({
-    ...common,
-    client: 'mysql2',
-    connection: {
-      ...(socketPath === null ? { host: parsed.hostname, port: Number(parsed.port || 3306) } : { socketPath }),
-      user: decodeURIComponent(parsed.username),
-      password: decodeURIComponent(parsed.password),
-      database: decodeURIComponent(parsed.pathname.slice(1)),
-      charset: 'utf8mb4_bin',
-      timezone: 'Z',
-      // Both: with the first alone small values are numbers and large ones strings.
-      supportBigNumbers: true,
-      bigNumberStrings: true,
-      // Strings of several statements lose transactions on Galera and invite injection.
-      multipleStatements: false,
-      connectTimeout: 5000,
-    },
-    pool: {
-      min: 0,
-      max: poolMax,
-      afterCreate(
-        connection: { query(sql: string, done: (error: Error | null) => void): void },
-        done: (error: Error | null, connection: unknown) => void,
-      ) {
-        const statements = [
-          'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-          "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
-          'SET SESSION innodb_lock_wait_timeout = 5',
-        ];
-        const next = (index: number): void => {
-          const statement = statements[index];
-          if (statement === undefined) return done(null, connection);
-          connection.query(statement, (error) => (error ? done(error, connection) : next(index + 1)));
-        };
-        next(0);
-      },
-    },
-    acquireConnectionTimeout: 5000,
-  });
-  return database('mysql', knex);
-}
-
-function database(engine: Engine, knex: Knex): Database {
+function database(engine: Engine, knex: Knex, closeMore: () => Promise<void>): Database {
   traceStatements(knex, engine);
   return {
     engine,
     knex,
-    transaction: (work) => retried(() => knex.transaction(work)),
-    plainTransaction: (work) => retried(() => runPlain(engine, knex.client as ConnectionPool, work)),
-    close: () => knex.destroy(),
+    transaction: (work, options) => retried((noticed) => knex.transaction(noticed(work)), options),
+    plainTransaction: (work, options) => retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work)), options),
+    async close() {
+      await knex.destroy();
+      await closeMore();
+    },
   };
-}
-
-async function retried<T>(transaction: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await transaction();
-    } catch (error) {
-      if (attempt >= attemptsMax || !isRetryable(error)) throw error;
-      // Jitter keeps two losers of a deadlock from meeting again.
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * attempt));
-    }
-  }
 }

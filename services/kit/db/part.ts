@@ -1,23 +1,26 @@
 // A database as a part of a process: opened before the service that owns it, closed after it.
 import type { Setting } from '../config/settings.js';
 import type { Part } from '../lifecycle.js';
+import type { Logger } from '../log.js';
+import { parseMysqlUrl } from './mysql-address.js';
 import { type Database, openDatabase } from './open.js';
 
 /** The setting that says where a service's database is. */
 export function databaseUrl(env: string): Setting<string> {
   return {
     env,
-    description: 'where the service’s own database is: mysql://user:password@host:port/schema or sqlite:/path/to/file',
+    description: 'where the service’s own database is: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port) or sqlite:/path/to/file',
     secret: true,
     parse(value) {
       if (!/^(mysql|sqlite):/.test(value)) throw new Error('must begin with "mysql:" or "sqlite:"');
+      if (value.startsWith('mysql:')) parseMysqlUrl(value);
       return value;
     },
   };
 }
 
 /** The database of this url; connections are made when first needed. */
-export function databasePart(url: string): Part & { readonly db: Database } {
-  const db = openDatabase(url);
+export function databasePart(url: string, log: Pick<Logger, 'warn'>): Part & { readonly db: Database } {
+  const db = openDatabase(url, { log });
   return { name: 'database', db, start: async () => undefined, stop: () => db.close() };
 }

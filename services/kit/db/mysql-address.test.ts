@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { hostsMax, parseMysqlUrl } from './mysql-address.js';
+
+describe('the address of a MySQL database', () => {
+  it('names one host', () => {
+    expect(parseMysqlUrl('mysql://me:p%40ss@db.internal:3307/tollgate')).toEqual({
+      hosts: [{ host: 'db.internal', port: 3307 }],
+      socketPath: undefined,
+      user: 'me',
+      password: 'p@ss',
+      database: 'tollgate',
+    });
+  });
+
+  it('names several hosts in order, with the default port and IPv6', () => {
+    expect(parseMysqlUrl('mysql://me:secret@a,b:4000,[::1]:5000/tollgate').hosts).toEqual([
+      { host: 'a', port: 3306 },
+      { host: 'b', port: 4000 },
+      { host: '::1', port: 5000 },
+    ]);
+  });
+
+  it('names a socket, or no schema', () => {
+    expect(parseMysqlUrl('mysql://me@localhost/x?socketPath=/run/s').socketPath).toBe('/run/s');
+    expect(parseMysqlUrl('mysql://me:x@localhost/').database).toBe('');
+  });
+
+  it.each([
+    'mysql://me:secret@a,,b/x',
+    'mysql://me:secret@a:notaport/x',
+    'mysql:///x',
+    'postgres://me:secret@a/x',
+    'mysql://me:secret@a,b/x?socketPath=/run/s',
+    `mysql://me:secret@${Array.from({ length: hostsMax + 1 }, (_, index) => `h${index}`).join(',')}/x`,
+  ])('is refused, without its password, as %s', (url) => {
+    let message = 'accepted';
+    try {
+      parseMysqlUrl(url);
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).toMatch(/MySQL address/);
+    expect(message).not.toContain('secret');
+  });
+});

@@ -1,0 +1,91 @@
+// Knex over MySQL, MariaDB, or the nodes of a Galera cluster, with the session that all of our statements rely on.
+import createKnex, { type Knex } from 'knex';
+import type { Logger } from '../log.js';
+import { parseMysqlUrl } from './mysql-address.js';
+import { MysqlNodes, type WatchedConnection } from './mysql-nodes.js';
+import { quietKnex } from './quiet-knex.js';
+
+const poolMaxDefault = 8;
+
+/** Options of a MySQL database. */
+export interface MysqlOptions {
+  /** Most connections. */
+  readonly poolMax?: number;
+  /** Is told when another host of the address is written to. */
+  readonly log?: Pick<Logger, 'warn'>;
+}
+
+type MysqlConnection = WatchedConnection & { destroy(): void };
+
+/** What is used of knex's own client: how its pool makes a connection, from which settings. */
+interface MysqlClient {
+  connectionSettings: object;
+  acquireRawConnection(): Promise<MysqlConnection>;
+}
+
+/** Opens a pool on a url of `parseMysqlUrl`; `close` comes after the end of the pool. */
+export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: MysqlOptions): { knex: Knex; close: () => Promise<void> } {
+  const { hosts, socketPath, user, password, database } = parseMysqlUrl(url);
+  const settings = {
+    user,
+    password,
+    database,
+    charset: 'utf8mb4_bin',
+    timezone: 'Z',
+    // Both: with the first alone small values are numbers and large ones strings.
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    // Strings of several statements lose transactions on Galera and invite injection.
+    multipleStatements: false,
+    // Where there is another host to go to, a silent one is not waited for.
+    connectTimeout: hosts.length > 1 ? 2000 : 5000,
+  };
+  const nodes = hosts.length > 1 ? new MysqlNodes(hosts, { user, password }, log) : undefined;
+  const knex = createKnex({
+    ...quietKnex,
+    client: 'mysql2',
+    connection: { ...settings, ...(socketPath === undefined ? hosts[0] : { socketPath }) },
+    pool: {
+      min: 0,
+      max: poolMax,
+      // Connections to a node that was left are of no more use, even when it is back.
+      ...(nodes === undefined ? {} : { validate: (connection: MysqlConnection) => nodes.isCurrent(connection.config) }),
+    },
+    // The search for a node that can be written to takes its time.
+    acquireConnectionTimeout: nodes === undefined ? 5000 : 8000,
+  });
+  const client = knex.client as MysqlClient;
+  const connect = client.acquireRawConnection.bind(client);
+  const open = async (): Promise<MysqlConnection> => {
+    const connection = await connect();
+    nodes?.watch(connection);
+    await prepareSession(connection).catch((error: unknown) => {
+      connection.destroy();
+      throw error;
+    });
+    return connection;
+  };
+  client.acquireRawConnection = (): Promise<MysqlConnection> => {
+    if (nodes === undefined) return open();
+    return nodes.connect((host) => {
+      // Read by `connect` at once, so that connections made at the same time do not mix.
+      client.connectionSettings = { ...settings, ...host };
+      return open();
+    });
+  };
+  return { knex, close: async () => nodes?.close() };
+}
+
+async function prepareSession(connection: MysqlConnection): Promise<void> {
+  const run = (sql: string): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      connection.query(sql, (error: Error | null, result: unknown) => (error === null ? resolve(result) : reject(error)));
+    });
+  await run('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
+  await run("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'");
+  await run('SET SESSION innodb_lock_wait_timeout = 5');
+  // A node of Galera applies what others committed a little later; with this it waits for that before it reads or changes rows, so that
+  // nothing that was acknowledged elsewhere is missed after a change of nodes.
+  const [galera] = (await run("SHOW VARIABLES LIKE 'wsrep_on'")) as { Value: string }[];
+  if (galera?.Value === 'ON') await run('SET SESSION wsrep_sync_wait = 7');
+}

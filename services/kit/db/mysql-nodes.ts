@@ -1,0 +1,167 @@
+// Which of several MySQL hosts is written to. All connections of a process go to one node until that node fails: writers on
+// several nodes of a Galera cluster are safe, but they roll each other back.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../log.js';
+import { isConnectionLost } from './errors.js';
+import type { MysqlHost } from './mysql-address.js';
+import { faultOf, type Login } from './mysql-probe.js';
+
+/** Times of the choice; tests shorten them. */
+export interface NodeTimes {
+  /** How long a node may take to say that it can be written to. */
+  readonly probeMs: number;
+  /** How long a choice goes on while no node can be written to. */
+  readonly chooseMs: number;
+  /** How long a statement goes unanswered before its node is asked whether it is alive. */
+  readonly silenceMs: number;
+}
+
+const standardTimes: NodeTimes = { probeMs: 1500, chooseMs: 4000, silenceMs: 1000 };
+const roundMs = 100;
+const watchMs = 250;
+/** A connection is tried so often; each time another node may be chosen. */
+const connectsMax = 3;
+
+type Callback = (error: Error | null, ...results: unknown[]) => void;
+
+/** What is used of a mysql2 connection. */
+export interface WatchedConnection {
+  readonly config: MysqlHost;
+  readonly stream: { destroy(error: Error): unknown };
+  /** What is asked, and last a callback. */
+  query(...args: unknown[]): unknown;
+}
+
+/** The nodes of one database in one process. Call `close` when done. */
+export class MysqlNodes {
+  private current: MysqlHost | undefined;
+  /** The node that failed last: the others are preferred to it. */
+  private failed: MysqlHost | undefined;
+  private choosing: Promise<MysqlHost> | undefined;
+  /** Since when a connection waits for the answer to its statement. */
+  private readonly waiting = new Map<WatchedConnection, number>();
+  private readonly timer: NodeJS.Timeout;
+  private isProbing = false;
+
+  constructor(
+    private readonly hosts: readonly MysqlHost[],
+    private readonly login: Login,
+    private readonly log: Pick<Logger, 'warn'> | undefined,
+    private readonly times: NodeTimes = standardTimes,
+  ) {
+    this.timer = setInterval(() => void this.askTheSilent(), watchMs).unref();
+  }
+
+  /** Whether connections to this host are still of use. */
+  isCurrent({ host, port }: MysqlHost): boolean {
+    return this.current !== undefined && this.current.host === host && this.current.port === port;
+  }
+
+  /**
+   * Opens a connection to the node that is written to: the same one until it fails, then the first that can be written to. Raises what
+   * `open` raises, and ECONNREFUSED when no node can be written to in time.
+   */
+  async connect<T>(open: (host: MysqlHost) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      const host = await this.choose();
+      try {
+        return await open(host);
+      } catch (error) {
+        if (!isConnectionLost(error)) throw error;
+        this.lose(host, error as Error);
+        if (tries >= connectsMax) throw error;
+      }
+    }
+  }
+
+  /** Has the statements of a connection watched: an error that tells of a lost node, or silence, makes the process choose anew. */
+  watch(connection: WatchedConnection): void {
+    const query = connection.query.bind(connection);
+    connection.query = (...args) => {
+      const done = args.at(-1);
+      // Only streams of rows have no callback, and they show their life by their rows.
+      if (!isCallback(done)) return query(...args);
+      this.waiting.set(connection, performance.now());
+      const answered: Callback = (error, ...results) => {
+        this.waiting.delete(connection);
+        if (error !== null && isConnectionLost(error)) this.lose(connection.config, error);
+        done(error, ...results);
+      };
+      return query(...args.slice(0, -1), answered);
+    };
+  }
+
+  /** Ends the watch. */
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private choose(): Promise<MysqlHost> {
+    if (this.current !== undefined) return Promise.resolve(this.current);
+    this.choosing ??= this.search().finally(() => (this.choosing = undefined));
+    return this.choosing;
+  }
+
+  private async search(): Promise<MysqlHost> {
+    const { probeMs, chooseMs } = this.times;
+    const order = this.hosts.filter((host) => host !== this.failed);
+    if (this.failed !== undefined) order.push(this.failed);
+    for (const untilMs = performance.now() + chooseMs; ; await delay(roundMs)) {
+      const faults: string[] = [];
+      const answers = order.map((host) => faultOf(host, this.login, probeMs));
+      for (const [index, host] of order.entries()) {
+        const fault = await answers[index];
+        if (fault === undefined) return this.take(host);
+        faults.push(`${host.host}:${host.port}: ${fault}`);
+      }
+      if (performance.now() < untilMs) continue;
+      throw Object.assign(new Error(`None of the database’s hosts can be written to (${faults.join('; ')}).`), { code: 'ECONNREFUSED', syscall: 'connect' });
+    }
+  }
+
+  private take(host: MysqlHost): MysqlHost {
+    if (this.failed !== undefined) this.log?.warn({ host: host.host, port: host.port }, 'writing to this database node from now on');
+    this.failed = undefined;
+    this.current = host;
+    return host;
+  }
+
+  private lose({ host, port }: MysqlHost, error: Error): void {
+    if (!this.isCurrent({ host, port })) return;
+    this.log?.warn({ host, port, err: error }, 'this database node failed; choosing another');
+    this.failed = this.current;
+    this.current = undefined;
+  }
+
+  /**
+   * A stopped process answers nothing and closes nothing, and a slow statement looks the same. So a node whose statement waits for
+   * long is asked over a new connection; only if that fails too, everything that waits there is ended with an error.
+   */
+  private async askTheSilent(): Promise<void> {
+    const host = this.current;
+    if (host === undefined || this.isProbing || !this.isSilent(host)) return;
+    this.isProbing = true;
+    const fault = await faultOf(host, this.login, this.times.probeMs).finally(() => (this.isProbing = false));
+    if (fault === undefined || this.current !== host || !this.isSilent(host)) return;
+    this.lose(host, silence());
+    for (const connection of this.waiting.keys()) {
+      if (connection.config.host === host.host && connection.config.port === host.port) connection.stream.destroy(silence());
+    }
+  }
+
+  private isSilent({ host, port }: MysqlHost): boolean {
+    const sinceMs = performance.now() - this.times.silenceMs;
+    for (const [{ config }, startedMs] of this.waiting) {
+      if (startedMs <= sinceMs && config.host === host && config.port === port) return true;
+    }
+    return false;
+  }
+}
+
+function isCallback(value: unknown): value is Callback {
+  return typeof value === 'function';
+}
+
+function silence(): Error {
+  return Object.assign(new Error('The database node does not answer any more.'), { code: 'ETIMEDOUT' });
+}
