@@ -1,6 +1,7 @@
 // The ledger's writing store: operations go in, one transaction applies them all, their outcomes come out.
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Applied, Operation, ReplyTo } from '../model.js';
 import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';
@@ -38,11 +39,13 @@ export function createStore(db: Database): Executor {
 }
 
 function executeOnce<O extends Operation>(db: Database, operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]> {
-  return db.plainTransaction(async (tx) => {
+  const apply = async (tx: PlainTransaction): Promise<Applied<ReplyTo<O>>[]> => {
     const columns = new AccountColumnsOf(tx.engine);
     const set = await loadWorkingSet(tx, operations, columns);
     const outcomes = operations.map((operation) => set.apply(operation, nowMs));
     await writeChanges(tx, set, columns);
     return outcomes;
-  });
+  };
+  // What a commit of unknown outcome did is found by the operations' ids, and answered as a repeat.
+  return db.plainTransaction(apply, { isRepeatable: true });
 }
