@@ -15,9 +15,30 @@ interface ModelHold {
   checkpoint: bigint;
   captured: bigint;
   shortfall: bigint;
-  refunded?: bigint;
+  refunded: bigint;
   expiresAtMs: number;
+  /** Number of the journal's last line about it. */
+  lastLine: number;
+  /** Number of its last charge. */
+  chargeLine: number;
 }
+
+/** A line that the journal must have. */
+export interface Line {
+  readonly kind: 'deposit' | 'adjustment' | 'charge' | 'refund' | 'shortfall';
+  /** What the account's money goes up or down by; for a shortfall, which costs the account nothing, what we pay. */
+  readonly amount: bigint;
+  readonly about: string;
+  readonly keyId: string;
+  /** Number of the line that it corrects; 0 for none. */
+  readonly corrects: number;
+}
+
+/** Of a hold that the journal does not speak of. */
+const unbooked = { captured: 0n, shortfall: 0n, refunded: 0n, lastLine: 0, chargeLine: 0 } as const;
+
+/** Highest sum of credits of an account. */
+const creditedMax = 9_000_000_000_000_000_000n;
 
 /** What an operation answers, as far as the two ledgers are compared. */
 export type Answer = { readonly refused: string } | Readonly<Record<string, bigint | string | boolean | undefined>>;
@@ -28,6 +49,7 @@ export class ReferenceLedger {
   private readonly credits = new Map<string, { accountId: string; amount: bigint; asked: string; creditedAfter: bigint }>();
   private readonly limits = new Map<string, { limit: bigint | undefined; version: bigint }>();
   private readonly knownAccounts = new Set<string>();
+  private readonly lines = new Map<string, Line[]>();
 
   apply(operation: Operation, nowMs: number): Answer {
     switch (operation.kind) {
@@ -53,11 +75,29 @@ export class ReferenceLedger {
   }
 
   spent(accountId: string, keyId?: string): bigint {
-    return sum(this.holdsOf(accountId, keyId).map((hold) => hold.captured - (hold.refunded ?? 0n)));
+    return sum(this.holdsOf(accountId, keyId).map((hold) => hold.captured - hold.refunded));
   }
 
   held(accountId: string, keyId?: string): bigint {
     return sum(this.holdsOf(accountId, keyId).filter((hold) => hold.state === 'open').map((hold) => hold.amount));
+  }
+
+  /** The journal of the account, from its first line on. */
+  journal(accountId: string): readonly Line[] {
+    return this.lines.get(accountId) ?? [];
+  }
+
+  private write(accountId: string, line: Line): number {
+    if (line.amount === 0n) return this.journal(accountId).length;
+    this.lines.set(accountId, [...this.journal(accountId), line]);
+    return this.journal(accountId).length;
+  }
+
+  private writeAbout(name: string, hold: ModelHold, line: Pick<Line, 'kind' | 'amount'>): void {
+    if (line.amount === 0n) return;
+    const corrects = line.kind === 'refund' ? hold.lastLine : 0;
+    hold.lastLine = this.write(hold.accountId, { ...line, about: name.split(' ')[1]!, keyId: hold.keyId!, corrects });
+    if (line.kind === 'charge') hold.chargeLine = hold.lastLine;
   }
 
   private holdsOf(accountId: string, keyId?: string): ModelHold[] {
@@ -92,7 +132,7 @@ export class ReferenceLedger {
     if (keyAvailable !== undefined && keyAvailable < minimum) return { refused: 'key_limit_reached' };
     if (available < minimum) return { refused: 'balance_held' };
     const amount = smallest(wanted, available, keyAvailable ?? wanted);
-    const hold: ModelHold = { accountId, keyId, asked, amount, state: 'open', checkpoint: 0n, captured: 0n, shortfall: 0n, expiresAtMs: nowMs + operation.ttlMs };
+    const hold: ModelHold = { accountId, keyId, asked, amount, state: 'open', checkpoint: 0n, expiresAtMs: nowMs + operation.ttlMs, ...unbooked };
     this.holds.set(`${accountId} ${holdId}`, hold);
     return { ...outcome(hold), amount, replayed: false };
   }
@@ -117,16 +157,20 @@ export class ReferenceLedger {
       return found.captured + found.shortfall === cost ? { ...outcome(found), replayed: true } : { refused: 'idempotency_mismatch' };
     }
     const hold: ModelHold =
-      found ?? { accountId, keyId, asked: undefined, amount: 0n, state: 'expired', checkpoint: 0n, captured: 0n, shortfall: 0n, expiresAtMs: 0 };
+      found ?? { accountId, keyId, asked: undefined, amount: 0n, state: 'expired', checkpoint: 0n, expiresAtMs: 0, ...unbooked };
     // The cost is paid as if the hold had never been: what it set aside and what it took is free again, but at least that is its own.
     const own = hold.state === 'open' ? hold.amount : hold.captured;
     const limit = this.limits.get(`${accountId} ${hold.keyId}`)?.limit;
     const free = smallest(this.available(accountId), this.keyAvailable(accountId, hold.keyId!, limit) ?? cost);
+    const before = hold.captured;
     hold.captured = smallest(cost, own + free);
     hold.shortfall = cost - hold.captured;
     hold.state = 'settled';
     this.holds.set(name, hold);
     this.knownAccounts.add(accountId);
+    if (hold.captured < before) this.writeAbout(name, hold, { kind: 'refund', amount: before - hold.captured });
+    else this.writeAbout(name, hold, { kind: 'charge', amount: hold.captured - before });
+    this.writeAbout(name, hold, { kind: 'shortfall', amount: hold.shortfall });
     return { ...outcome(hold), replayed: false };
   }
 
@@ -135,20 +179,21 @@ export class ReferenceLedger {
     const hold = this.holds.get(`${accountId} ${holdId}`);
     if (hold === undefined) {
       this.holds.set(`${accountId} ${holdId}`, {
-        accountId, keyId: undefined, asked: undefined, amount: 0n, state: 'released', checkpoint: 0n, captured: 0n, shortfall: 0n, expiresAtMs: 0,
+        accountId, keyId: undefined, asked: undefined, amount: 0n, state: 'released', checkpoint: 0n, expiresAtMs: 0, ...unbooked,
       });
       this.knownAccounts.add(accountId);
       return {};
     }
     if (hold.keyId === undefined) return {};
-    if (hold.state === 'open') endAtCheckpoint(hold, 'released');
+    if (hold.state === 'open') this.endAtCheckpoint(`${accountId} ${holdId}`, hold, 'released');
     return outcome(hold);
   }
 
   private expire(operation: ExpireOperation): Answer {
-    const hold = this.holds.get(`${operation.accountId} ${operation.holdId}`);
+    const name = `${operation.accountId} ${operation.holdId}`;
+    const hold = this.holds.get(name);
     if (hold?.state !== 'open' || hold.expiresAtMs > operation.expiredAtMs) return {};
-    endAtCheckpoint(hold, 'expired');
+    this.endAtCheckpoint(name, hold, 'expired');
     return outcome(hold);
   }
 
@@ -161,13 +206,20 @@ export class ReferenceLedger {
     }
     const hold = this.holds.get(`${accountId} ${holdId}`);
     if (hold?.keyId === undefined) return { refused: 'not_found' };
-    const left = hold.captured - (hold.refunded ?? 0n);
+    const left = hold.captured - hold.refunded;
     const amount = operation.amountNanoUsd ?? left;
     if (hold.state === 'open' || hold.state === 'expired' || left === 0n || amount > left) return { refused: 'failed_precondition' };
-    hold.refunded = (hold.refunded ?? 0n) + amount;
+    hold.refunded += amount;
+    hold.lastLine = this.write(accountId, { kind: 'refund', amount, about: holdId, keyId: hold.keyId, corrects: hold.chargeLine });
     const creditedAfter = this.credited(accountId);
     this.credits.set(name, { accountId, amount: 0n, asked, creditedAfter });
     return { creditedAfter, replayed: false };
+  }
+
+  private endAtCheckpoint(name: string, hold: ModelHold, state: State): void {
+    hold.captured = hold.checkpoint;
+    hold.state = state;
+    this.writeAbout(name, hold, { kind: 'charge', amount: hold.captured });
   }
 
   private credit(operation: DepositOperation | AdjustOperation): Answer {
@@ -177,17 +229,23 @@ export class ReferenceLedger {
     if (existing !== undefined) {
       return existing.asked === asked ? { creditedAfter: existing.creditedAfter, replayed: true } : { refused: 'idempotency_mismatch' };
     }
+    const corrects = operation.kind === 'adjust' ? this.numberOf(accountId, operation.linkedEntryId) : 0;
+    if (corrects === undefined) return { refused: 'not_found' };
     if (this.available(accountId) + amount < 0n) return { refused: 'balance_empty' };
     const creditedAfter = this.credited(accountId) + amount;
+    if (creditedAfter > creditedMax) return { refused: 'failed_precondition' };
+    this.write(accountId, { kind: operation.kind === 'deposit' ? 'deposit' : 'adjustment', amount, about: idempotencyKey, keyId: '', corrects });
     this.credits.set(name, { accountId, amount, asked, creditedAfter });
     this.knownAccounts.add(accountId);
     return { creditedAfter, replayed: false };
   }
-}
 
-function endAtCheckpoint(hold: ModelHold, state: State): void {
-  hold.captured = hold.checkpoint;
-  hold.state = state;
+  /** The number of the line with this id: 0 for no id, undefined when it is not of this account. */
+  private numberOf(accountId: string, entryId: string | undefined): number | undefined {
+    if (entryId === undefined) return 0;
+    const index = this.journal(accountId).findIndex((_, at) => entryId === `ent_${accountId.slice(-16)}${(at + 1).toString(16).padStart(16, '0')}`);
+    return index < 0 ? undefined : index + 1;
+  }
 }
 
 function outcome(hold: ModelHold): Answer {

@@ -1,0 +1,187 @@
+// Random commands to a ledger, and histories of them: a few accounts, keys and calls that meet each other again and again.
+import fc from 'fast-check';
+import { newId } from '#kit/id.js';
+import { DepositSource } from '#proto/ledger/v1/ledger.js';
+import { fingerprintOf } from '../fingerprint.js';
+import { entryId } from '../journal.js';
+import type { Operation } from '../model.js';
+import type { Crash } from './books.js';
+
+/** What a history's numbers stand for, so that it can be shrunk and run again under new ids. */
+export interface Names {
+  readonly accounts: readonly string[];
+  readonly keys: readonly string[];
+  readonly holds: readonly string[];
+  /** What one unit of an amount is. */
+  readonly unit: bigint;
+}
+
+/** An operation of which only the names are missing. The instant of an expiry is set when the history runs. */
+export type Command = (names: Names) => Operation;
+
+/** Operations that arrive together, after a pause. */
+export interface Step {
+  /** Below zero: the clock of another machine is behind. */
+  readonly pauseMs: number;
+  /** The writer is replaced before. */
+  readonly restarted: boolean;
+  /** The writer dies over the operations, which are then sent again. */
+  readonly crash: Crash | undefined;
+  /** Sent twice, as after a lost answer. */
+  readonly repeated: boolean;
+  /** How many of the operations go into one transaction, the rest into another. */
+  readonly cut: number;
+  readonly commands: readonly Command[];
+}
+
+/** A whole history. */
+export interface History {
+  readonly unit: bigint;
+  readonly steps: readonly Step[];
+}
+
+const accountCount = 2;
+const keyCount = 2;
+const holdCount = 6;
+const creditCount = 4;
+const refundCount = 8;
+
+/** Fresh names for one run of a history. */
+export function newNames(unit: bigint): Names {
+  const make = (prefix: string, count: number): string[] => Array.from({ length: count }, () => newId(prefix));
+  return { accounts: make('acct', accountCount), keys: make('key', keyCount), holds: make('req', holdCount), unit };
+}
+
+interface HoldName {
+  readonly account: number;
+  readonly hold: number;
+}
+
+// Most of a history is about one account, so that its holds meet each other.
+const accountNumber = fc.constantFrom(0, 0, 0, 1);
+const keyNumber = fc.constantFrom(0, 0, 0, 1);
+const holdName = fc.record({ account: accountNumber, hold: fc.nat(holdCount - 1) });
+// Few units, so that balances and limits are met exactly, missed by one and overrun again and again.
+const units = (max: number, min = 0): fc.Arbitrary<number> => fc.integer({ min, max });
+const ttlMs = fc.constantFrom(1_000, 1_000, 5_000, 60_000);
+// So large that a number would round it, and that two deposits can be more than an account takes.
+const unit = fc.constantFrom(1n, 1n, 1n, 70_000_000_000_000_003n);
+
+const amountOf = ({ unit: one }: Names, count: number): bigint => BigInt(count) * one;
+const named = (names: Names, name: HoldName): { accountId: string; holdId: string } => ({
+  accountId: names.accounts[name.account]!,
+  holdId: names.holds[name.hold]!,
+});
+
+const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  fc
+    .record({ name: of, key: keyNumber, least: units(30, 1), more: units(30), ttlMs, limit: fc.option(units(120), { nil: undefined, freq: 3 }), version: units(3) })
+    .map(({ name, key, least, more, ttlMs: ttl, limit, version }) => (names) => ({
+      kind: 'hold',
+      ...named(names, name),
+      keyId: names.keys[key]!,
+      limitNanoUsd: limit === undefined ? undefined : amountOf(names, limit),
+      limitVersion: BigInt(version),
+      amountNanoUsd: amountOf(names, least + more),
+      minAmountNanoUsd: amountOf(names, least),
+      ttlMs: ttl,
+      fingerprint: fingerprintOf([key, least, more, ttl]),
+    }));
+
+const checkpoint = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  fc
+    .record({ name: of, cost: units(60), ttlMs })
+    .map(({ name, cost, ttlMs: ttl }) => (names) => ({ kind: 'checkpoint', ...named(names, name), costSoFarNanoUsd: amountOf(names, cost), ttlMs: ttl }));
+
+const settle = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  fc
+    .record({ name: of, cost: fc.oneof(units(80), units(20), fc.constant(0)), key: fc.option(keyNumber, { nil: undefined, freq: 8 }) })
+    .map(({ name, cost, key }) => (names) => ({
+      kind: 'settle',
+      ...named(names, name),
+      costNanoUsd: amountOf(names, cost),
+      keyId: key === undefined ? undefined : names.keys[key],
+    }));
+
+const release = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> => of.map((name) => (names) => ({ kind: 'release', ...named(names, name) }));
+
+const expire = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> => of.map((name) => (names) => ({ kind: 'expire', ...named(names, name), expiredAtMs: 0 }));
+
+const deposit = fc
+  .record({ account: accountNumber, key: fc.nat(creditCount - 1), amount: units(90, 1), promotion: fc.boolean() })
+  .map(({ account, key, amount, promotion }): Command => (names) => ({
+    kind: 'deposit',
+    accountId: names.accounts[account]!,
+    idempotencyKey: `credit-${key}`,
+    fingerprint: fingerprintOf(['deposit', amount, String(promotion)]),
+    amountNanoUsd: amountOf(names, amount),
+    source: promotion ? DepositSource.DEPOSIT_SOURCE_PROMOTION : DepositSource.DEPOSIT_SOURCE_CASH,
+    reason: '',
+  }));
+
+const adjust = fc
+  .record({
+    account: accountNumber,
+    key: fc.nat(creditCount - 1),
+    amount: units(50, 1),
+    down: fc.boolean(),
+    link: fc.option(fc.record({ account: accountNumber, seq: fc.nat(6) }), { nil: undefined }),
+  })
+  .map(({ account, key, amount, down, link }): Command => (names) => ({
+    kind: 'adjust',
+    accountId: names.accounts[account]!,
+    idempotencyKey: `credit-${key}`,
+    fingerprint: fingerprintOf(['adjust', amount, String(down), JSON.stringify(link ?? null)]),
+    amountNanoUsd: amountOf(names, down ? -amount : amount),
+    reason: 'random',
+    linkedEntryId: link === undefined ? undefined : entryId(names.accounts[link.account]!, BigInt(link.seq)),
+  }));
+
+const refund = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  fc
+    .record({ name: of, key: fc.nat(refundCount - 1), amount: fc.option(units(40, 1), { nil: undefined, freq: 3 }) })
+    .map(({ name, key, amount }) => (names) => ({
+      kind: 'refund',
+      ...named(names, name),
+      // The first is the last of deposits and adjustments too.
+      idempotencyKey: `credit-${creditCount - 1 + key}`,
+      fingerprint: fingerprintOf(['refund', name.hold, amount ?? 'all']),
+      amountNanoUsd: amount === undefined ? undefined : amountOf(names, amount),
+      reason: 'random',
+    }));
+
+const command = fc.oneof(
+  { weight: 12, arbitrary: hold(holdName) },
+  { weight: 6, arbitrary: checkpoint(holdName) },
+  { weight: 5, arbitrary: settle(holdName) },
+  { weight: 1, arbitrary: release(holdName) },
+  { weight: 5, arbitrary: expire(holdName) },
+  { weight: 3, arbitrary: deposit },
+  { weight: 1, arbitrary: adjust },
+  { weight: 4, arbitrary: refund(holdName) },
+);
+
+const around = {
+  pauseMs: fc.constantFrom(0, 0, 900, 6_000, -1_500),
+  restarted: fc.constantFrom(false, false, false, false, false, false, false, true),
+  crash: fc.oneof({ weight: 10, arbitrary: fc.constant(undefined) }, { weight: 2, arbitrary: fc.constantFrom<Crash[]>('before', 'after') }),
+  repeated: fc.constantFrom(false, false, true),
+  cut: fc.nat(6),
+};
+const batch = fc.record({ ...around, commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
+
+/** The steps of one call, which single random commands would seldom hit in this order. */
+const life = holdName.chain((name) => {
+  const one = fc.constant(name);
+  return fc.tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one)).chain((commands) =>
+    fc.tuple(...commands.map((single) => fc.record({ ...around, commands: fc.constant([single]) }))),
+  );
+});
+
+/** A first deposit, then lives of calls and batches of anything. */
+export const histories: fc.Arbitrary<History> = fc
+  .record({ unit, first: deposit, parts: fc.array(fc.oneof(batch.map((single): Step[] => [single]), life), { minLength: 2, maxLength: 6, size: 'large' }) })
+  .map(({ unit: one, first, parts }) => ({
+    unit: one,
+    steps: [{ pauseMs: 0, restarted: false, crash: undefined, repeated: false, cut: 0, commands: [first] }, ...parts.flat()],
+  }));

@@ -1,0 +1,198 @@
+// What must be true of the books whatever the rules and the reference model say: facts are noted from what callers were told,
+// and when a history is over each hold, key and account is checked against them by itself. Shares no code with the rules.
+import assert from 'node:assert/strict';
+import { BookAccount, type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
+import type { Operation } from '../model.js';
+import { Rebuild } from '../rebuild.js';
+import type { AccountRows, Outcome } from './books.js';
+
+type StoredHold = AccountRows['holds'][number];
+
+/** What callers know of one hold. */
+interface Known {
+  granted?: { amount: bigint; keyId: string };
+  /** The highest cost that was noted, at most the amount. */
+  checkpoint: bigint;
+  settledCost?: bigint;
+  /** Given back by Refund. */
+  refunded: bigint;
+  /** As the last answer about it told it. */
+  last?: StoredHold;
+}
+
+const { HOLD_STATE_OPEN, HOLD_STATE_SETTLED, HOLD_STATE_RELEASED, HOLD_STATE_EXPIRED } = HoldState;
+const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_ADJUSTMENT } = BookAccount;
+
+/** What callers were told in one history. */
+export class Facts {
+  private readonly holds = new Map<string, Known>();
+  private readonly credits = new Map<string, { readonly accountId: string; readonly amount: bigint; readonly entry: Entry }>();
+
+  /** Notes one outcome, and throws when it is impossible by itself or beside what was told before. */
+  note(operation: Operation, outcome: Outcome): void {
+    const { account, key, hold: changed, entries = [] } = outcome.changes;
+    if (account !== undefined) {
+      const { creditedNanoUsd, spentNanoUsd, heldNanoUsd } = account;
+      assert(spentNanoUsd >= 0n && heldNanoUsd >= 0n && spentNanoUsd + heldNanoUsd <= creditedNanoUsd, 'an account is below zero');
+    }
+    const isWithinLimit = key === undefined || key.limitNanoUsd === undefined || key.spentNanoUsd + key.heldNanoUsd <= key.limitNanoUsd;
+    if (outcome.refusal !== undefined) {
+      assert(account === undefined && changed === undefined && entries.length === 0, 'a refusal moved money');
+      return;
+    }
+    const { reply } = outcome;
+    if ('entry' in reply) {
+      assert(operation.kind === 'deposit' || operation.kind === 'adjust' || operation.kind === 'refund');
+      const isNew = this.noteCredit(operation.accountId, operation.idempotencyKey, operation.kind === 'refund' ? 0n : operation.amountNanoUsd, reply);
+      if (operation.kind !== 'refund' || !isNew) return;
+      const refunded = this.knownOf(operation.accountId, operation.holdId);
+      assert(reply.entry.amountNanoUsd === (operation.amountNanoUsd ?? reply.entry.amountNanoUsd), 'another amount was given back');
+      refunded.refunded += reply.entry.amountNanoUsd;
+      assert(refunded.last !== undefined && refunded.refunded <= refunded.last.capturedNanoUsd, 'more was given back than was captured');
+      return;
+    }
+    assert('holdId' in operation);
+    const known = this.knownOf(operation.accountId, operation.holdId);
+    if ('renewed' in reply) {
+      assert(operation.kind === 'checkpoint' && account === undefined && key === undefined && entries.length === 0, 'a checkpoint moved money');
+      if (reply.renewed) known.checkpoint = highest(known.checkpoint, lowest(operation.costSoFarNanoUsd, known.granted?.amount ?? 0n));
+      return;
+    }
+    if ('replayed' in reply && reply.replayed) {
+      assert.deepEqual(outcome.changes, {}, 'a replay changed something');
+      if (known.last !== undefined) assert.deepEqual(lasting(reply.hold), lasting(known.last), 'a replay was told otherwise');
+      return;
+    }
+    if (operation.kind === 'hold') {
+      assert(reply.hold !== undefined && known.granted === undefined, 'a hold was granted twice');
+      const { amountNanoUsd: amount } = reply.hold;
+      assert(amount >= operation.minAmountNanoUsd && amount <= operation.amountNanoUsd, 'a hold has another amount');
+      assert(isWithinLimit, 'a hold exceeds the limit of its key');
+      known.granted = { amount, keyId: operation.keyId };
+    }
+    if (operation.kind === 'settle') {
+      assert(reply.hold !== undefined && known.settledCost === undefined, 'a hold was settled twice');
+      assert.equal(reply.hold.capturedNanoUsd + reply.hold.shortfallNanoUsd, operation.costNanoUsd, 'captured and shortfall are not the cost');
+      const ownNanoUsd = known.last?.state === HOLD_STATE_OPEN ? known.last.amountNanoUsd : (known.last?.capturedNanoUsd ?? 0n);
+      assert(reply.hold.capturedNanoUsd <= ownNanoUsd || isWithinLimit, 'an excess exceeds the limit of the key');
+      known.settledCost = operation.costNanoUsd;
+    }
+    if (reply.hold !== undefined) known.last = reply.hold;
+  }
+
+  /** Throws when what is stored about an account is not what callers were told, or not sound in itself. */
+  check(rows: AccountRows): void {
+    const { accountId, account, keys, holds, entries } = rows;
+    checkBooks(entries);
+    for (const hold of holds) checkHold(hold, this.knownOf(accountId, hold.id), entries.filter((entry) => entry.reference === hold.id));
+    for (const [name, { granted, settledCost }] of this.holds) {
+      const isTold = granted !== undefined || settledCost !== undefined;
+      if (isTold && name.startsWith(accountId)) assert(holds.some(({ id }) => name.endsWith(id)), 'a hold that was told is gone');
+    }
+    let credited = 0n;
+    for (const { accountId: of, amount, entry } of this.credits.values()) {
+      if (of !== accountId) continue;
+      credited += amount;
+      assert(entries.some(({ seq, reference, amountNanoUsd }) => seq === entry.seq && reference === entry.reference && amountNanoUsd === entry.amountNanoUsd), 'a credit that was told is gone');
+    }
+    assert.equal(account?.creditedNanoUsd ?? 0n, credited, 'what was credited');
+    assert.equal(account?.spentNanoUsd ?? 0n, sum(holds.map(spentOn)), 'what was spent');
+    assert.equal(account?.heldNanoUsd ?? 0n, sum(holds.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what is held');
+    for (const key of keys) {
+      const own = holds.filter((hold) => hold.keyId === key.keyId);
+      assert.equal(key.spentNanoUsd, sum(own.map(spentOn)), 'what a key spent');
+      assert.equal(key.heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what a key holds');
+    }
+    assert.deepEqual(driftsOf(rows), [], 'what Verify finds');
+  }
+
+  /** Whether it was done now, and not before. */
+  private noteCredit(accountId: string, idempotencyKey: string, amount: bigint, reply: { entry: Entry; replayed: boolean }): boolean {
+    const name = `${accountId} ${idempotencyKey}`;
+    const first = this.credits.get(name);
+    if (reply.replayed) {
+      if (first !== undefined) assert.deepEqual(reply.entry, first.entry, 'a replay was told another entry');
+      return false;
+    }
+    assert(first === undefined, 'a credit was done twice');
+    this.credits.set(name, { accountId, amount, entry: reply.entry });
+    return true;
+  }
+
+  private knownOf(accountId: string, holdId: string): Known {
+    const name = `${accountId} ${holdId}`;
+    const known = this.holds.get(name) ?? { checkpoint: 0n, refunded: 0n };
+    this.holds.set(name, known);
+    return known;
+  }
+}
+
+/** What Verify would list about these rows. */
+export function driftsOf({ accountId, account, keys, holds, entries }: AccountRows): readonly unknown[] {
+  const rebuild = new Rebuild(accountId);
+  for (const entry of entries) rebuild.add(entry, holds.find((hold) => hold.id === entry.reference));
+  rebuild.compare({ account, keys, openHolds: holds.filter(isOpen), lastSeq: BigInt(entries.length) });
+  return rebuild.drifts;
+}
+
+/** All debits are all credits, numbers have no gap, and no entry leaves less than nothing. */
+function checkBooks(entries: readonly Entry[]): void {
+  const books = new Map<BookAccount, bigint>();
+  const post = (book: BookAccount, amount: bigint): void => void books.set(book, (books.get(book) ?? 0n) + amount);
+  entries.forEach((entry, index) => {
+    assert.equal(entry.seq, BigInt(index + 1), 'the number of an entry');
+    assert(entry.amountNanoUsd > 0n && entry.debit !== entry.credit, 'an entry moves nothing');
+    post(entry.debit, entry.amountNanoUsd);
+    post(entry.credit, -entry.amountNanoUsd);
+    const left = entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd;
+    assert.equal(-(books.get(BOOK_ACCOUNT_CUSTOMER) ?? 0n), left, 'what an entry left');
+    assert(entry.heldAfterNanoUsd >= 0n && entry.heldAfterNanoUsd <= left, 'what an entry left is less than what was held');
+  });
+  assert.equal(sum([...books.values()]), 0n, 'the sum of all books');
+}
+
+/** A hold agrees with what its callers were told, and with its entries in the journal. */
+function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): void {
+  const of = (debit: BookAccount, credit: BookAccount): bigint =>
+    sum(entries.filter((entry) => entry.debit === debit && entry.credit === credit).map((entry) => entry.amountNanoUsd));
+  const { state, capturedNanoUsd: captured, shortfallNanoUsd: shortfall } = hold;
+  assert.equal(spentOn(hold), of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE) - of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER), 'the entries of a hold');
+  assert.equal(hold.refundedNanoUsd, known.refunded, 'what was given back of a hold');
+  assert.equal(shortfall, of(BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_REVENUE), 'the shortfall entries of a hold');
+  assert(entries.every((entry) => entry.keyId === hold.keyId && entry.debit !== BOOK_ACCOUNT_ADJUSTMENT), 'an entry of a hold is of another key');
+  assert.equal(hold.lastSeq, entries.at(-1)?.seq ?? 0n, 'the last entry of a hold');
+  if (known.granted !== undefined) {
+    assert.equal(hold.amountNanoUsd, known.granted.amount, 'the amount of a hold');
+    assert.equal(hold.keyId, known.granted.keyId, 'the key of a hold');
+  }
+  assert.equal(hold.checkpointNanoUsd, known.checkpoint, 'the checkpoint of a hold');
+  if (state === HOLD_STATE_OPEN) assert(captured === 0n && shortfall === 0n && known.settledCost === undefined, 'an open hold is charged');
+  else if (state === HOLD_STATE_SETTLED) assert.equal(captured + shortfall, known.settledCost, 'a settled hold has another cost');
+  else if (state === HOLD_STATE_RELEASED || state === HOLD_STATE_EXPIRED) assert(captured === known.checkpoint && shortfall === 0n, 'a hold ended at another cost');
+  else assert.fail('a hold is in no state');
+}
+
+/** What of a hold no later operation but its end changes. */
+function lasting({ refundedNanoUsd: _refunded, lastSeq: _lastSeq, checkpointNanoUsd: _checkpoint, expiresAtMs: _expires, ...rest }: StoredHold): unknown {
+  return rest;
+}
+
+function spentOn(hold: StoredHold): bigint {
+  return hold.capturedNanoUsd - hold.refundedNanoUsd;
+}
+
+function isOpen(hold: StoredHold): boolean {
+  return hold.state === HOLD_STATE_OPEN;
+}
+
+function sum(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}
+
+function highest(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}
+
+function lowest(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}

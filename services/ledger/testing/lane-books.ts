@@ -1,0 +1,141 @@
+// Books in a database behind the real lane and the real store. Many histories can run on one at once, each on accounts of its own,
+// and then share transactions as callers do.
+import assert from 'node:assert/strict';
+import { BatchLane } from '#kit/batch-lane.js';
+import { ManualClock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
+import type { Operation } from '../model.js';
+import { createOperationLane, type OperationLane } from '../operation-lane.js';
+import { accountColumns, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, toAccount, toEntry, toHold, toKey } from '../store/rows.js';
+import { createStore } from '../store/store.js';
+import type { AccountRows, Books, Crash, Outcome } from './books.js';
+
+/** How many histories read their rows together: keeps MariaDB's plan for lists of keys (it changes at 500), at 12 holds each. */
+const readsMax = 40;
+
+/** What a writer sees when it is cut off from its database, in the words of mysql2. */
+class Cut extends Error {
+  readonly code = 'PROTOCOL_CONNECTION_LOST';
+  readonly fatal = true;
+}
+
+/** A process that writes: a lane over a store, which can be told to die. */
+class Writer {
+  readonly lane: OperationLane;
+  /** How the next transactions end. */
+  crash: Crash | undefined;
+  /** What a crash kept from its callers. */
+  readonly untold = new Map<Operation, Outcome>();
+
+  constructor(db: Database, clock: ManualClock) {
+    const fragile: Database = {
+      ...db,
+      plainTransaction: (work) =>
+        db.plainTransaction(async (tx) => {
+          const result = await work(tx);
+          if (this.crash === 'before') throw new Cut();
+          return result;
+        }),
+    };
+    const store = createStore(fragile);
+    const execute: typeof store.execute = async (operations, nowMs) => {
+      const outcomes = await store.execute(operations, nowMs);
+      if (this.crash !== 'after') return outcomes;
+      operations.forEach((operation, index) => this.untold.set(operation, outcomes[index]! as Outcome));
+      throw new Cut();
+    };
+    const deps = { config: { queueMax: 100_000, lanes: 2 }, engine: db.engine, store: { execute }, clock };
+    this.lane = createOperationLane(deps);
+  }
+
+  /** Adds operations to the lane, and dies over them. */
+  async dieOver(operations: readonly Operation[], crash: Crash): Promise<readonly Outcome[] | undefined> {
+    this.crash = crash;
+    const answers = await Promise.allSettled(operations.map((operation) => this.lane.add(operation)));
+    for (const answer of answers) assert(answer.status === 'rejected' && answer.reason instanceof Cut, 'a crash was answered');
+    return crash === 'before' ? undefined : operations.map((operation) => this.untold.get(operation)!);
+  }
+}
+
+/** Books over a database that has the ledger's tables. */
+export class LaneBooks implements Books {
+  private readonly clock = new ManualClock();
+  private readonly reads: BatchLane<readonly [accountIds: readonly string[], holdIds: readonly string[]], readonly AccountRows[]>;
+  private writer: Writer;
+
+  /** `shared`: several histories run at once, so that a crash of one must not hit the writer of the others. */
+  constructor(
+    private readonly db: Database,
+    private readonly shared: boolean,
+  ) {
+    this.writer = new Writer(db, this.clock);
+    this.reads = new BatchLane({ apply: (wanted) => this.read(wanted), isOfOneItem: () => false, batchMax: readsMax, queueMax: 100_000 });
+  }
+
+  async execute(operations: readonly Operation[], nowMs: number, crash?: Crash): Promise<readonly Outcome[] | undefined> {
+    const told = operations.map((operation) => this.atOurTime(operation, nowMs));
+    if (crash === undefined) return Promise.all(told.map((operation) => this.writer.lane.add(operation)));
+    const dying = this.shared ? new Writer(this.db, this.clock) : this.writer;
+    const outcomes = await dying.dieOver(told, crash);
+    if (!this.shared) this.writer = new Writer(this.db, this.clock);
+    return outcomes;
+  }
+
+  async restart(): Promise<void> {
+    const { writer } = this;
+    this.writer = new Writer(this.db, this.clock);
+    await writer.lane.idle();
+  }
+
+  rows(accountIds: readonly string[], holdIds: readonly string[]): Promise<readonly AccountRows[]> {
+    return this.reads.add([accountIds, holdIds]);
+  }
+
+  /**
+   * Every history has its own time, but operations that share a transaction share its time. A hold's expiry is the only thing that
+   * comes of it, so the difference goes into the time to live.
+   */
+  private atOurTime(operation: Operation, nowMs: number): Operation {
+    return 'ttlMs' in operation ? { ...operation, ttlMs: operation.ttlMs + nowMs - this.clock.nowMs() } : { ...operation };
+  }
+
+  private async read(wanted: readonly (readonly [readonly string[], readonly string[]])[]): Promise<(readonly AccountRows[])[]> {
+    const { knex, engine } = this.db;
+    const accountKeys = wanted.flatMap(([accountIds]) => accountIds.map((accountId) => accountColumns(accountId, engine)));
+    const ofAccounts = accountKeys.map(({ slot, account_id: account }) => [slot, account]);
+    const ofHolds = wanted.flatMap(([accountIds, holdIds]) =>
+      accountIds.flatMap((accountId) => {
+        const { slot, account_id: account } = accountColumns(accountId, engine);
+        return holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]);
+      }),
+    );
+    const bucketRows: Row[] = await knex('bucket').select(...bucketTable.columns).whereIn(['slot', 'account_id'], ofAccounts);
+    const entryRows: Row[] = await knex('journal').select(...journalTable.columns).whereIn(['slot', 'account_id'], ofAccounts).orderBy('seq');
+    const holdRows: Row[] = await knex('hold').select(...holdTable.columns).whereIn(['slot', 'id', 'account_id'], ofHolds);
+    const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
+    const accounts = new Map(buckets.filter(isAccountRow).map(toAccount).map((account) => [account.accountId, account]));
+    const keys = byAccount(buckets.filter((row) => !isAccountRow(row)).map(toKey));
+    const entries = byAccount(entryRows.map((row) => toEntry(journalTable.valuesOf(row))));
+    const holds = byAccount(holdRows.map((row) => toHold(holdTable.valuesOf(row))));
+    return wanted.map(([accountIds]) =>
+      accountIds.map((accountId) => ({
+        accountId,
+        account: accounts.get(accountId),
+        keys: keys.get(accountId) ?? [],
+        holds: holds.get(accountId) ?? [],
+        entries: entries.get(accountId) ?? [],
+      })),
+    );
+  }
+}
+
+function byAccount<T extends { readonly accountId: string }>(rows: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const group = groups.get(row.accountId);
+    if (group === undefined) groups.set(row.accountId, [row]);
+    else group.push(row);
+  }
+  return groups;
+}

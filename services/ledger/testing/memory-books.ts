@@ -1,0 +1,84 @@
+// Books in memory, for running many histories through the pure rules.
+import assert from 'node:assert/strict';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+import type { AccountBucket, HoldRecord, KeyBucket, OperationRecord } from '../model.js';
+import { type Rows, WorkingSet } from '../working-set.js';
+import type { Books } from './books.js';
+
+interface Stored {
+  readonly account: Map<string, AccountBucket>;
+  readonly keys: Map<string, KeyBucket>;
+  readonly holds: Map<string, HoldRecord>;
+  readonly operations: Map<string, OperationRecord>;
+}
+
+/** The pure rules over maps. Rows are written back and loaded anew when the writer starts again, as by a transaction. */
+export function memoryBooks(): Books {
+  const accounts = new Map<string, Stored>();
+  const entries: Entry[] = [];
+  let current = new WorkingSet();
+
+  function begin(): WorkingSet {
+    const set = new WorkingSet();
+    for (const [accountId, { account, keys, holds, operations }] of accounts) {
+      const rows = set.of(accountId);
+      for (const row of account.values()) rows.account.load(accountId, row);
+      for (const row of keys.values()) rows.keys.load(row.keyId, row);
+      for (const row of holds.values()) rows.holds.load(row.id, row);
+      for (const row of operations.values()) rows.operations.load(row.idempotencyKey, row);
+    }
+    return set;
+  }
+
+  function commit(): void {
+    for (const rows of current.accounts()) {
+      const stored = accounts.get(rows.accountId) ?? { account: new Map(), keys: new Map(), holds: new Map(), operations: new Map() };
+      keep(rows.account, stored.account, (row) => row.accountId);
+      keep(rows.keys, stored.keys, (row) => row.keyId);
+      keep(rows.holds, stored.holds, (row) => row.id);
+      keep(rows.operations, stored.operations, (row) => row.idempotencyKey);
+      accounts.set(rows.accountId, stored);
+    }
+    entries.push(...current.entries);
+    current = begin();
+  }
+
+  return {
+    async execute(batch, nowMs, crash) {
+      if (crash !== undefined) commit();
+      const outcomes = batch.map((operation) => current.apply(operation, nowMs));
+      if (crash === 'before') current = begin();
+      return crash === 'before' ? undefined : outcomes;
+    },
+    async restart() {
+      commit();
+    },
+    async rows(accountIds) {
+      commit();
+      return accountIds.map((accountId) => {
+        const stored = accounts.get(accountId);
+        return {
+          accountId,
+          account: stored?.account.get(accountId),
+          keys: [...(stored?.keys.values() ?? [])],
+          holds: [...(stored?.holds.values() ?? [])],
+          entries: entries.filter((entry) => entry.accountId === accountId),
+        };
+      });
+    },
+  };
+}
+
+/** Puts changed rows where a transaction would: a new row never over one that is there, a changed one never where none is. */
+function keep<T>(rows: Rows<T>, stored: Map<string, T>, nameOf: (row: T) => string): void {
+  rows.eachChanged(
+    (row) => {
+      assert(!stored.has(nameOf(row)), 'A row is inserted twice.');
+      stored.set(nameOf(row), row);
+    },
+    (row) => {
+      assert(stored.has(nameOf(row)), 'A row is updated that is not there.');
+      stored.set(nameOf(row), row);
+    },
+  );
+}
