@@ -6,6 +6,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { type Settings, text } from '#kit/config/settings.js';
 import { runProcess } from '#kit/process.js';
+import { batchClient } from '#kit/rpc/batch-client.js';
 import { createGateway, gatewaySettings } from './index.js';
 
 const peerSettings = {
@@ -23,11 +24,13 @@ await runProcess({
   build(config, host) {
     const { log, clock, common } = host;
     const { peers } = config;
+    // What every call asks of the ledger travels together with what the others ask.
+    const onOneStream = { method: 'apply', operations: ['hold', 'release'], caller: 'gateway', log } as const;
     const gateway = createGateway(config.gateway, {
       peers: {
         auth: host.dial(peers.auth).client(AuthServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
-        ledger: host.dial(peers.ledger).client(LedgerServiceDefinition),
+        ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), onOneStream).client,
         metering: host.dial(peers.metering).client(MeteringServiceDefinition),
         inference: host.dial(peers.inference).client(InferenceServiceDefinition),
       },

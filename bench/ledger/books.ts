@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import createKnex from 'knex';
 import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
-import { openDatabase } from '#kit/db/open.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import { migrations } from '#services/ledger/migrations/index.js';
@@ -24,6 +24,7 @@ export interface Customer {
 /** The open books. */
 export interface Books {
   readonly customers: readonly Customer[];
+  readonly db: Database;
   readonly store: Executor;
   readonly lane: OperationLane;
   /** Raises an error when money has come or gone: held must be nothing, and spent what the journal says. */
@@ -51,6 +52,7 @@ export async function openBooks(engine: Engine, accounts: number, lanes: number)
   );
   return {
     customers,
+    db,
     store,
     lane,
     async verify() {

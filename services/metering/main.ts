@@ -3,6 +3,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
+import { batchClient } from '#kit/rpc/batch-client.js';
 import { offer, runService } from '#kit/service-process.js';
 import { createMetering, meteringPolicy, meteringSettings } from './index.js';
 
@@ -17,7 +18,9 @@ await runService({
   build(config, host) {
     const { log, clock } = host;
     const database = databasePart(config.databaseUrl, log);
-    const ledger = host.dial(config.ledgerAddress).client(LedgerServiceDefinition);
+    // Settlements travel together; a checkpoint is one request for many calls already, and would only hold them up.
+    const onOneStream = { method: 'apply', operations: ['settle', 'release'], caller: 'metering', log } as const;
+    const ledger = batchClient(LedgerServiceDefinition, host.dial(config.ledgerAddress).client(LedgerServiceDefinition), onOneStream).client;
     const metering = createMetering(config, { db: database.db, clock, log, ledger });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering, meteringPolicy)] };
   },
