@@ -60,6 +60,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
 
   const auth = createAuth(config.auth, { db: databases.auth, clock, log });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log });
+  const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
   const metering = createMetering(config.metering, {
@@ -67,6 +68,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     clock,
     log,
     ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
+    catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering' }),
   });
   const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey: ensureSecretKey(join(dataDir, 'secret-key')) });
 
@@ -74,7 +76,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const gateway = createGateway(config.gateway, {
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, { policy: authPolicy, log }), as),
-      catalog: localClient(CatalogServiceDefinition, decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log }), as),
+      catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }), as),
       inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, { policy: inferencePolicy, log }), as),

@@ -45,6 +45,23 @@ export const meteringSettings = {
     maxMs: 600_000,
     default: 5000,
   }),
+  reconcileIntervalMs: duration('TOLLGATE_METERING_RECONCILE_INTERVAL', 'how often the calls of late are compared with the ledger', { minMs: 1000, maxMs: 3_600_000, default: 60_000 }),
+  reconcileFullIntervalMs: duration('TOLLGATE_METERING_RECONCILE_FULL_INTERVAL', 'how often everything is compared, the journal included', {
+    minMs: 1000,
+    maxMs: 30 * 86_400_000,
+    default: 86_400_000,
+  }),
+  reconcileSliceMs: duration('TOLLGATE_METERING_RECONCILE_SLICE', 'how long the comparison of everything goes on before calls of late have their turn', {
+    minMs: 100,
+    maxMs: 3_600_000,
+    default: 30_000,
+  }),
+  reconcileUnsettledAfterMs: duration('TOLLGATE_METERING_RECONCILE_UNSETTLED_AFTER', 'how long a charge may wait for the ledger before that counts as a drift', {
+    minMs: 1000,
+    maxMs: 86_400_000,
+    default: 600_000,
+  }),
+  reconcilePatienceMs: duration('TOLLGATE_METERING_RECONCILE_PATIENCE', 'how long after a first look what seems wrong is looked at again', { minMs: 0, maxMs: 60_000, default: 2000 }),
 } satisfies Settings;
 
 /** The parsed settings of metering. */

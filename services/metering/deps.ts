@@ -6,6 +6,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
 import type { LedgerOutage } from './ledger-outage.js';
 import type { OutboxWorker } from './outbox-worker.js';
+import type { ReconcileDeps } from './reconcile/examine.js';
 import type { RecordLane } from './record-lane.js';
 
 /** Handed to every RPC; each uses a part. */
@@ -18,4 +19,5 @@ export interface RpcDeps {
   readonly outage: LedgerOutage;
   readonly records: RecordLane;
   readonly outbox: OutboxWorker;
+  readonly reconcile: ReconcileDeps;
 }

@@ -4,6 +4,7 @@ import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
+import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
@@ -11,6 +12,8 @@ import { LeaseSweeper } from './lease-sweeper.js';
 import { LedgerOutage } from './ledger-outage.js';
 import { migrations } from './migrations/index.js';
 import { OutboxWorker } from './outbox-worker.js';
+import { ReconcileJob } from './reconcile/job.js';
+import { PriceBook } from './reconcile/price-book.js';
 import { createRecordLane } from './record-lane.js';
 import { MeteringRpcs } from './service.js';
 import { isReachable } from './store/records.js';
@@ -23,25 +26,31 @@ export interface MeteringDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint'>;
+  readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint' | 'getHolds' | 'listHolds' | 'verify'>;
+  /** For the prices that records should have. */
+  readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
 }
 
-/** Metering over these dependencies. `start` migrates, then delivers settlements and looks for lost calls until `stop`. */
+/** Metering over these dependencies. `start` migrates, then delivers settlements, looks for lost calls and compares the books until `stop`. */
 export function createMetering(config: MeteringConfig, deps: MeteringDeps): ServiceModule<MeteringService> {
   const { db } = deps;
   const outage = new LedgerOutage(deps.clock, deps.log);
   const records = createRecordLane({ config, ...deps });
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, outbox });
+  const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog) };
+  const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   return {
     name: 'metering',
-    service: new MeteringRpcs({ config, ...deps, outage, records, outbox }),
+    service: new MeteringRpcs({ config, ...deps, outage, records, outbox, reconcile }),
     async start() {
       await migrate(db, migrations);
       await outbox.start();
       sweeper.start();
+      reconcileJob.start();
     },
     async stop() {
+      await reconcileJob.stop();
       await sweeper.stop();
       await records.idle();
       await outbox.stop();

@@ -1,4 +1,5 @@
 // The process of metering when it runs apart.
+import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { text } from '#kit/config/settings.js';
@@ -13,6 +14,7 @@ await runService({
   settings: {
     ...meteringSettings,
     databaseUrl: databaseUrl('TOLLGATE_METERING_DATABASE_URL'),
+    catalogAddress: text('TOLLGATE_CATALOG_ADDRESS', 'where the catalog is: host:port', { default: '127.0.0.1:7102' }),
     ledgerAddress: text('TOLLGATE_LEDGER_ADDRESS', 'where the ledger is: host:port', { default: '127.0.0.1:7103' }),
   },
   build(config, host) {
@@ -21,7 +23,8 @@ await runService({
     // Settlements travel together; a checkpoint is one request for many calls already, and would only hold them up.
     const onOneStream = { method: 'apply', operations: ['settle', 'release'], caller: 'metering', log } as const;
     const ledger = batchClient(LedgerServiceDefinition, host.dial(config.ledgerAddress).client(LedgerServiceDefinition), onOneStream).client;
-    const metering = createMetering(config, { db: database.db, clock, log, ledger });
+    const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
+    const metering = createMetering(config, { db: database.db, clock, log, ledger, catalog });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering, meteringPolicy)] };
   },
 });

@@ -10,4 +10,9 @@ export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
   listUsageRecords: ['gateway'],
   getUsageTotals: ['gateway'],
   getOutbox: ['gateway'],
+  reconcile: [],
+  getReconciliation: [],
+  listUnsettled: [],
+  retrySettlement: [],
+  closeSettlement: [],
 };

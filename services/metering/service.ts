@@ -1,13 +1,18 @@
 // The generated interface, one line per RPC.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { callContext, type CallContext } from '#kit/rpc/call-context.js';
 import type * as messages from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
+import { closeSettlement } from './rpcs/close-settlement.js';
 import { getOutbox } from './rpcs/get-outbox.js';
+import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
 import { getUsageTotals } from './rpcs/get-usage-totals.js';
+import { listUnsettled } from './rpcs/list-unsettled.js';
 import { listUsageRecords } from './rpcs/list-usage-records.js';
+import { reconcile } from './rpcs/reconcile.js';
 import { recordUsage } from './rpcs/record-usage.js';
+import { retrySettlement } from './rpcs/retry-settlement.js';
 
 /** The RPCs of metering. */
 export class MeteringRpcs implements messages.MeteringService {
@@ -19,4 +24,12 @@ export class MeteringRpcs implements messages.MeteringService {
   listUsageRecords = (request: messages.ListUsageRecordsRequest, context: CallContext) => listUsageRecords(request, context, this.deps);
   getUsageTotals = (request: messages.GetUsageTotalsRequest, context: CallContext) => getUsageTotals(request, context, this.deps);
   getOutbox = (request: messages.GetOutboxRequest, context: CallContext) => getOutbox(request, context, this.deps);
+  reconcile = (request: messages.ReconcileRequest, context: CallContext = unknownCaller) => reconcile(request, context, this.deps);
+  getReconciliation = (request: messages.GetReconciliationRequest, context: CallContext) => getReconciliation(request, context, this.deps);
+  listUnsettled = (request: messages.ListUnsettledRequest, context: CallContext) => listUnsettled(request, context, this.deps);
+  retrySettlement = (request: messages.RetrySettlementRequest, context: CallContext = unknownCaller) => retrySettlement(request, context, this.deps);
+  closeSettlement = (request: messages.CloseSettlementRequest, context: CallContext = unknownCaller) => closeSettlement(request, context, this.deps);
 }
+
+/** The generated interface leaves the context optional; a transport always passes one. */
+const unknownCaller = callContext({ caller: 'unknown' });

@@ -52,25 +52,20 @@ export class Pages {
     return found;
   }
 
-  /**
-   * At most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined: there are no
-   * more. Slot by slot, because only within one do ids lead the key, so that an interval is a range of it.
-   */
+  /** At most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined: there are no more. */
   async holdsAfter(extent: Extent, place: HoldPlace | undefined, limit: number): Promise<{ holds: HoldRecord[]; next: HoldPlace | undefined }> {
     const only = extent.accountId === undefined ? undefined : accountColumns(extent.accountId, this.db.engine);
-    const lastSlot = only?.slot ?? slotCount[this.db.engine] - 1;
-    const holds: HoldRecord[] = [];
-    for (let slot = place?.slot ?? only?.slot ?? 0, after = place; slot <= lastSlot; slot += 1, after = undefined) {
-      const query = this.db.knex('hold').select(...holdTable.columns).where({ slot, ...(only === undefined ? {} : { account_id: only.account_id }) });
-      if (extent.fromMs > 0) query.where('id', '>=', firstIdAt(extent.fromMs));
-      if (extent.untilMs > 0) query.where('id', '<', firstIdAt(extent.untilMs));
-      if (after !== undefined) afterHold(query, after);
-      const rows: Row[] = await query.orderBy(['id', 'account_id']).limit(limit - holds.length);
-      holds.push(...rows.map((row) => toHold(holdTable.valuesOf(row))));
-      const end = rows.at(-1);
-      if (holds.length === limit && end !== undefined) return { holds, next: { slot, id: asBytes(end['id']), account: asBytes(end['account_id']) } };
-    }
-    return { holds, next: undefined };
+    const slots = only === undefined ? Array.from({ length: slotCount[this.db.engine] }, (_, slot) => slot) : [only.slot];
+    const rows: Row[] = [];
+    // What remains of the slot where the page before ended, and then of the others, each named: only within a slot do ids lead the
+    // key, and only so is an interval a range of it.
+    if (place !== undefined) rows.push(...((await afterHold(this.holds([place.slot], only?.account_id, extent, limit), place)) as Row[]));
+    const others = place === undefined ? slots : slots.filter((slot) => slot > place.slot);
+    if (rows.length < limit && others.length > 0) rows.push(...((await this.holds(others, only?.account_id, extent, limit - rows.length)) as Row[]));
+    const end = rows.at(-1);
+    const isLast = rows.length < limit || end === undefined;
+    const next = isLast ? undefined : { slot: asNumber(end['slot']), id: asBytes(end['id']), account: asBytes(end['account_id']) };
+    return { holds: rows.map((row) => toHold(holdTable.valuesOf(row))), next };
   }
 
   /** At most `limit` entries after this place, in the order of slot, account and number, and where the page ends; undefined: there are no more. */
@@ -94,11 +89,19 @@ export class Pages {
     const next = isLast ? undefined : { slot: asNumber(end['slot']), account: asBytes(end['account_id']), seq: asBigInt(end['seq']) };
     return { entries: rows.map((row) => toEntry(journalTable.valuesOf(row))), next };
   }
+
+  private holds(slots: readonly number[], account: Buffer | undefined, { fromMs, untilMs }: Extent, limit: number): Knex.QueryBuilder {
+    const query = this.db.knex('hold').select(...holdTable.columns).whereIn('slot', slots);
+    if (account !== undefined) query.where('account_id', account);
+    if (fromMs > 0) query.where('id', '>=', firstIdAt(fromMs));
+    if (untilMs > 0) query.where('id', '<', firstIdAt(untilMs));
+    return query.orderBy(['slot', 'id', 'account_id']).limit(limit);
+  }
 }
 
-function afterHold(query: Knex.QueryBuilder, { id, account }: HoldPlace): void {
+function afterHold(query: Knex.QueryBuilder, { id, account }: HoldPlace): Knex.QueryBuilder {
   // The first condition is implied by the second, but only the first lets the key's range begin at the right place.
-  query.where('id', '>=', id).where((after) => after.where('id', '>', id).orWhere('account_id', '>', account));
+  return query.where('id', '>=', id).where((after) => after.where('id', '>', id).orWhere('account_id', '>', account));
 }
 
 /** The least UUIDv7 of an instant: its milliseconds lead it. */

@@ -1,6 +1,7 @@
 // The schema's steps, in order.
 import type { Migration } from '#kit/db/migrate.js';
 import { usage } from './0001-usage.js';
+import { reconcile } from './0002-reconcile.js';
 
 /** All migrations of metering. */
-export const migrations: readonly Migration[] = [usage];
+export const migrations: readonly Migration[] = [usage, reconcile];

@@ -1,6 +1,6 @@
 // A ledger for tests: idempotent as the real one, and able to be away, to refuse and to be short of money.
 import { AppError } from '#kit/errors/app-error.js';
-import { CheckpointResponse, type CheckpointRequest, type SettleRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
+import { CheckpointResponse, type CheckpointRequest, Hold, HoldState, type SettleRequest, SettleResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import type { MeteringDeps } from '../index.js';
 
 /** Set its fields to make it misbehave; look at them to see what reached it. */
@@ -25,7 +25,16 @@ export class FakeLedger {
   readonly client: MeteringDeps['ledger'] = {
     settle: async (request) => this.settle(request),
     checkpoint: async (request) => this.checkpoint(request),
+    getHolds: async ({ items }) => ({ holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)) }),
+    listHolds: async () => ({ holds: this.holds(), nextPageToken: '' }),
+    verify: async () => VerifyResponse.fromPartial({}),
   };
+
+  private holds(): Hold[] {
+    return [...this.settled.values()].map(({ holdId, accountId, keyId, costNanoUsd }) => {
+      return Hold.fromPartial({ id: holdId, accountId, keyId, capturedNanoUsd: costNanoUsd, state: HoldState.HOLD_STATE_SETTLED });
+    });
+  }
 
   private settle(request: SettleRequest): SettleResponse {
     if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');

@@ -41,7 +41,7 @@ export class Harness {
     const db = first || this.engine === 'sqlite' ? this.db : openDatabase(this.database.url);
     if (db !== this.db) this.extraDatabases.push(db);
     const log = createLogger({ name: 'metering', level: 'warn' }, { write: (line) => void this.lines.push(JSON.parse(line)) });
-    const metering = createMetering({ ...config, ...changes }, { db, clock: this.clock, log, ledger: this.ledger.client });
+    const metering = createMetering({ ...config, ...changes }, { db, clock: this.clock, log, ledger: this.ledger.client, catalog: { listPriceVersions: async () => ({ prices: [] }) } });
     await metering.start();
     this.replicas.push(metering);
     return metering;

@@ -1,0 +1,84 @@
+// Looks at calls from all sides and judges them; what looks wrong is looked at a second time, since the sides are not read at one instant.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import type { Hold, LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { Drift } from '#proto/metering/v1/metering.js';
+import type { MeteringConfig } from '../config.js';
+import { ownEvidence } from '../store/reconcile.js';
+import { type CallName, distinct, type Evidence, identityOf, judge, type Judgement } from './judge.js';
+import type { PriceBook } from './price-book.js';
+
+/** Lists of ids that are asked for in one statement; MariaDB's plan changes for much longer ones. */
+export const callsPerLook = 200;
+
+const ledgerTimeoutMs = 30_000;
+
+/** What a reconcile works with. */
+export interface ReconcileDeps {
+  readonly config: MeteringConfig;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ledger: Pick<LedgerService, 'getHolds' | 'listHolds' | 'verify'>;
+  readonly prices: PriceBook;
+}
+
+/** What a look at some calls found. */
+export interface Findings {
+  readonly drifts: Drift[];
+  /** Calls that were under way. */
+  readonly unfinished: CallName[];
+}
+
+/** Judges these calls. Raises what the databases and the services raise. */
+export async function examine(calls: readonly CallName[], deps: ReconcileDeps): Promise<Findings> {
+  const findings: Findings = { drifts: [], unfinished: [] };
+  for (let start = 0; start < calls.length; start += callsPerLook) {
+    for (const { call, judgement } of await look(calls.slice(start, start + callsPerLook), deps)) {
+      findings.drifts.push(...judgement.drifts);
+      if (!judgement.isFinished) findings.unfinished.push(call);
+    }
+  }
+  return findings;
+}
+
+/**
+ * Those of the drifts that are still there after a pause; all others came from reading one side before a write and another after
+ * it. Drifts that are about no call are kept.
+ */
+export async function secondLook(suspects: readonly Drift[], deps: ReconcileDeps): Promise<Drift[]> {
+  if (suspects.length === 0) return [];
+  await pause(deps.config.reconcilePatienceMs);
+  const calls = new Map(suspects.filter(({ callId }) => callId !== '').map(({ callId, accountId }) => [`${accountId} ${callId}`, { callId, accountId }]));
+  const { drifts } = await examine([...calls.values()], deps);
+  const known = new Set(suspects.map(identityOf));
+  return distinct([...suspects.filter(({ callId }) => callId === ''), ...drifts.filter((drift) => known.has(identityOf(drift)))]);
+}
+
+async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ call: CallName; judgement: Judgement }[]> {
+  // Ours first: what they say is settled must be so at the ledger by then.
+  const own = await ownEvidence(deps.db, calls.map(({ callId }) => callId));
+  const onRecord = [...own.records.values()].flatMap(({ call }) => (call?.price === undefined ? [] : [call.price]));
+  const prices = await deps.prices.find(onRecord);
+  const items = calls.map(({ callId, accountId }) => ({ holdId: callId, accountId }));
+  const { holds } = await deps.ledger.getHolds({ items }, callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }));
+  const holdsByName = new Map<string, Hold>(holds.map((hold) => [`${hold.accountId} ${hold.id}`, hold]));
+  const rules = { nowMs: deps.clock.nowMs(), unsettledMs: deps.config.reconcileUnsettledAfterMs };
+  return calls.map((call) => {
+    const { callId, accountId } = call;
+    const found = own.records.get(callId);
+    const record = found?.call?.accountId === accountId ? found : undefined;
+    const evidence: Evidence = {
+      callId,
+      accountId,
+      record,
+      queued: own.queued.get(callId),
+      isClosed: own.closed.has(callId),
+      isInFlight: own.inFlight.has(callId),
+      hold: holdsByName.get(`${accountId} ${callId}`),
+      price: prices.get(record?.call?.price?.id ?? ''),
+    };
+    return { call, judgement: judge(evidence, rules) };
+  });
+}

@@ -1,0 +1,99 @@
+// The job finds what goes wrong by itself, tells it once, keeps saying so until it is right again, and shares its work with other replicas.
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import { DriftCheck, type GetReconciliationResponse } from '#proto/metering/v1/metering.js';
+import { claimRun, ensureRuns, readRuns } from '../store/reconcile-state.js';
+import { until } from '../testing/harness.js';
+import { type Customer, type Money, startMoney } from '../testing/with-ledger.js';
+
+// The job runs each second, and each test waits for several runs.
+jest.setTimeout(60_000);
+
+const bytes = (id: string): Buffer => Buffer.from(id.slice(id.indexOf('_') + 1), 'hex');
+
+describe.each(testEngines)('the reconcile job on %s', (engine) => {
+  let money: Money;
+  let customer: Customer;
+
+  beforeEach(async () => {
+    money = await startMoney(engine, { TOLLGATE_METERING_RECONCILE_INTERVAL: '1s', TOLLGATE_METERING_RECONCILE_FULL_INTERVAL: '1h', TOLLGATE_METERING_RECONCILE_SLICE: '5s' });
+    customer = await money.customer();
+  });
+
+  afterEach(() => money.stop());
+
+  const state = (): Promise<GetReconciliationResponse> => money.metering.getReconciliation({});
+  const told = (text: string) => money.lines.filter(({ msg }) => msg === text);
+
+  /** Lets this much time pass, and waits for the next recent run to end after it. */
+  async function nextRun(ms: number): Promise<GetReconciliationResponse> {
+    money.clock.advance(ms);
+    const nowMs = BigInt(money.clock.nowMs());
+    await until(async () => ((await state()).recent?.finishedAtMs ?? 0n) >= nowMs);
+    return state();
+  }
+
+  it('looks at everything at first, then at what is new, and finds nothing wrong', async () => {
+    await money.makeCall(customer);
+    await until(async () => (await state()).full !== undefined);
+    expect(await state()).toMatchObject({ full: { recordsChecked: 1n, holdsChecked: 1n, accountsChecked: 1n, entriesChecked: 2n, drifts: [] }, drifts: [] });
+    money.clock.advance(100_000);
+    await nextRun(15_000);
+    await money.makeCall(customer);
+    const { recent, drifts } = await nextRun(15_000);
+    // Only the second call: the first lies further back than the overlap.
+    expect(recent).toMatchObject({ recordsChecked: 1n, holdsChecked: 1n });
+    expect(drifts).toEqual([]);
+  });
+
+  it('tells a drift once, keeps it until it is gone, and says so', async () => {
+    const id = await money.makeCall(customer);
+    await nextRun(15_000);
+    const record = money.meteringDb.knex('usage_record').where({ id: bytes(id) });
+    await record.clone().update({ output_tokens: 60 });
+    expect((await nextRun(2000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, accountId: customer.accountId }]);
+    expect(told('the books disagree')).toMatchObject([{ level: 50, check: 'DRIFT_CHECK_CHARGE', call_id: id, stored: '200000', expected: '220000' }]);
+    // Long after its call has left the window of the recent runs.
+    money.clock.advance(1_000_000);
+    expect((await nextRun(2000)).drifts).toHaveLength(1);
+    expect(told('the books disagree')).toHaveLength(1);
+    await record.clone().update({ output_tokens: 50 });
+    expect((await nextRun(2000)).drifts).toEqual([]);
+  });
+
+  it('finds what happens to old calls and to the journal when it looks at everything', async () => {
+    const id = await money.makeCall(customer);
+    await until(async () => (await state()).full !== undefined);
+    await nextRun(200_000);
+    const first = (await state()).full!.finishedAtMs;
+    await money.meteringDb.knex('usage_record').where({ id: bytes(id) }).delete();
+    const bucket = money.ledgerDb.knex('bucket').whereNotNull('cap_nano_usd');
+    await bucket.clone().update({ cap_nano_usd: 1_000_000_001n });
+    expect((await nextRun(2000)).drifts).toEqual([]);
+    money.clock.advance(3_600_000);
+    await until(async () => (await state()).full!.finishedAtMs > first);
+    const drifts = (await state()).drifts.map(({ check, what }) => [check, what]);
+    expect(drifts).toEqual(expect.arrayContaining([[DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record'], [DriftCheck.DRIFT_CHECK_BOOKS, 'credited']]));
+    // Once the books are right again, the next recent run sees it.
+    await bucket.clone().update({ cap_nano_usd: 1_000_000_000n });
+    expect((await nextRun(2000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_RECORD_MISSING, callId: id }]);
+  });
+
+  it('looks again at calls that were under way', async () => {
+    const open = await money.hold(customer);
+    await nextRun(15_000);
+    await nextRun(100_000);
+    // Nobody ends it: the ledger's sweeper sleeps in this test.
+    expect((await nextRun(100_000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_HOLD_OVERDUE, callId: open }]);
+  });
+
+  it('is made by one replica at a time', async () => {
+    await ensureRuns(money.meteringDb, 0);
+    await ensureRuns(money.meteringDb, 0);
+    const [run] = (await readRuns(money.meteringDb)).filter(({ name }) => name === 'recent');
+    const seen = { ...run!, dueAtMs: 5 };
+    await money.meteringDb.knex('reconcile_state').where({ name: 'recent' }).update({ due_at_ms: 5 });
+    const claims = await Promise.all([claimRun(money.meteringDb, seen, 9_999_999_999_999), claimRun(money.meteringDb, seen, 9_999_999_999_998)]);
+    expect(claims.toSorted()).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,181 @@
+// The job that proves the bill: every minute what happened of late and what was wrong before, and once a day everything. Several
+// replicas may run it; each run, or part of one, is claimed by one of them.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { GetHoldsRequest } from '#proto/ledger/v1/ledger.js';
+import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
+import { repeat } from '../repeat.js';
+import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
+import type { Extent } from '../store/reconcile.js';
+import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
+import { type CallName, distinct, identityOf } from './judge.js';
+import { examinePage } from './pages.js';
+import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
+
+/** Calls of the last moments are left to the next run, since most of them are under way. */
+const youngMs = 10_000;
+/** How far back a run looks beyond the one before, for calls that arrive late and clocks that differ. */
+const overlapMs = 60_000;
+/** A run whose replica died is taken over after this. */
+const claimMs = 600_000;
+/** Calls under way that are remembered; those beyond are left to the full run. */
+const unfinishedMax = 10_000;
+/** Suspects that are looked at a second time; with more, enough is wrong to see. */
+const suspectsMax = 1000;
+const verifyTimeoutMs = 3_600_000;
+const pauseMsMin = 5;
+
+/** Runs in metering from `start` to `stop`. */
+export class ReconcileJob {
+  /** What the runs found last, whichever replica made them. */
+  results: Results = noResults;
+  private readonly ending = new AbortController();
+  private stopRepeating: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: ReconcileDeps & { readonly log: Logger }) {}
+
+  start(): void {
+    const { config, log } = this.deps;
+    this.stopRepeating = repeat(
+      Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
+      () => this.tick(),
+      (error) => {
+        if (!this.ending.signal.aborted) log.warn({ err: error }, 'the reconcile could not be finished; it will be tried again');
+      },
+    );
+  }
+
+  /** Ends between two pages. */
+  async stop(): Promise<void> {
+    this.ending.abort();
+    await this.stopRepeating();
+  }
+
+  /** Makes the runs that are due. */
+  async tick(): Promise<void> {
+    const { clock, db } = this.deps;
+    await ensureRuns(db, clock.nowMs());
+    const runs = await readRuns(db);
+    this.results = resultsOf(runs);
+    for (const run of runs.toSorted((a, b) => (a.name > b.name ? -1 : 1))) {
+      const nowMs = clock.nowMs();
+      if (run.dueAtMs > nowMs || !(await claimRun(db, run, nowMs + claimMs))) continue;
+      try {
+        await (run.name === 'recent' ? this.runRecent(run) : this.runFull(run));
+      } catch (error) {
+        await storeRun(db, { ...run, dueAtMs: clock.nowMs() + this.deps.config.reconcileIntervalMs });
+        throw error;
+      }
+    }
+  }
+
+  private async runRecent(run: RunState): Promise<void> {
+    const { clock, config, db } = this.deps;
+    const startedAtMs = clock.nowMs();
+    const untilMs = startedAtMs - youngMs;
+    const before = currentDrifts(this.results);
+    const again = [...underWay(run), ...before.filter(({ check, callId }) => check !== DriftCheck.DRIFT_CHECK_BOOKS && callId !== '')];
+    const found = await examine(distinctCalls(again), this.deps);
+    const tally = tallyFrom(startedAtMs, found);
+    await this.walk({ accountId: '', fromMs: Math.max(0, run.watermarkMs - overlapMs), untilMs }, '', tally, Number.POSITIVE_INFINITY);
+    const drifts = await secondLook(distinct(tally.drifts), this.deps);
+    const accounts = wrongBooks(this.results);
+    if (accounts.length <= wrongBooksMax) for (const accountId of accounts) drifts.push(...(await this.verify(accountId, tally)));
+    const result = this.finish(tally, drifts, before);
+    await storeRun(db, {
+      ...run,
+      dueAtMs: clock.nowMs() + config.reconcileIntervalMs,
+      watermarkMs: untilMs,
+      progress: GetHoldsRequest.encode({ items: distinctCalls(tally.unfinished).slice(0, unfinishedMax).map(({ callId, accountId }) => ({ holdId: callId, accountId })) }).finish(),
+      result: Reconciliation.encode(result).finish(),
+    });
+    this.results = { ...this.results, recent: result };
+  }
+
+  private async runFull(run: RunState): Promise<void> {
+    const { clock, config, db } = this.deps;
+    const tally = run.progress.length === 0 ? tallyFrom(clock.nowMs()) : tallyOf(Reconciliation.decode(run.progress));
+    const known = tally.drifts.splice(0);
+    const pageToken = await this.walk({ accountId: '', fromMs: 0, untilMs: 0 }, run.pageToken, tally, config.reconcileSliceMs);
+    const drifts = distinct([...known, ...(await secondLook(distinct(tally.drifts), this.deps))]);
+    if (pageToken !== '') {
+      const progress = Reconciliation.encode({ ...tally.sums, drifts: drifts.slice(0, driftsMax) }).finish();
+      await storeRun(db, { ...run, dueAtMs: clock.nowMs(), pageToken, progress });
+      return;
+    }
+    drifts.push(...(await this.verify('', tally)));
+    const result = this.finish(tally, drifts, currentDrifts(this.results));
+    const dueAtMs = Number(result.startedAtMs) + config.reconcileFullIntervalMs;
+    await storeRun(db, { ...run, dueAtMs, pageToken: '', progress: Buffer.alloc(0), result: Reconciliation.encode(result).finish() });
+    this.results = { ...this.results, full: result };
+  }
+
+  /** Goes through pages for so long; where it stopped, or empty at the end. As long as a page takes, as long it rests. */
+  private async walk(extent: Extent, from: string, tally: Tally, sliceMs: number): Promise<string> {
+    const { signal } = this.ending;
+    const endMs = performance.now() + sliceMs;
+    let pageToken = from;
+    do {
+      const pageStartMs = performance.now();
+      const page = await examinePage(extent, pageToken, this.deps);
+      tally.sums.recordsChecked += BigInt(page.recordsChecked);
+      tally.sums.holdsChecked += BigInt(page.holdsChecked);
+      tally.sums.settlementsChecked += BigInt(page.settlementsChecked);
+      if (tally.drifts.length < suspectsMax) tally.drifts.push(...page.drifts);
+      if (tally.unfinished.length < unfinishedMax) tally.unfinished.push(...page.unfinished);
+      pageToken = page.nextPageToken;
+      await pause(Math.max(pauseMsMin, performance.now() - pageStartMs), undefined, { signal, ref: false });
+    } while (pageToken !== '' && performance.now() < endMs);
+    return pageToken;
+  }
+
+  /** What the ledger finds when it compares itself with its journal. */
+  private async verify(accountId: string, { sums }: Tally): Promise<Drift[]> {
+    const context = callContext({ caller: 'metering', timeoutMs: verifyTimeoutMs, signal: this.ending.signal });
+    const verified = await this.deps.ledger.verify({ accountId }, context);
+    sums.accountsChecked += verified.accountsChecked;
+    sums.entriesChecked += verified.entriesChecked;
+    const check = DriftCheck.DRIFT_CHECK_BOOKS;
+    const drifts = verified.drifts.map(({ accountId: account, what, storedNanoUsd, rebuiltNanoUsd }): Drift => {
+      return { check, accountId: account, callId: /req_[0-9a-f]{32}/.exec(what)?.[0] ?? '', what, stored: storedNanoUsd, expected: rebuiltNanoUsd };
+    });
+    if (verified.sumNanoUsd !== 0n) drifts.push({ check, accountId, callId: '', what: 'debits less credits', stored: verified.sumNanoUsd, expected: 0n });
+    return drifts;
+  }
+
+  private finish({ sums }: Tally, found: readonly Drift[], before: readonly Drift[]): Reconciliation {
+    const { clock, log } = this.deps;
+    const drifts = distinct(found).slice(0, driftsMax);
+    const known = new Set(before.map(identityOf));
+    for (const drift of drifts) {
+      // Each is told once; that it is still there, the metric tells.
+      if (known.has(identityOf(drift))) continue;
+      const { check, accountId, callId, what, stored, expected } = drift;
+      log.error({ check: DriftCheck[check], account_id: accountId, call_id: callId, what, stored: String(stored), expected: String(expected) }, 'the books disagree');
+    }
+    if (known.size > 0 && drifts.length === 0) log.info('the books agree again');
+    return { ...sums, finishedAtMs: BigInt(clock.nowMs()), drifts };
+  }
+}
+
+/** What a run has seen so far. */
+interface Tally extends Findings {
+  readonly sums: Reconciliation;
+}
+
+function tallyFrom(startedAtMs: number, found: Findings = { drifts: [], unfinished: [] }): Tally {
+  return { sums: Reconciliation.fromPartial({ startedAtMs: BigInt(startedAtMs) }), drifts: [...found.drifts], unfinished: [...found.unfinished] };
+}
+
+function tallyOf(sums: Reconciliation): Tally {
+  return { sums: { ...sums, drifts: [] }, drifts: [...sums.drifts], unfinished: [] };
+}
+
+function underWay(run: RunState): CallName[] {
+  return GetHoldsRequest.decode(run.progress).items.map(({ holdId, accountId }) => ({ callId: holdId, accountId }));
+}
+
+function distinctCalls(calls: readonly CallName[]): CallName[] {
+  return [...new Map(calls.map(({ callId, accountId }) => [`${accountId} ${callId}`, { callId, accountId }])).values()];
+}

@@ -1,0 +1,166 @@
+// Judges one call by all that is known of it in metering and in the ledger. Pure.
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
+import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
+
+/** The ledger's sweeper looks every second; a hold that is open this long after its expiry was forgotten. */
+const overdueMs = 60_000;
+
+/** A call by name. */
+export interface CallName {
+  readonly callId: string;
+  readonly accountId: string;
+}
+
+/** A charge on its way to the ledger. */
+export interface QueuedCharge {
+  readonly chargeNanoUsd: bigint;
+  /** By the ledger, for good. */
+  readonly isRefused: boolean;
+}
+
+/** All that is known of a call. The records and the outbox were read before the hold. */
+export interface Evidence extends CallName {
+  /** Undefined: there is none for this account. */
+  readonly record: UsageRecord | undefined;
+  /** Undefined: the outbox has none. */
+  readonly queued: QueuedCharge | undefined;
+  /** Whether an operator gave the charge up. */
+  readonly isClosed: boolean;
+  /** Whether it is known as a call in flight, which somebody will yet record. */
+  readonly isInFlight: boolean;
+  readonly hold: Hold | undefined;
+  /** What the catalog has under the id of the record's price version; undefined: nothing. */
+  readonly price: PriceVersion | undefined;
+}
+
+/** When a call is judged, and by what. */
+export interface Rules {
+  readonly nowMs: number;
+  /** How long a charge may wait for the ledger, and an ended hold for its record. */
+  readonly unsettledMs: number;
+}
+
+/** What was found. */
+export interface Judgement {
+  readonly drifts: readonly Drift[];
+  /** False while the call, or its settlement, is under way, so that it must be looked at again. */
+  readonly isFinished: boolean;
+}
+
+/** Compares everything with everything. A call that is under way has no drifts on that account. */
+export function judge(evidence: Evidence, rules: Rules): Judgement {
+  const { callId, accountId, record, hold } = evidence;
+  const drifts: Drift[] = [];
+  const add: Add = (check, what, stored, expected) => void drifts.push({ check, accountId, callId, what, stored, expected });
+  const isOpen = hold?.state === HoldState.HOLD_STATE_OPEN;
+  const isOverdue = isOpen && Number(hold.expiresAtMs) + overdueMs < rules.nowMs;
+  if (isOverdue) add(DriftCheck.DRIFT_CHECK_HOLD_OVERDUE, 'held after its expiry', hold.amountNanoUsd, 0n);
+  const isSettling = record === undefined ? judgeUnrecorded(evidence, rules, add) : judgeRecorded(evidence, record, rules, add);
+  return { drifts, isFinished: !isSettling && (!isOpen || isOverdue) };
+}
+
+type Add = (check: DriftCheck, what: string, stored: bigint, expected: bigint) => void;
+
+/** True while a record may still come. */
+function judgeUnrecorded({ queued, hold, isInFlight }: Evidence, { nowMs, unsettledMs }: Rules, add: Add): boolean {
+  if (queued !== undefined) add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'charge that waits without a record', queued.chargeNanoUsd, 0n);
+  if (hold === undefined || hold.state === HoldState.HOLD_STATE_OPEN) return false;
+  const takenNanoUsd = hold.capturedNanoUsd + hold.shortfallNanoUsd;
+  if (hold.state === HoldState.HOLD_STATE_SETTLED) {
+    // Only what is on record is ever settled.
+    add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record', takenNanoUsd, 0n);
+    return false;
+  }
+  if (takenNanoUsd === 0n) return false;
+  const mayYetBeRecorded = isInFlight || Number(hold.expiresAtMs) + unsettledMs >= nowMs;
+  if (!mayYetBeRecorded) add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, `captured by a hold that ${wordOf(hold.state)} without a record`, takenNanoUsd, 0n);
+  return mayYetBeRecorded;
+}
+
+/** True while the record's charge is on its way to the ledger. */
+function judgeRecorded(evidence: Evidence, record: UsageRecord, rules: Rules, add: Add): boolean {
+  const { chargeNanoUsd, settlement } = record;
+  const recomputedNanoUsd = record.lineItems.reduce((sum, item) => sum + item.amountNanoUsd, 0n);
+  if (chargeNanoUsd !== recomputedNanoUsd) add(DriftCheck.DRIFT_CHECK_CHARGE, 'charge', chargeNanoUsd, recomputedNanoUsd);
+  judgePrice(record, evidence.price, add);
+  if (settlement !== undefined) {
+    judgeSettlement(evidence, record, settlement, add);
+    return false;
+  }
+  return !evidence.isClosed && judgeUnsettled(evidence, record, rules, add);
+}
+
+function judgePrice({ call }: UsageRecord, inCatalog: PriceVersion | undefined, add: Add): void {
+  const onRecord = call?.price;
+  if (onRecord === undefined || inCatalog === undefined) {
+    add(DriftCheck.DRIFT_CHECK_PRICE, `price version ${onRecord?.id ?? ''} that the catalog does not know`, 0n, 0n);
+    return;
+  }
+  for (const [name, what] of Object.entries(priceFields)) {
+    const [stored, expected] = [onRecord[name as keyof typeof priceFields], inCatalog[name as keyof typeof priceFields]];
+    // -1 stands for a price that there is not.
+    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, what, stored ?? -1n, expected ?? -1n);
+  }
+  if (onRecord.modelId !== inCatalog.modelId) add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);
+}
+
+const priceFields = {
+  effectiveFromMs: 'start of the price',
+  inputNanoUsdPerMtok: 'input price',
+  cacheReadNanoUsdPerMtok: 'cache read price',
+  cacheWrite5mNanoUsdPerMtok: 'price of a cache write for 5 minutes',
+  cacheWrite1hNanoUsdPerMtok: 'price of a cache write for 1 hour',
+  outputNanoUsdPerMtok: 'output price',
+  reasoningNanoUsdPerMtok: 'reasoning price',
+} as const satisfies Partial<Record<keyof PriceVersion, string>>;
+
+function judgeSettlement({ hold }: Evidence, { call, chargeNanoUsd }: UsageRecord, settlement: Settlement, add: Add): void {
+  const { capturedNanoUsd, shortfallNanoUsd } = settlement;
+  if (capturedNanoUsd + shortfallNanoUsd !== chargeNanoUsd) add(DriftCheck.DRIFT_CHECK_SETTLEMENT, 'captured and shortfall on record', capturedNanoUsd + shortfallNanoUsd, chargeNanoUsd);
+  if (hold === undefined) {
+    add(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, chargeNanoUsd);
+    return;
+  }
+  // What was given back later is told apart by the ledger, so these stay as they were at the settlement.
+  if (hold.capturedNanoUsd !== capturedNanoUsd) add(DriftCheck.DRIFT_CHECK_HOLD, 'captured by the hold', hold.capturedNanoUsd, capturedNanoUsd);
+  if (hold.shortfallNanoUsd !== shortfallNanoUsd) add(DriftCheck.DRIFT_CHECK_HOLD, 'shortfall of the hold', hold.shortfallNanoUsd, shortfallNanoUsd);
+  // A hold that was released before it had cost anything stays so when the call turns out to be free.
+  const mayBeReleased = chargeNanoUsd === 0n && hold.state === HoldState.HOLD_STATE_RELEASED;
+  if (hold.state !== HoldState.HOLD_STATE_SETTLED && !mayBeReleased) {
+    add(DriftCheck.DRIFT_CHECK_HOLD, `state of the hold of a settled call: ${wordOf(hold.state)}`, BigInt(hold.state), BigInt(HoldState.HOLD_STATE_SETTLED));
+  }
+  if (call === undefined || mayBeReleased) return;
+  if (hold.keyId !== call.keyId) add(DriftCheck.DRIFT_CHECK_HOLD, `key of the hold: ${hold.keyId}, of the record: ${call.keyId}`, 0n, 0n);
+  // A hold that the ledger had lost was made anew by its settlement, without an amount.
+  if (hold.amountNanoUsd !== call.heldNanoUsd && hold.amountNanoUsd !== 0n) add(DriftCheck.DRIFT_CHECK_HOLD, 'amount of the hold', hold.amountNanoUsd, call.heldNanoUsd);
+}
+
+function judgeUnsettled({ queued }: Evidence, { chargeNanoUsd, recordedAtMs }: UsageRecord, { nowMs, unsettledMs }: Rules, add: Add): boolean {
+  if (queued === undefined) {
+    add(DriftCheck.DRIFT_CHECK_OUTBOX_LOST, 'charge that is neither settled nor waiting', 0n, chargeNanoUsd);
+    return false;
+  }
+  if (queued.chargeNanoUsd !== chargeNanoUsd) add(DriftCheck.DRIFT_CHECK_CHARGE, 'charge that waits for the ledger', queued.chargeNanoUsd, chargeNanoUsd);
+  if (queued.isRefused) {
+    add(DriftCheck.DRIFT_CHECK_REFUSED, 'charge that the ledger refused', 0n, chargeNanoUsd);
+    return false;
+  }
+  const isLate = Number(recordedAtMs) + unsettledMs < nowMs;
+  if (isLate) add(DriftCheck.DRIFT_CHECK_UNSETTLED, 'charge that has waited too long', 0n, chargeNanoUsd);
+  return !isLate;
+}
+
+function wordOf(state: HoldState): string {
+  return (HoldState[state] ?? String(state)).replace('HOLD_STATE_', '').toLowerCase();
+}
+
+/** What makes two drifts the same. */
+export function identityOf({ check, accountId, callId, what }: Drift): string {
+  return `${check} ${accountId} ${callId} ${what}`;
+}
+
+/** Without those that come twice, since a call can be seen from several sides. */
+export function distinct(drifts: readonly Drift[]): Drift[] {
+  return [...new Map(drifts.map((drift) => [identityOf(drift), drift])).values()];
+}

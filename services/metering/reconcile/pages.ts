@@ -1,0 +1,74 @@
+// The way through everything, page by page: all records, then all holds, then all that is in the outbox. What one side has lost the other still has.
+import { AppError } from '#kit/errors/app-error.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { isId } from '#kit/id.js';
+import { type Extent, queuedCallsAfter, recordedCallsAfter, recordedNames } from '../store/reconcile.js';
+import { callsPerLook, examine, type Findings, type ReconcileDeps } from './examine.js';
+import type { CallName } from './judge.js';
+
+const ledgerTimeoutMs = 30_000;
+
+/** Where a reconcile is on its way. `after` is where the page before ended, in the words of the stage. */
+interface Place {
+  readonly stage: 'records' | 'holds' | 'settlements';
+  readonly after: string;
+}
+
+/** One page. */
+export interface Page extends Findings {
+  readonly recordsChecked: number;
+  readonly holdsChecked: number;
+  readonly settlementsChecked: number;
+  /** Empty on the last page. */
+  readonly nextPageToken: string;
+}
+
+/** Looks at the page of this token; empty for the first. The drifts are suspects until a second look. Raises invalid_request for a strange token. */
+export async function examinePage(extent: Extent, pageToken: string, deps: ReconcileDeps): Promise<Page> {
+  const place = placeOf(pageToken);
+  switch (place.stage) {
+    case 'records': {
+      const calls = await recordedCallsAfter(deps.db, extent, positionOf(place.after), callsPerLook);
+      const last = calls.at(-1)?.position;
+      const next: Place = last === undefined || calls.length < callsPerLook ? { stage: 'holds', after: '' } : { stage: 'records', after: `${last.startedAtMs} ${last.callId}` };
+      return { ...nothing, ...(await examine(calls, deps)), recordsChecked: calls.length, nextPageToken: tokenOf(next) };
+    }
+    case 'holds': {
+      const { holds, nextPageToken } = await deps.ledger.listHolds(
+        { accountId: extent.accountId, fromMs: BigInt(extent.fromMs), untilMs: BigInt(extent.untilMs), pageSize: callsPerLook, pageToken: place.after },
+        callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
+      );
+      // Those that are on record were looked at there.
+      const recorded = await recordedNames(deps.db, holds.map(({ id }) => id));
+      const calls = holds.map(({ id, accountId }): CallName => ({ callId: id, accountId })).filter(({ callId, accountId }) => recorded.get(callId) !== accountId);
+      const next: Place = nextPageToken === '' ? { stage: 'settlements', after: '' } : { stage: 'holds', after: nextPageToken };
+      return { ...nothing, ...(await examine(calls, deps)), holdsChecked: holds.length, nextPageToken: tokenOf(next) };
+    }
+    case 'settlements': {
+      const calls = await queuedCallsAfter(deps.db, extent.accountId, place.after, callsPerLook);
+      const nextPageToken = calls.length < callsPerLook ? '' : tokenOf({ stage: 'settlements', after: calls.at(-1)!.callId });
+      return { ...nothing, ...(await examine(calls, deps)), settlementsChecked: calls.length, nextPageToken };
+    }
+  }
+}
+
+const nothing = { recordsChecked: 0, holdsChecked: 0, settlementsChecked: 0 };
+
+function tokenOf({ stage, after }: Place): string {
+  return Buffer.from(`${stage} ${after}`).toString('base64url');
+}
+
+function placeOf(token: string): Place {
+  if (token === '') return { stage: 'records', after: '' };
+  const match = /^(records|holds|settlements) (.*)$/.exec(Buffer.from(token, 'base64url').toString());
+  const [, stage, after = ''] = match ?? [];
+  if (stage === 'holds') return { stage, after };
+  if (stage === 'settlements' && (after === '' || isId('req', after))) return { stage, after };
+  if (stage === 'records' && (after === '' || positionOf(after) !== undefined)) return { stage, after };
+  throw new AppError('invalid_request', 'page_token must be one that this service returned.', { details: { field: 'page_token' } });
+}
+
+function positionOf(after: string): { startedAtMs: bigint; callId: string } | undefined {
+  const [, startedAtMs = '', callId = ''] = /^(\d{1,15}) (.*)$/.exec(after) ?? [];
+  return isId('req', callId) ? { startedAtMs: BigInt(startedAtMs), callId } : undefined;
+}

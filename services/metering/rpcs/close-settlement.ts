@@ -1,0 +1,17 @@
+// Gives a refused charge up for good, with a reason that is kept.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { closeRefused } from '../store/unsettled.js';
+import { requireId, requireThat } from '../validate-call.js';
+
+const reasonCharsMax = 500;
+
+/** Raises not_found, and failed_precondition unless the ledger has refused the charge. */
+export async function closeSettlement({ callId, reason }: CloseSettlementRequest, context: CallContext, { db, clock, log }: RpcDeps): Promise<CloseSettlementResponse> {
+  requireId('req', callId, 'call_id');
+  requireThat(reason.trim() !== '' && reason.length <= reasonCharsMax, 'reason', `must be given, in at most ${reasonCharsMax} characters`);
+  const charge = await closeRefused(db, callId, reason, clock.nowMs());
+  log.warn({ caller: context.caller, call_id: callId, account_id: charge.accountId, charge_nano_usd: String(charge.chargeNanoUsd), reason }, 'a refused charge was given up');
+  return { charge };
+}

@@ -1,0 +1,12 @@
+// What the reconcile job found last.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetReconciliationRequest, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { currentDrifts, resultsOf } from '../reconcile/results.js';
+import { readRuns } from '../store/reconcile-state.js';
+
+/** As stored, whichever replica made the runs. */
+export async function getReconciliation(_request: GetReconciliationRequest, _context: CallContext, { db }: RpcDeps): Promise<GetReconciliationResponse> {
+  const results = resultsOf(await readRuns(db));
+  return { ...results, drifts: currentDrifts(results) };
+}

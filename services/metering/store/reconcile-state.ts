@@ -1,0 +1,69 @@
+// What the reconcile job knows of itself, so that it goes on where it stopped, on whichever replica.
+import { isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import { asBytes, asNumber, asText } from '#kit/db/values.js';
+
+/** The two kinds of runs. */
+export type RunName = 'recent' | 'full';
+
+/** One kind of run as it stands. */
+export interface RunState {
+  readonly name: RunName;
+  /** When the next run, or the next part of it, may begin. */
+  readonly dueAtMs: number;
+  /** Calls that started before this have been looked at by the recent runs. */
+  readonly watermarkMs: number;
+  /** Where the next part of a full run begins; empty at its beginning. */
+  readonly pageToken: string;
+  /** Of recent runs the calls that were under way, of a full run what it has found so far. */
+  readonly progress: Uint8Array;
+  /** The last finished run; empty before the first. */
+  readonly result: Uint8Array;
+}
+
+const columns = ['name', 'due_at_ms', 'watermark_ms', 'page_token', 'progress', 'result'] as const;
+
+/** The runs that there are. */
+export async function readRuns(db: Database): Promise<RunState[]> {
+  const rows: Record<(typeof columns)[number], unknown>[] = await db.knex('reconcile_state').select(...columns);
+  return rows.map((row) => ({
+    name: asText(row.name) as RunName,
+    dueAtMs: asNumber(row.due_at_ms),
+    watermarkMs: asNumber(row.watermark_ms),
+    pageToken: asText(row.page_token),
+    progress: asBytes(row.progress),
+    result: asBytes(row.result),
+  }));
+}
+
+/** Makes the runs that are missing, due at once. What is older than this instant is left to the full run. */
+export async function ensureRuns(db: Database, nowMs: number): Promise<void> {
+  const known = new Set((await readRuns(db)).map(({ name }) => name));
+  for (const name of ['recent', 'full'] as const) {
+    if (known.has(name)) continue;
+    const empty = Buffer.alloc(0);
+    await db
+      .knex('reconcile_state')
+      .insert({ name, due_at_ms: nowMs, watermark_ms: nowMs, page_token: '', progress: empty, result: empty })
+      .catch((error: unknown) => {
+        // Another replica was faster.
+        if (!isDuplicate(error)) throw error;
+      });
+  }
+}
+
+/** Keeps other replicas from a run until then; false when one of them has taken it since it was read. */
+export async function claimRun(db: Database, run: RunState, untilMs: number): Promise<boolean> {
+  return (await db.knex('reconcile_state').where({ name: run.name, due_at_ms: run.dueAtMs }).update({ due_at_ms: untilMs })) === 1;
+}
+
+/** Stores how a run stands now. */
+export async function storeRun(db: Database, run: RunState): Promise<void> {
+  await db.knex('reconcile_state').where({ name: run.name }).update({
+    due_at_ms: run.dueAtMs,
+    watermark_ms: run.watermarkMs,
+    page_token: run.pageToken,
+    progress: Buffer.from(run.progress),
+    result: Buffer.from(run.result),
+  });
+}

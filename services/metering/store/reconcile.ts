@@ -1,0 +1,87 @@
+// What the reconcile asks of metering's own tables: calls page by page, and all that is known of some calls. Reads take no locks.
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import type { UsageRecord } from '#proto/metering/v1/metering.js';
+import type { CallName, QueuedCharge } from '../reconcile/judge.js';
+import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
+import type { Position } from './queries.js';
+
+/** Which calls: of one account (empty: all), started within an interval; 0 for no bound. */
+export interface Extent {
+  readonly accountId: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** A recorded call and its place in the order of records. */
+export interface RecordedCall extends CallName {
+  readonly position: Position;
+}
+
+interface NameRow {
+  id: unknown;
+  account_id: unknown;
+}
+
+/** At most `limit` recorded calls after this position, oldest first. */
+export async function recordedCallsAfter(db: Database, extent: Extent, after: Position | undefined, limit: number): Promise<RecordedCall[]> {
+  const query = db.knex('usage_record').select('id', 'account_id', 'started_at_ms');
+  if (extent.accountId !== '') query.where('account_id', bytesOf('acct', extent.accountId));
+  if (extent.fromMs > 0) query.where('started_at_ms', '>=', extent.fromMs);
+  if (extent.untilMs > 0) query.where('started_at_ms', '<', extent.untilMs);
+  if (after !== undefined) {
+    const startedAtMs = Number(after.startedAtMs);
+    // The first condition is implied by the second, but only the first lets the index start at the right place.
+    query
+      .where('started_at_ms', '>=', startedAtMs)
+      .where((either) => either.where('started_at_ms', '>', startedAtMs).orWhere('id', '>', bytesOf('req', after.callId)));
+  }
+  const rows: (NameRow & { started_at_ms: unknown })[] = await query.orderBy(['started_at_ms', 'id']).limit(limit);
+  return rows.map((row) => {
+    const name = nameOf(row);
+    return { ...name, position: { startedAtMs: asBigInt(row.started_at_ms), callId: name.callId } };
+  });
+}
+
+/** The account of each of these calls that is on record. */
+export async function recordedNames(db: Database, callIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows: NameRow[] = await db.knex('usage_record').select('id', 'account_id').whereIn('id', callIds.map((callId) => bytesOf('req', callId)));
+  return new Map(rows.map(nameOf).map(({ callId, accountId }) => [callId, accountId]));
+}
+
+/** At most `limit` calls whose charges are in the outbox, after this one (empty: from the first). */
+export async function queuedCallsAfter(db: Database, accountId: string, afterCallId: string, limit: number): Promise<CallName[]> {
+  const query = db.knex('outbox').select('id', 'account_id').orderBy('id').limit(limit);
+  if (accountId !== '') query.where('account_id', bytesOf('acct', accountId));
+  if (afterCallId !== '') query.where('id', '>', bytesOf('req', afterCallId));
+  return ((await query) as NameRow[]).map(nameOf);
+}
+
+/** What metering knows of some calls, by call id. */
+export interface OwnEvidence {
+  readonly records: ReadonlyMap<string, UsageRecord>;
+  readonly queued: ReadonlyMap<string, QueuedCharge>;
+  readonly closed: ReadonlySet<string>;
+  readonly inFlight: ReadonlySet<string>;
+}
+
+/** All that the tables say about these calls. Give at most a few hundred. */
+export async function ownEvidence(db: Database, callIds: readonly string[]): Promise<OwnEvidence> {
+  const ids = callIds.map((callId) => bytesOf('req', callId));
+  const records: RecordRow[] = await db.knex('usage_record').select(allRecordColumns).whereIn('id', ids);
+  const queued: { id: unknown; charge_nano_usd: unknown; state: unknown }[] = await db.knex('outbox').select('id', 'charge_nano_usd', 'state').whereIn('id', ids);
+  const closed: { id: unknown }[] = await db.knex('closed_settlement').select('id').whereIn('id', ids);
+  const inFlight: { id: unknown }[] = await db.knex('open_call').select('id').whereIn('id', ids);
+  const idOf = (row: { id: unknown }): string => idFromBytes('req', asBytes(row.id));
+  return {
+    records: new Map(records.map((row) => [idOf(row), recordFromRow(row)])),
+    queued: new Map(queued.map((row) => [idOf(row), { chargeNanoUsd: asBigInt(row.charge_nano_usd), isRefused: asNumber(row.state) !== 0 }])),
+    closed: new Set(closed.map(idOf)),
+    inFlight: new Set(inFlight.map(idOf)),
+  };
+}
+
+function nameOf(row: NameRow): CallName {
+  return { callId: idFromBytes('req', asBytes(row.id)), accountId: idFromBytes('acct', asBytes(row.account_id)) };
+}

@@ -1,0 +1,71 @@
+// Charges that the ledger has not taken, for operators: listed, offered again, or given up.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { type UnsettledCharge, UnsettledState } from '#proto/metering/v1/metering.js';
+import { bytesOf } from './record-rows.js';
+
+const pending = 0;
+const failed = 1;
+const common = ['id', 'account_id', 'key_id', 'charge_nano_usd', 'attempts', 'created_at_ms', 'last_error'] as const;
+
+type CommonRow = Record<(typeof common)[number], unknown>;
+
+/** Which charges: UNSPECIFIED for those that wait and those that were refused; of one account, or (empty) of all. */
+export interface UnsettledFilter {
+  readonly accountId: string;
+  readonly state: UnsettledState;
+}
+
+/** At most `limit` charges after this call (empty: from the first), oldest call first. */
+export async function unsettledAfter(db: Database, filter: UnsettledFilter, afterCallId: string, limit: number): Promise<UnsettledCharge[]> {
+  const isClosed = filter.state === UnsettledState.UNSETTLED_STATE_CLOSED;
+  const query = isClosed ? db.knex('closed_settlement').select(...common, 'reason', 'closed_at_ms') : db.knex('outbox').select(...common, 'state');
+  if (filter.accountId !== '') query.where('account_id', bytesOf('acct', filter.accountId));
+  if (filter.state === UnsettledState.UNSETTLED_STATE_WAITING) query.where('state', pending);
+  if (filter.state === UnsettledState.UNSETTLED_STATE_REFUSED) query.where('state', failed);
+  if (afterCallId !== '') query.where('id', '>', bytesOf('req', afterCallId));
+  const rows = (await query.orderBy('id').limit(limit)) as (CommonRow & { state?: unknown; reason?: unknown; closed_at_ms?: unknown })[];
+  return rows.map((row) => ({
+    ...chargeOf(row),
+    state: isClosed ? filter.state : asNumber(row.state) === failed ? UnsettledState.UNSETTLED_STATE_REFUSED : UnsettledState.UNSETTLED_STATE_WAITING,
+    closedAtMs: isClosed ? asBigInt(row.closed_at_ms) : 0n,
+    reason: isClosed ? asText(row.reason) : '',
+  }));
+}
+
+/** Makes refused charges due now, one or (without an id) all; how many. */
+export async function retryRefused(db: Database, callId: string | undefined, nowMs: number): Promise<number> {
+  const query = db.knex('outbox').where({ state: failed });
+  if (callId !== undefined) query.where({ id: bytesOf('req', callId) });
+  return query.update({ state: pending, next_attempt_at_ms: nowMs });
+}
+
+/** Moves a refused charge to those that were given up. Raises not_found, and failed_precondition for one that the ledger has not refused. */
+export async function closeRefused(db: Database, callId: string, reason: string, nowMs: number): Promise<UnsettledCharge> {
+  const id = bytesOf('req', callId);
+  return db.transaction(async (tx) => {
+    const row: (CommonRow & { state: unknown }) | undefined = await tx('outbox').select(...common, 'state').where({ id }).forUpdate().first();
+    if (row === undefined) throw new AppError('not_found', `No charge of the call ${callId} waits for the ledger.`, { details: { what: 'settlement' } });
+    if (asNumber(row.state) !== failed) {
+      throw new AppError('failed_precondition', `The charge of the call ${callId} still waits for the ledger; only one that the ledger has refused can be closed.`);
+    }
+    await tx('outbox').where({ id }).delete();
+    const { state: _state, ...kept } = row;
+    await tx('closed_settlement').insert({ ...kept, reason, closed_at_ms: nowMs });
+    return { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), reason };
+  });
+}
+
+function chargeOf(row: CommonRow): Omit<UnsettledCharge, 'state' | 'closedAtMs' | 'reason'> {
+  return {
+    callId: idFromBytes('req', asBytes(row.id)),
+    accountId: idFromBytes('acct', asBytes(row.account_id)),
+    keyId: idFromBytes('key', asBytes(row.key_id)),
+    chargeNanoUsd: asBigInt(row.charge_nano_usd),
+    attempts: asNumber(row.attempts),
+    error: asText(row.last_error),
+    recordedAtMs: asBigInt(row.created_at_ms),
+  };
+}
