@@ -5,12 +5,15 @@ import type { Cli } from './cli.js';
 import { type CliConfig, type ServiceName, serviceNames } from './config.js';
 import { connect, operatorCall, type Services } from './connect.js';
 import { CliError, explain } from './errors.js';
+import { instant } from './output.js';
 import { isRight } from './views/balance.js';
 
 const nodeMajorMin = 24;
 const httpTimeoutMs = 3000;
 const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
+// Twice the longest interval that can be set.
+const reconcileAgeMsMax = 2 * 3_600_000;
 // The Date header has whole seconds, and the answer takes a while.
 const clockSkewMsMax = 3000;
 
@@ -63,8 +66,8 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
     for (const name of serviceNames) {
       const health = await check(name, () => checkService(services!, name));
       yield health;
-      const further = furtherChecks[name];
-      if (health.ok && further !== undefined) yield await check(further.title, () => further.look(services!, nowMs()));
+      if (!health.ok) continue;
+      for (const further of furtherChecks[name] ?? []) yield await check(further.title, () => further.look(services!, nowMs()));
     }
   } finally {
     services.close();
@@ -109,48 +112,74 @@ interface FurtherCheck {
   look(services: Services, nowMs: number): Promise<string>;
 }
 
-const furtherChecks: Partial<Record<ServiceName, FurtherCheck>> = {
-  catalog: {
-    title: 'models',
-    async look({ catalog }) {
-      const { models } = await catalog.listModels({}, operatorCall());
-      const offered = models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED);
-      const unpriced = offered.filter((model) => model.price === undefined);
-      if (offered.length > unpriced.length) return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} are unpriced and so refused`}`;
-      throw new CliError('No model has a price, so every call is refused.', { fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.' });
+const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
+  catalog: [
+    {
+      title: 'models',
+      async look({ catalog }) {
+        const { models } = await catalog.listModels({}, operatorCall());
+        const offered = models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED);
+        const unpriced = offered.filter((model) => model.price === undefined);
+        if (offered.length > unpriced.length) return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} are unpriced and so refused`}`;
+        throw new CliError('No model has a price, so every call is refused.', { fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.' });
+      },
     },
-  },
-  ledger: {
-    title: 'books',
-    async look({ ledger }) {
-      const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
-      if (isRight(result)) return `${result.entriesChecked} entries of ${result.accountsChecked} accounts agree with the balances`;
-      throw new CliError(`${result.drifts.length} figures are not what the journal says.`, { fix: 'Run `tollgate balance verify` to see them.' });
+  ],
+  ledger: [
+    {
+      title: 'books',
+      async look({ ledger }) {
+        const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
+        if (isRight(result)) return `${result.entriesChecked} entries of ${result.accountsChecked} accounts agree with the balances`;
+        throw new CliError(`${result.drifts.length} figures are not what the journal says.`, { fix: 'Run `tollgate balance verify` to see them.' });
+      },
     },
-  },
-  metering: {
-    title: 'outbox',
-    async look({ metering }, nowMs) {
-      const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
-      if (failed > 0n) {
-        throw new CliError(`The ledger has refused ${failed} charges for good.`, {
-          fix: 'The log of the metering service names the calls and why; correct their accounts with `tollgate balance adjust`.',
+  ],
+  metering: [
+    {
+      title: 'outbox',
+      async look({ metering }, nowMs) {
+        const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
+        if (failed > 0n) {
+          throw new CliError(`The ledger has refused ${failed} charges for good.`, {
+            fix: 'Run `tollgate usage unsettled` to see the calls and why; then offer them again, or close them with a reason.',
+          });
+        }
+        const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
+        if (ageMs <= outboxAgeMsMax) return `${pending} charges wait for the ledger, ${openCalls} calls are open`;
+        throw new CliError(`${pending} charges wait for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
+          fix: 'They are settled once the ledger accepts them; read the log of the metering service for why it does not.',
         });
-      }
-      const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
-      if (ageMs <= outboxAgeMsMax) return `${pending} charges wait for the ledger, ${openCalls} calls are open`;
-      throw new CliError(`${pending} charges wait for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
-        fix: 'They are settled once the ledger accepts them; read the log of the metering service for why it does not.',
-      });
+      },
     },
-  },
-  inference: {
-    title: 'upstreams',
-    async look({ inference }) {
-      const enabled = (await inference.listUpstreams({}, operatorCall())).upstreams.filter((upstream) => upstream.enabled);
-      if (enabled.length === 0) throw new CliError('No upstream is enabled, so no model can answer.', { fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.' });
-      const isSandboxOnly = enabled.every((upstream) => upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX);
-      return isSandboxOnly ? 'only the sandbox; `tollgate upstream add` adds a vendor' : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
+    { title: 'reconcile', look: lookAtReconciliation },
+  ],
+  inference: [
+    {
+      title: 'upstreams',
+      async look({ inference }) {
+        const enabled = (await inference.listUpstreams({}, operatorCall())).upstreams.filter((upstream) => upstream.enabled);
+        if (enabled.length === 0) throw new CliError('No upstream is enabled, so no model can answer.', { fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.' });
+        const isSandboxOnly = enabled.every((upstream) => upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX);
+        return isSandboxOnly ? 'only the sandbox; `tollgate upstream add` adds a vendor' : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
+      },
     },
-  },
+  ],
 };
+
+async function lookAtReconciliation({ metering }: Services, nowMs: number): Promise<string> {
+  const { recent, full, drifts } = await metering.getReconciliation({}, operatorCall());
+  if (drifts.length > 0) {
+    const [first] = drifts;
+    throw new CliError(`Records and ledger disagree in ${drifts.length} places: ${first!.what}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`, {
+      fix: 'Run `tollgate ledger verify`; docs/reconciling.md says what each means.',
+    });
+  }
+  if (recent === undefined) return 'has not run yet';
+  const agoMs = nowMs - Number(recent.finishedAtMs);
+  if (agoMs > reconcileAgeMsMax) {
+    throw new CliError(`The books were last compared ${Math.round(agoMs / 60_000)} minutes ago.`, { fix: 'Read the log of the metering service for why it cannot compare them.' });
+  }
+  const whole = full === undefined ? 'everything not yet' : `everything at ${instant(full.finishedAtMs)}`;
+  return `no drift; compared ${Math.round(agoMs / 1000)} s ago, ${whole}`;
+}

@@ -6,6 +6,7 @@ import { balanceCommand } from './commands/balance.js';
 import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keyCommand } from './commands/key.js';
+import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
 import { priceCommand } from './commands/price.js';
 import { upstreamCommand } from './commands/upstream.js';
@@ -16,6 +17,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   accountCommand,
   keyCommand,
   balanceCommand,
+  ledgerCommand,
   usageCommand,
   modelCommand,
   priceCommand,

@@ -1,8 +1,8 @@
 // The promise: the balance falls by exactly what the records say, and nobody spends more than there is.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, createKey, get, post, readSse, settled, sumOfCharges } from './support/calls.js';
+import { type BalanceRow, chat, createKey, get, post, readSse, settled, sumOfCharges } from './support/calls.js';
 import { eventually } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 
@@ -208,8 +208,29 @@ describe.each(modes)('money, %s', (mode) => {
     expect(rows.map((row) => row.captured_nano_usd)).toEqual(['800000000']);
   });
 
+  it('exports a journal that adds up to the balances', async () => {
+    const file = join(system.dataDir, 'journal.jsonl');
+    await system.cli('ledger', 'export', '--out', file);
+    const entries = readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, string>);
+    const accounts = new Map<string, bigint>();
+    for (const entry of entries) {
+      const amount = BigInt(entry['amount_nano_usd']!);
+      const change = entry['credit'] === 'customer' ? amount : entry['debit'] === 'customer' ? -amount : 0n;
+      accounts.set(entry['account_id']!, (accounts.get(entry['account_id']!) ?? 0n) + change);
+    }
+    expect(accounts.size).toBeGreaterThan(3);
+    for (const [accountId, sum] of accounts) {
+      expect((await system.json<BalanceRow>('balance', 'show', '--account', accountId)).available_nano_usd).toBe(String(sum));
+    }
+    expect((await system.cli('ledger', 'export', '--format', 'csv')).trim().split('\r\n')).toHaveLength(entries.length + 1);
+  });
+
   it('keeps books that are right', async () => {
     const result = await system.json('balance', 'verify');
     expect(result).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
+    const bill = await system.json<Record<string, number>>('ledger', 'verify');
+    expect(bill).toMatchObject({ ok: true, drifts: [], open_holds: 0, settlements_checked: 0 });
+    expect(bill['records_checked']).toBeGreaterThan(20);
+    expect(bill['holds_checked']).toBe(bill['records_checked']);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Upstream, WireFormat } from '#proto/inference/v1/inference.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
-import { GetOutboxResponse } from '#proto/metering/v1/metering.js';
+import { GetOutboxResponse, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { jsonLines, tollgate } from '../testing/tollgate.js';
 
@@ -30,7 +30,7 @@ describe('the doctor', () => {
   it('finds nothing wrong with a healthy gateway', async () => {
     const { code, checks, fixes } = await examine();
     expect({ code, fixes }).toEqual({ code: 0, fixes: {} });
-    expect(checks).toEqual(['node', 'configuration', 'gateway', 'clock', 'connection', 'auth', 'catalog', 'models', 'ledger', 'books', 'metering', 'outbox', 'inference', 'upstreams']);
+    expect(checks).toEqual(['node', 'configuration', 'gateway', 'clock', 'connection', 'auth', 'catalog', 'models', 'ledger', 'books', 'metering', 'outbox', 'reconcile', 'inference', 'upstreams']);
   });
 
   it('tells the fix of each fault, and fails', async () => {
@@ -54,7 +54,16 @@ describe('the doctor', () => {
 
   it('tells of charges that the ledger refused', async () => {
     gateway.state.outbox = GetOutboxResponse.fromPartial({ failed: 1n });
-    expect((await examine()).fixes).toEqual({ outbox: expect.stringContaining('tollgate balance adjust') });
+    expect((await examine()).fixes).toEqual({ outbox: expect.stringContaining('tollgate usage unsettled') });
+  });
+
+  it('tells what the reconcile job found, and when it does not run', async () => {
+    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ recent: { finishedAtMs: BigInt(testNowMs - 5000) }, drifts: [{ callId: 'req_1', what: 'charge' }] });
+    expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('tollgate ledger verify') });
+    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ recent: { finishedAtMs: BigInt(testNowMs - 5000) } });
+    expect((await examine()).fixes).toEqual({});
+    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ recent: { finishedAtMs: BigInt(testNowMs - 86_400_000) } });
+    expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('metering') });
   });
 
   it('blames the service that is not ready', async () => {

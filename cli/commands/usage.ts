@@ -6,6 +6,7 @@ import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseInstant } from '../parse.js';
 import { recordView, totalView, usageWords } from '../views/usage.js';
+import { addUnsettledCommands } from './unsettled.js';
 
 // Sums over long times read many records.
 const totalsTimeoutMs = 120_000;
@@ -51,6 +52,7 @@ export function usageCommand(cli: Cli): Command {
       }),
     );
 
+  addUnsettledCommands(usage, cli);
   return usage;
 }
 

@@ -14,7 +14,17 @@ import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Ke
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream } from '#proto/inference/v1/inference.js';
 import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
-import { GetOutboxResponse, type ListUsageRecordsRequest, MeteringServiceDefinition, type UsageRecord } from '#proto/metering/v1/metering.js';
+import {
+  type CloseSettlementRequest,
+  type Drift,
+  GetOutboxResponse,
+  GetReconciliationResponse,
+  type ListUsageRecordsRequest,
+  MeteringServiceDefinition,
+  type UnsettledCharge,
+  UnsettledState,
+  type UsageRecord,
+} from '#proto/metering/v1/metering.js';
 
 /** The time at which all tests of the command happen. */
 export const testNowMs = 1_800_000_000_000;
@@ -31,6 +41,10 @@ export class FakeState {
   records: UsageRecord[] = [];
   verification = VerifyResponse.fromPartial({});
   outbox = GetOutboxResponse.fromPartial({});
+  reconciliation = GetReconciliationResponse.fromPartial({});
+  /** What a reconcile finds, one in each part. */
+  drifts: Drift[] = [];
+  charges: UnsettledCharge[] = [];
   /** What the gateway's HTTP server takes for the time. */
   nowMs = testNowMs;
   /** Every caller's name. */
@@ -197,6 +211,11 @@ function ledger(state: FakeState): object {
     getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
+    listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {
+      const wanted = state.entries.filter((entry) => (accountId === '' || entry.accountId === accountId) && entry.createdAtMs < untilMs);
+      const { page, nextPageToken } = pageOf(wanted, 2, pageToken);
+      return { entries: page, nextPageToken };
+    },
     verify: async () => state.verification,
   };
 }
@@ -210,6 +229,21 @@ function metering(state: FakeState): object {
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
     getOutbox: async () => state.outbox,
+    reconcile: async ({ pageToken }: { pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.drifts, 1, pageToken);
+      return { recordsChecked: 2n, holdsChecked: 3n, settlementsChecked: 0n, drifts: page, nextPageToken };
+    },
+    getReconciliation: async () => state.reconciliation,
+    listUnsettled: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.charges, pageSize, pageToken);
+      return { charges: page, nextPageToken };
+    },
+    retrySettlement: async () => ({ retried: BigInt(state.charges.length) }),
+    closeSettlement: async ({ callId, reason }: CloseSettlementRequest) => {
+      const charge = state.charges.find((each) => each.callId === callId);
+      if (charge === undefined) throw new AppError('not_found', `No charge of the call ${callId} waits for the ledger.`);
+      return { charge: Object.assign(charge, { state: UnsettledState.UNSETTLED_STATE_CLOSED, reason, closedAtMs: BigInt(testNowMs) }) };
+    },
   };
 }
 

@@ -29,6 +29,11 @@ export const balanceView: View<Balance> = {
   ],
 };
 
+/** Why and between which books an entry moved money, in words. */
+export function entryWords(entry: Entry): { kind: string; debit: string; credit: string } {
+  return { kind: entryKinds.of(entry.kind), debit: books.of(entry.debit), credit: books.of(entry.credit) };
+}
+
 /** What an entry did to the customer's balance. */
 function signedAmount(entry: Entry): bigint {
   if (entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return entry.amountNanoUsd;
@@ -41,9 +46,7 @@ export const entryView: View<Entry> = {
     id: entry.id,
     account_id: entry.accountId,
     seq: entry.seq.toString(),
-    kind: entryKinds.of(entry.kind),
-    debit: books.of(entry.debit),
-    credit: books.of(entry.credit),
+    ...entryWords(entry),
     ...usdJson('amount', entry.amountNanoUsd),
     ...usdJson('credited_after', entry.creditedAfterNanoUsd),
     ...usdJson('spent_after', entry.spentAfterNanoUsd),

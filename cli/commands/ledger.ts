@@ -1,0 +1,76 @@
+// tollgate ledger: is the bill right, and the whole journal as a file.
+import { Command } from 'commander';
+import { type Drift } from '#proto/metering/v1/metering.js';
+import type { Cli } from '../cli.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
+import { exportJournal, type ExportFormat, exportFormats } from '../journal-export.js';
+import { parseInstant } from '../parse.js';
+import { agrees, driftsOfBooks, driftView, type Verification, verificationView } from '../views/reconcile.js';
+
+// Rebuilding all balances reads the whole journal.
+const verifyTimeoutMs = 10 * 60_000;
+const partTimeoutMs = 60_000;
+
+/** The noun `ledger`. */
+export function ledgerCommand(cli: Cli): Command {
+  const ledger = new Command('ledger').description('The books: whether they are right, and all of them as a file.');
+  const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
+
+  ledger
+    .command('verify')
+    .description('Compare usage records, prices, holds, balances and the journal with each other. Exit code 1 when anything differs.')
+    .option('--account <id>', 'only this account; else all')
+    .action((options: { account?: string }) =>
+      cli.withServices(async (services) => {
+        const verification = await verifyAll(services, options.account ?? '');
+        cli.out.show(verificationView, verification);
+        if (agrees(verification)) return;
+        if (!cli.out.json) cli.out.list(driftView, verification.drifts);
+        throw new CliError('The bill is not right.', { fix: 'Take copies of the databases before anything else; docs/reconciling.md says what each drift means and what to do.' });
+      }),
+    );
+
+  ledger
+    .command('export')
+    .description('Write the whole journal, account by account in the order of the entries. Amounts are integers in nano-USD.')
+    .option('--account <id>', 'only this account; else all')
+    .option('--since <when>', 'entries made at or after, for example 30d (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'entries made before; the start of the export unless given', parseTime)
+    .option('--format <format>', `${exportFormats.join(' or ')}; jsonl unless given`, parseFormat)
+    .option('--out <file>', 'the file to write, which appears when it is complete; standard output unless given')
+    .action((options: { account?: string; since?: bigint; until?: bigint; format?: ExportFormat; out?: string }) =>
+      cli.withServices(async (services) => {
+        const untilMs = options.until ?? BigInt(cli.world.nowMs());
+        const request = { accountId: options.account ?? '', fromMs: options.since ?? 0n, untilMs };
+        const { entries, accounts } = await exportJournal(services.ledger, request, options.format ?? 'jsonl', options.out ?? cli.world);
+        cli.out.aside(`${entries} entries of ${accounts} accounts, made before ${new Date(Number(untilMs)).toISOString()}.`);
+      }),
+    );
+
+  return ledger;
+}
+
+async function verifyAll({ metering, ledger }: Services, accountId: string): Promise<Verification> {
+  const checked = { recordsChecked: 0n, holdsChecked: 0n, settlementsChecked: 0n };
+  const drifts = new Map<string, Drift>();
+  let pageToken = '';
+  do {
+    const part = await metering.reconcile({ accountId, fromMs: 0n, untilMs: 0n, pageToken }, operatorCall(partTimeoutMs));
+    checked.recordsChecked += part.recordsChecked;
+    checked.holdsChecked += part.holdsChecked;
+    checked.settlementsChecked += part.settlementsChecked;
+    // A call can be seen from several sides.
+    for (const drift of part.drifts) drifts.set(JSON.stringify(driftView.json(drift)), drift);
+    pageToken = part.nextPageToken;
+  } while (pageToken !== '');
+  const verified = await ledger.verify({ accountId }, operatorCall(verifyTimeoutMs));
+  const { accountsChecked, entriesChecked, openHolds, sumNanoUsd } = verified;
+  return { ...checked, accountsChecked, entriesChecked, openHolds, sumNanoUsd, drifts: [...drifts.values(), ...driftsOfBooks(verified)] };
+}
+
+function parseFormat(text: string): ExportFormat {
+  const format = exportFormats.find((each) => each === text);
+  if (format === undefined) throw new CliError(`There is no format ${text}.`, { fix: `Use ${exportFormats.join(' or ')}.`, exitCode: 2 });
+  return format;
+}

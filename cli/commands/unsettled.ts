@@ -1,0 +1,46 @@
+// tollgate usage unsettled, retry and close: charges that the ledger has not taken, and what to do with those that it refused.
+import { Command } from 'commander';
+import { UnsettledState } from '#proto/metering/v1/metering.js';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+import { CliError } from '../errors.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { unsettledStates, unsettledView } from '../views/reconcile.js';
+
+/** Adds them to the noun `usage`. */
+export function addUnsettledCommands(usage: Command, cli: Cli): void {
+  withPaging(usage.command('unsettled'))
+    .description('Charges that the ledger has not taken: those that wait, and those that it refused for good.')
+    .option('--account <id>', 'only of this account')
+    .option('--state <state>', `only ${unsettledStates.all.join(', ')}; waiting and refused unless given`, unsettledStates.parse)
+    .action((options: PageOptions & { account?: string; state?: UnsettledState }) =>
+      cli.withServices(({ metering }) =>
+        listPages(cli, unsettledView, options, async (pageSize, pageToken) => {
+          const { account: accountId = '', state = UnsettledState.UNSETTLED_STATE_UNSPECIFIED } = options;
+          const response = await metering.listUnsettled({ accountId, state, pageSize, pageToken }, operatorCall());
+          return { items: response.charges, nextPageToken: response.nextPageToken };
+        }),
+      ),
+    );
+
+  usage
+    .command('retry')
+    .description('Offer refused charges to the ledger again, once the cause is gone.')
+    .argument('[call]', 'one call')
+    .option('--all', 'every refused charge')
+    .action((callId: string | undefined, options: { all?: boolean }) => {
+      if ((callId === undefined) === (options.all !== true)) throw new CliError('Name a call or give --all.', { exitCode: 2 });
+      return cli.withServices(async ({ metering }) => {
+        const { retried } = await metering.retrySettlement({ callId: callId ?? '' }, operatorCall());
+        cli.out.show({ json: () => ({ retried: Number(retried) }), columns: [{ title: 'offered again', text: () => retried.toString() }] }, retried);
+      });
+    });
+
+  usage
+    .command('close <call>')
+    .description('Give a refused charge up for good. No money moves; the reason is kept.')
+    .requiredOption('--reason <text>', 'for people: why')
+    .action((callId: string, options: { reason: string }) =>
+      cli.withServices(async ({ metering }) => cli.out.show(unsettledView, (await metering.closeSettlement({ callId, reason: options.reason }, operatorCall())).charge!)),
+    );
+}
