@@ -58,7 +58,16 @@ export function isPoolExhausted(error: unknown): boolean {
   return error instanceof Error && error.name === 'KnexTimeoutError';
 }
 
-/** The database is away or too busy, for which no single row can be at fault. */
+// Of the server: no space (1021), an error at a write (1026), no room for a table's file to grow (1114), set to read only (1290, 1836).
+const unwritableErrnos: ReadonlySet<number | undefined> = new Set([1021, 1026, 1114, 1290, 1836]);
+
+/** The database cannot write: its disk is full or fails, or it is set to read only. What the statement's transaction did is undone. */
+export function isUnwritable(error: unknown): boolean {
+  const { code, errno } = driverError(error);
+  return unwritableErrnos.has(errno) || (typeof code === 'string' && /^SQLITE_(FULL|IOERR|READONLY)/.test(code));
+}
+
+/** The database is away, too busy or unable to write, for which no single row can be at fault. */
 export function isDatabaseAway(error: unknown): boolean {
-  return isConnectionLost(error) || isPoolExhausted(error);
+  return isConnectionLost(error) || isPoolExhausted(error) || isUnwritable(error);
 }

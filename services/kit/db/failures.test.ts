@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '../errors/app-error.js';
 import { createTestDatabase, testEngines } from '../testing/database.js';
+import { isDatabaseAway } from './errors.js';
 import { fromDatabase } from './failures.js';
 import { openDatabase } from './open.js';
 
@@ -26,6 +27,30 @@ describe('a failure of the database', () => {
     ['a driver whose connection has gone', { fatal: true }],
   ])('is service_unavailable for %s', (_, properties) => {
     expect(fromDatabase(Object.assign(new Error('driver'), properties))).toMatchObject({ reason: 'service_unavailable' });
+  });
+
+  it.each([
+    ['a disk without room', { errno: 1021 }],
+    ['a table that cannot grow', { errno: 1114 }],
+    ['a server that is set to read only', { errno: 1290 }],
+    ['a file whose disk fails', { code: 'SQLITE_IOERR_WRITE' }],
+  ])('is service_unavailable for %s, which no row is at fault for', (_, properties) => {
+    const error = Object.assign(new Error('driver'), properties);
+    expect(fromDatabase(error)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000, cause: error });
+    expect(isDatabaseAway(error)).toBe(true);
+  });
+
+  it('is service_unavailable while a file cannot grow, and over when it can', async () => {
+    const { db, drop } = await createTestDatabase('sqlite');
+    await db.knex.raw('CREATE TABLE t (a TEXT NOT NULL)');
+    const insert = (): Promise<unknown> => db.plainTransaction((tx) => tx.run('INSERT INTO t (a) VALUES (?)', ['x'.repeat(100_000)]));
+    await db.knex.raw('PRAGMA max_page_count = 10');
+    expect(await failureOf(insert())).toMatchObject({ reason: 'service_unavailable', cause: { code: 'SQLITE_FULL' } });
+    expect(await failureOf(db.transaction((tx) => tx('t').insert({ a: 'x'.repeat(100_000) })))).toMatchObject({ reason: 'service_unavailable' });
+    await db.knex.raw('PRAGMA max_page_count = 1000');
+    await insert();
+    expect(await db.knex('t').select('a')).toHaveLength(1);
+    await drop();
   });
 
   it.each([

@@ -72,11 +72,29 @@ function database(engine: Engine, knex: Knex, closeMore: () => Promise<void>): D
   return {
     engine,
     knex,
-    transaction: (work, options) => retried((noticed) => knex.transaction(noticed(work)), options),
+    transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
     plainTransaction: (work, options) => retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work)), options),
     async close() {
       await knex.destroy();
       await closeMore();
     },
   };
+}
+
+/** A failed statement may have ended its transaction, as on a full disk; knex would raise that nothing is left to roll back, and hide why. */
+async function runInKnex<T>(knex: Knex, work: (tx: Knex.Transaction) => Promise<T>): Promise<T> {
+  const failures: unknown[] = [];
+  const noted = async (tx: Knex.Transaction): Promise<T> => {
+    try {
+      return await work(tx);
+    } catch (error) {
+      failures.push(error);
+      throw error;
+    }
+  };
+  try {
+    return await knex.transaction(noted);
+  } catch (error) {
+    throw failures.length === 0 ? error : failures[0];
+  }
 }
