@@ -11,7 +11,7 @@ SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
 .NOTPARALLEL:
-.PHONY: help run run-distributed generate build check test static bench distributed-programs test-programs clean
+.PHONY: help run run-distributed generate build check test nightly static bench distributed-programs test-programs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -32,6 +32,10 @@ check: node_modules/.for-tests static ## the fast loop: lint, types, import rule
 test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
 	@$(JEST) --selectProjects e2e --maxWorkers=1 --forceExit
+
+nightly: test-programs node_modules/.for-tests dist/.built ## the long forms of the tests, an hour or so: 200 kills, 100,000 ledger histories
+	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/kill/
+	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/model
 
 static: node_modules/.for-tests proto/gen/.generated
 	@$(WITH_NODE) npm run -s lint

@@ -84,12 +84,6 @@ export function sumOfCharges(rows: readonly UsageRow[]): bigint {
   return rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n);
 }
 
-/** Prices as GET /v1/catalog publishes them, in USD per million tokens. */
-export interface PublicPrice {
-  input_usd_per_mtok: string;
-  output_usd_per_mtok: string;
-}
-
 /** The events of an SSE response, each its name and parsed data ("[DONE]" as it is). */
 export async function readSse(response: Response): Promise<{ event: string; data: unknown }[]> {
   const text = await response.text();

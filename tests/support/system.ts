@@ -25,6 +25,8 @@ export interface System {
   readonly firstKey: string;
   /** Everything that was printed since the last start. */
   output(): string;
+  /** Of the one process, or of the launcher. */
+  pid(): number;
   /** Runs the operator's command; throws with its stderr when it fails. */
   cli(...args: string[]): Promise<string>;
   /** The same with --json, parsed. */
@@ -43,9 +45,9 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** Starts a Tollgate on a fresh data folder and waits until calls can be served. */
-export async function startSystem(mode: Mode, env: Record<string, string> = {}): Promise<System> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+/** Starts a Tollgate on a fresh data folder below `folder` and waits until calls can be served. */
+export async function startSystem(mode: Mode, env: Record<string, string> = {}, folder = tmpdir()): Promise<System> {
+  const dataDir = mkdtempSync(join(folder, 'tollgate-e2e-'));
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const settings = { PORT: String(port), TOLLGATE_DATA_DIR: dataDir, ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}), ...env };
@@ -85,6 +87,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}):
     dataDir,
     firstKey: readFileSync(join(dataDir, 'first-key'), 'utf8').trim(),
     output: () => child.stdout() + child.stderr(),
+    pid: () => child.process.pid!,
     cli,
     tryCli,
     operatorEnv: environment,

@@ -1,0 +1,122 @@
+// The calls that the load is made of. Each has one possible answer, so that what a whole answer must say and cost is known beforehand.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually, startScript } from '../support/process.js';
+import type { System } from '../support/system.js';
+import { type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
+import type { Tokens } from './outcome.js';
+
+/** What is asked for again and again. */
+export interface CallKind {
+  /** "messages sandbox/story streamed". */
+  readonly name: string;
+  readonly path: '/v1/chat/completions' | '/v1/messages';
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly content: string;
+  readonly maxTokens: number;
+  /** The most tokens that one delta of the stream can stand for. */
+  readonly tokensPerDeltaMax: number;
+  /** After so many deltas the client hangs up. */
+  readonly leavesAfter?: number;
+}
+
+/** Prices of one model, in nano-USD per million tokens. */
+export interface Price {
+  readonly input: bigint;
+  readonly output: bigint;
+}
+
+const paths = ['/v1/chat/completions', '/v1/messages'] as const;
+const stubText = 'The quick brown fox jumps over the lazy dog, again and again and again, until the evening comes. '.repeat(6).trim();
+// No fewer than we count ourselves where the upstream is cut before it says.
+const stubTokens = { input: 17, output: 150 };
+/** The stub sends a delta of eight characters, and no token is empty. */
+const charsPerDelta = 8;
+
+/** Long and short streams, whole answers that take a while, and callers that leave, in both formats, over the sandbox and real upstreams. */
+export const callKinds: readonly CallKind[] = paths.flatMap((path) => {
+  const kind = (model: string, isStream: boolean, content: string, more: Partial<CallKind> = {}): CallKind => ({
+    name: `${path} ${model} ${isStream ? 'streamed' : 'whole'} ${content}`,
+    path,
+    model,
+    isStream,
+    content,
+    maxTokens: 500,
+    tokensPerDeltaMax: 1,
+    ...more,
+  });
+  const stub = { tokensPerDeltaMax: charsPerDelta };
+  return [
+    kind('sandbox/echo', false, 'Hello there'),
+    kind('sandbox/echo', true, 'Hello there'),
+    kind('sandbox/story', true, 'delay=10ms tokens=40'),
+    kind('sandbox/story', true, 'delay=15ms tokens=150'),
+    kind('sandbox/story', true, 'delay=5ms tokens=300', { maxTokens: 120 }),
+    kind('sandbox/story', false, 'delay=10ms tokens=60'),
+    kind('sandbox/story', true, 'delay=10ms tokens=200', { leavesAfter: 30 }),
+    kind('cc/slow', true, 'Tell me', stub),
+    kind('m/slow', true, 'Tell me', stub),
+    kind('m/slow', false, 'Tell me', stub),
+  ];
+});
+
+/** Adds the stub's models to a system, behind an upstream of each format. */
+export async function addStubModels(system: System, stub: StubUpstream): Promise<void> {
+  stub.script('slow', { blocks: [{ type: 'text', text: stubText }], usage: stubTokens, frameDelayMs: 10 });
+  for (const [prefix, format] of [['cc', 'chat-completions'], ['m', 'messages']] as const) {
+    const options = ['--format', format, '--base-url', stub.baseUrl, '--allow-private-network', '--secret-stdin'];
+    const child = startScript('dist/cli/main.js', ['upstream', 'add', `stub-${prefix}`, ...options], system.operatorEnv());
+    child.process.stdin!.end(`${stubApiKey}\n`);
+    const code = await new Promise((resolve) => child.process.once('close', resolve));
+    if (code !== 0) throw new Error(child.stderr());
+    const path = join(system.dataDir, 'model.json');
+    writeFileSync(path, JSON.stringify(stubModel(`${prefix}/slow`, `stub-${prefix}`)));
+    await system.cli('model', 'put', path);
+    await system.cli('price', 'publish', `${prefix}/slow`, '--input', '1.37', '--output', '5.11');
+  }
+}
+
+function stubModel(id: string, upstreamId: string): object {
+  return {
+    id,
+    display_name: id,
+    context_limit_tokens: 100_000,
+    output_limit_tokens: 4000,
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    capabilities: ['sampling'],
+    routes: [{ upstream_id: upstreamId, upstream_model: 'slow' }],
+    tokenizer: 'o200k',
+    state: 'active',
+  };
+}
+
+interface CatalogModel {
+  readonly id: string;
+  readonly available: boolean;
+  readonly usd_per_million_tokens: { readonly input: string; readonly output: string } | null;
+}
+
+/** The prices of all models, as the public catalog tells them, once it shows those of these kinds of calls. */
+export async function readPrices(system: System, kinds: readonly CallKind[]): Promise<Map<string, Price>> {
+  return eventually(async () => {
+    const { data } = (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: CatalogModel[] };
+    const prices = new Map<string, Price>();
+    for (const { id, available, usd_per_million_tokens: usd } of data) {
+      if (available && usd !== null) prices.set(id, { input: nanoUsd(usd.input), output: nanoUsd(usd.output) });
+    }
+    return kinds.every(({ model }) => prices.has(model)) ? prices : undefined;
+  });
+}
+
+/** Tokens times price: each line rounded up once. */
+export function costOf(tokens: Tokens, price: Price): bigint {
+  const line = (count: number, perMtok: bigint): bigint => (BigInt(count) * perMtok + 999_999n) / 1_000_000n;
+  return line(tokens.input, price.input) + line(tokens.output, price.output);
+}
+
+function nanoUsd(usd: string): bigint {
+  const [whole = '0', fraction = ''] = usd.split('.');
+  return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0').slice(0, 9));
+}

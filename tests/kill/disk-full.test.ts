@@ -1,0 +1,107 @@
+// Databases that cannot write for a while, under load: new calls are refused clearly, those under way end by the written rule, and
+// everything goes on by itself when there is room again.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../support/process.js';
+import { pidsOf } from '../support/processes.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import { readQuietBooks } from './books.js';
+import { type CallKind, callKinds, type Price, readPrices } from './call-kinds.js';
+import { disksHere } from './disks.js';
+import { jsonable, keepEvidence } from './evidence.js';
+import { judge, type Reference } from './judge.js';
+import { startLoad } from './load.js';
+import { makeCall, type Outcome } from './outcome.js';
+import { seeded } from './random.js';
+import { ownFaults } from './survivors.js';
+
+const leaseMs = 5000;
+const holdTtlMs = 30_000;
+const patienceMs = 3000;
+// Longer than callers wait for their record, so that some are told that their end is withheld.
+const fullMs = 6000;
+const foundMsMax = 30_000;
+// A database that still has room in its own files goes on until that is used up.
+const usedUpMsMax = 60_000;
+const kinds = callKinds.filter(({ model }) => model.startsWith('sandbox/'));
+const probes = kinds.filter(({ model, isStream }) => model === 'sandbox/echo' && !isStream);
+
+describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, name: disk.name }))))('$mode on $name', ({ mode, disk }) => {
+  let system: System;
+  let prices: Map<string, Price>;
+  let accountId: string;
+  const references = new Map<CallKind, Reference>();
+  const outcomes: Outcome[] = [];
+
+  beforeAll(async () => {
+    const folder = disk.prepare();
+    const settings = {
+      TOLLGATE_STARTING_BALANCE_USD: '100',
+      TOLLGATE_GATEWAY_RECORD_PATIENCE: `${patienceMs}ms`,
+      TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
+      TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+      TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '200ms',
+      TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,
+      TOLLGATE_METERING_HOLD_TTL: `${holdTtlMs}ms`,
+      TOLLGATE_METERING_SETTLE_BACKOFF_MAX: '2s',
+    };
+    system = await startSystem(mode, settings, folder);
+    accountId = (await system.json<{ id: string }>('account', 'list')).id;
+    prices = await readPrices(system, kinds);
+    const undisturbed = async (kind: CallKind): Promise<void> => {
+      const { leavesAfter: _leavesAfter, ...patient } = kind;
+      const outcome = await makeCall(system.baseUrl, system.firstKey, patient);
+      references.set(kind, { text: outcome.text, tokens: outcome.told! });
+      outcomes.push({ ...outcome, kind });
+    };
+    await Promise.all(kinds.map(undisturbed));
+  }, 120_000);
+
+  afterAll(async () => {
+    await system?.stop();
+    disk.remove();
+  });
+
+  it('refuses new calls clearly, loses and doubles no charge, and goes on by itself', async () => {
+    const pids = mode === 'single' ? { single: system.pid() } : pidsOf(system);
+    const probe = (): Promise<Outcome[]> => Promise.all(probes.map((kind) => makeCall(system.baseUrl, system.firstKey, kind)));
+    const load = startLoad({ baseUrl: system.baseUrl, secrets: [system.firstKey], kinds, callers: 8, random: seeded(1) });
+    const refused: Outcome[] = [];
+    try {
+      await sleep(1500);
+      await disk.refuseWrites(system);
+      try {
+        await eventually(async () => {
+          const probed = await probe();
+          outcomes.push(...probed);
+          return probed.every(({ how }) => how !== 'whole') ? true : undefined;
+        }, usedUpMsMax);
+        for (const untilMs = Date.now() + fullMs; Date.now() < untilMs; await sleep(300)) refused.push(...(await probe()));
+      } finally {
+        await disk.allowWrites(system);
+      }
+      await eventually(async () => {
+        const probed = await probe();
+        outcomes.push(...probed);
+        return probed.every(({ how }) => how === 'whole') ? true : undefined;
+      }, foundMsMax);
+      await sleep(1500);
+    } finally {
+      await load.stop();
+      outcomes.push(...refused, ...load.outcomes);
+    }
+    const books = await readQuietBooks(system, [accountId], leaseMs + 1500, 90_000);
+    const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasOnTheWayMax: 20 });
+    const evidence = violations.length === 0 ? '' : keepEvidence({ outcomes, books, output: system.output() });
+    process.stdout.write(`${mode} on ${disk.name}: ${JSON.stringify(sums, jsonable)}\n`);
+    expect({ evidence, violations }).toEqual({ evidence: '', violations: [] });
+    // Each format's own word for it, and when to come back.
+    const clear = refused.map(({ kind, how, status, reason, retryAfter }) => ({ path: kind.path, how, status, reason, comesBack: Number(retryAfter) >= 1 }));
+    expect(clear).toEqual(
+      refused.map(({ kind }) => ({ path: kind.path, how: 'refused', status: kind.path === '/v1/messages' ? 529 : 503, reason: 'service_unavailable', comesBack: true })),
+    );
+    expect(mode === 'single' ? { single: system.pid() } : pidsOf(system)).toEqual(pids);
+    expect(ownFaults(system.output())).toEqual([]);
+    expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });
+  }, 240_000);
+});

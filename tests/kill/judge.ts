@@ -1,0 +1,149 @@
+// Compares what the clients lived with what is on the books. Pure; every finding is a sentence that names its call.
+import { type CallKind, costOf, type Price } from './call-kinds.js';
+import type { Books, EntryRow, RecordRow } from './books.js';
+import type { Outcome, Tokens } from './outcome.js';
+
+/** What a kind of call answers when nothing disturbs it. */
+export interface Reference {
+  readonly text: string;
+  readonly tokens: Tokens;
+}
+
+/** What the judge knows beside the books. */
+export interface Expectations {
+  readonly prices: ReadonlyMap<string, Price>;
+  readonly references: ReadonlyMap<CallKind, Reference>;
+  /** Deltas that a cut stream may be charged beyond those its client received: what was on its way. */
+  readonly deltasOnTheWayMax: number;
+}
+
+/** What was found, and sums over all calls. */
+export interface Judgement {
+  /** Empty when every rule was kept. */
+  readonly violations: string[];
+  /** Of calls that were delivered in part: tokens that their clients received, and that were charged, at prices. */
+  readonly partial: { readonly calls: number; readonly deliveredNanoUsd: bigint; readonly chargedNanoUsd: bigint };
+  /** The most deltas that a cut stream was charged beyond those that its client received. */
+  readonly deltasOnTheWay: number;
+  readonly endings: Readonly<Record<string, number>>;
+}
+
+const finishedEndings: readonly string[] = ['completed', 'max_tokens'];
+// The tokenizer's estimate of the short prompts here, where an upstream was cut before it told its own.
+const inputTokensMax = 64;
+
+/** Judges all calls at once. */
+export function judge(outcomes: readonly Outcome[], books: Books, expectations: Expectations): Judgement {
+  const violations: string[] = [];
+  const byClientId = new Map<string, RecordRow[]>();
+  for (const record of books.records) {
+    const clientId = record.client_request_id ?? '';
+    byClientId.set(clientId, [...(byClientId.get(clientId) ?? []), record]);
+  }
+  const partial = { calls: 0, deliveredNanoUsd: 0n, chargedNanoUsd: 0n };
+  const endings: Record<string, number> = {};
+  let deltasOnTheWay = 0;
+  for (const outcome of outcomes) {
+    const records = byClientId.get(outcome.clientId) ?? [];
+    byClientId.delete(outcome.clientId);
+    const ending = `${outcome.how} → ${records.map((record) => record.ending).join(' + ') || 'no record'}`;
+    endings[ending] = (endings[ending] ?? 0) + 1;
+    violations.push(...judgeCall(outcome, records, expectations).map((fault) => `${fault} — ${describe(outcome, records)}`));
+    if (outcome.how === 'whole' || outcome.deltas === 0) continue;
+    partial.calls += 1;
+    partial.deliveredNanoUsd += costOf(deliveredTokens(outcome, expectations), expectations.prices.get(outcome.kind.model)!);
+    const [record] = records;
+    if (outcome.how !== 'left' && outcome.kind.tokensPerDeltaMax === 1 && record !== undefined && !finishedEndings.includes(record.ending)) {
+      deltasOnTheWay = Math.max(deltasOnTheWay, record.output_tokens - outcome.deltas);
+    }
+    partial.chargedNanoUsd += records.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
+  }
+  for (const records of byClientId.values()) violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(record)}`));
+  violations.push(...judgeBooks(books));
+  return { violations, partial, deltasOnTheWay, endings };
+}
+
+function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, references, deltasOnTheWayMax }: Expectations): string[] {
+  const { kind, how } = outcome;
+  const reference = references.get(kind)!;
+  const price = prices.get(kind.model)!;
+  const faults: string[] = [];
+  const check = (isRight: boolean, fault: string): void => void (isRight || faults.push(fault));
+
+  check(records.length <= 1, 'more than one record');
+  check(how !== 'hung', 'a call that never ended');
+  check(how !== 'silent', 'a clean end of a stream that is not its end');
+  check(reference.text.startsWith(outcome.text), 'a text that the model never wrote');
+  const [record] = records;
+  const charge = BigInt(record?.charge_nano_usd ?? 0);
+  if (record !== undefined) {
+    check(outcome.requestId === undefined || record.id === outcome.requestId, 'a record of another id');
+    check(record.shortfall_nano_usd === '0', 'a shortfall though there was money enough');
+    check(record.captured_nano_usd === record.charge_nano_usd, 'captured is not what was charged');
+  }
+  if (how === 'whole') {
+    check(outcome.text === reference.text, 'a whole answer that is not whole');
+    check(same(outcome.told, reference.tokens), 'the client was told other figures than the model’s');
+    check(record !== undefined, 'a full answer without a record');
+    if (record === undefined) return faults;
+    check(finishedEndings.includes(record.ending), `a full answer recorded as ${record.ending}`);
+    check(same(outcome.told, { input: record.input_tokens, output: record.output_tokens }), 'recorded tokens are not those that the client was told');
+    check(charge === costOf(outcome.told!, price), `charge is not tokens × price, ${costOf(outcome.told!, price)}`);
+  } else if (how === 'refused') {
+    check(charge === 0n, 'charged for a refused call');
+  } else if (record !== undefined && finishedEndings.includes(record.ending)) {
+    // The model was done; only the end did not reach the client.
+    check(charge === costOf(reference.tokens, price), `a finished answer is not charged in full, ${costOf(reference.tokens, price)}`);
+  } else if (!kind.isStream) {
+    check(charge === 0n, 'charged for a whole answer that was not delivered');
+  } else {
+    const deltas = outcome.deltas + deltasOnTheWayMax;
+    const output = how === 'left' ? reference.tokens.output : Math.min(reference.tokens.output, deltas * kind.tokensPerDeltaMax);
+    const most = costOf({ input: Math.max(reference.tokens.input, inputTokensMax), output }, price);
+    check(charge <= most, `charged more than was delivered and on its way, ${most}`);
+  }
+  return faults;
+}
+
+function judgeBooks({ records, balances, entries, verification }: Books): string[] {
+  const faults: string[] = [];
+  const recordsById = new Map(records.map((record) => [record.id, record]));
+  if (recordsById.size !== records.length) faults.push('two records of one call id');
+  if (!verification.ok || verification.sum_nano_usd !== '0') faults.push(`verify finds the books wrong: ${JSON.stringify(verification)}`);
+  if (verification.open_holds !== 0) faults.push(`${verification.open_holds} holds are still open`);
+  for (const [accountId, balance] of balances) {
+    const charged = records.filter((record) => record.account_id === accountId).reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
+    if (BigInt(balance.spent_nano_usd) !== charged) faults.push(`${accountId} has spent ${balance.spent_nano_usd}, its records say ${charged}`);
+    if (BigInt(balance.available_nano_usd) < 0n) faults.push(`${accountId} has less than nothing: ${balance.available_nano_usd}`);
+    for (const [callId, sum] of takenByCall(entries.get(accountId) ?? [])) {
+      const record = recordsById.get(callId);
+      if (record === undefined) faults.push(`${sum} nano-USD taken for ${callId}, which has no record`);
+      else if (BigInt(record.charge_nano_usd) !== sum) faults.push(`the journal took ${sum} nano-USD for ${callId}, its record says ${record.charge_nano_usd}`);
+    }
+  }
+  return faults;
+}
+
+/** Charges less refunds, by call. */
+function takenByCall(entries: readonly EntryRow[]): Map<string, bigint> {
+  const taken = new Map<string, bigint>();
+  for (const { kind, reference, amount_nano_usd: amount } of entries) {
+    const sign = kind === 'charge' ? 1n : kind === 'refund' ? -1n : 0n;
+    if (sign !== 0n) taken.set(reference, (taken.get(reference) ?? 0n) + sign * BigInt(amount));
+  }
+  return taken;
+}
+
+function deliveredTokens(outcome: Outcome, { references }: Expectations): Tokens {
+  const { text, tokens } = references.get(outcome.kind)!;
+  return { input: tokens.input, output: Math.round((tokens.output * outcome.text.length) / text.length) };
+}
+
+function same(one: Tokens | undefined, other: Tokens): boolean {
+  return one !== undefined && one.input === other.input && one.output === other.output;
+}
+
+function describe(outcome: Outcome, records: readonly RecordRow[]): string {
+  const { kind, text, ...rest } = outcome;
+  return JSON.stringify({ call: kind.name, ...rest, textLength: text.length, records });
+}

@@ -1,0 +1,136 @@
+// Kills and stops every process at random points under load, and then looks for a single call whose bill is wrong.
+// TOLLGATE_TEST_KILLS sets how many kills there are in all, TOLLGATE_TEST_SEED repeats the schedule of a run.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createKey } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import { startStubUpstream, type StubUpstream } from '../upstream/stub-upstream.js';
+import { readQuietBooks } from './books.js';
+import { addStubModels, type CallKind, callKinds, costOf, type Price, readPrices } from './call-kinds.js';
+import { jsonable, keepEvidence } from './evidence.js';
+import { createFaults, type Fault } from './faults.js';
+import { judge, type Reference } from './judge.js';
+import { type Load, startLoad } from './load.js';
+import { makeCall, type Outcome } from './outcome.js';
+import { seeded } from './random.js';
+import { runSchedule } from './schedule.js';
+import { footprints, ownFaults } from './survivors.js';
+
+const killsWanted = Number(process.env['TOLLGATE_TEST_KILLS'] ?? 21);
+const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const callers = 12;
+const leaseMs = 3000;
+const holdTtlMs = 8000;
+const checkpointMs = 200;
+// What the fastest kind of call writes between two checkpoints.
+const deltasOnTheWayMax = checkpointMs / 5;
+// A kill takes some seconds, more when others use the machine.
+const testMsMax = 240_000 + killsWanted * 15_000;
+const residentBytesMax = 600 * 2 ** 20;
+const openFilesMax = 400;
+const wholeBetweenFaults = callers;
+const servedMsMax = 60_000;
+
+describe.each(modes)('a system whose processes are killed and stopped under load, %s', (mode) => {
+  const kills = mode === 'single' ? Math.floor(killsWanted / 3) : Math.ceil((killsWanted * 2) / 3);
+  const random = seeded(seed + kills);
+  let system: System;
+  let stub: StubUpstream;
+  let secrets: string[];
+  let accountIds: string[];
+  let prices: Map<string, Price>;
+  const references = new Map<CallKind, Reference>();
+  const outcomes: Outcome[] = [];
+
+  beforeAll(async () => {
+    stub = await startStubUpstream();
+    // Short leases, so that what is lost is found within the test; longer than some stops, and shorter than others.
+    system = await startSystem(mode, {
+      TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
+      TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+      TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: `${checkpointMs}ms`,
+      TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,
+      TOLLGATE_METERING_HOLD_TTL: `${holdTtlMs}ms`,
+      TOLLGATE_METERING_SETTLE_BACKOFF_MAX: '2s',
+    });
+    await addStubModels(system, stub);
+    const { id: first } = await system.json<{ id: string }>('account', 'list');
+    const { id: second } = await system.json<{ id: string }>('account', 'create', 'second');
+    accountIds = [first, second];
+    for (const id of accountIds) await system.cli('balance', 'deposit', '500', '--account', id);
+    const limited = await createKey(system, 'limited', '--account', first, '--limit', '200');
+    const other = await createKey(system, 'other', '--account', second);
+    secrets = [system.firstKey, limited.secret, other.secret];
+    prices = await readPrices(system, callKinds);
+  }, 120_000);
+
+  afterAll(async () => {
+    await system?.stop();
+    await stub?.stop();
+  });
+
+  it('answers each kind of call in one way, and charges it tokens × price', async () => {
+    const undisturbed = async (kind: CallKind): Promise<void> => {
+      const { leavesAfter: _leavesAfter, ...patient } = kind;
+      const outcome = await makeCall(system.baseUrl, secrets[0]!, patient);
+      expect(outcome).toMatchObject({ how: 'whole', told: { input: expect.any(Number), output: expect.any(Number) } });
+      expect(outcome.told!.output).toBeLessThanOrEqual(kind.maxTokens);
+      expect(costOf(outcome.told!, prices.get(kind.model)!)).toBeGreaterThan(0n);
+      references.set(kind, { text: outcome.text, tokens: outcome.told! });
+      outcomes.push({ ...outcome, kind });
+    };
+    await Promise.all(callKinds.map(undisturbed));
+  }, 120_000);
+
+  it('has charged every full answer once, and nothing that it should not, when it has recovered', async () => {
+    const faults = createFaults(system);
+    const load = startLoad({ baseUrl: system.baseUrl, secrets, kinds: callKinds, callers, random });
+    try {
+      await runSchedule(mode, faults, { kills, stops: Math.ceil(kills / 3) }, () => untilServedAgain(load), random);
+    } finally {
+      await load.stop();
+      outcomes.push(...load.outcomes);
+    }
+    // At once: what was in flight is still being cleaned up.
+    const afterwards = await Promise.all(callKinds.map((kind) => makeCall(system.baseUrl, secrets[0]!, kind)));
+    outcomes.push(...afterwards);
+
+    const books = await readQuietBooks(system, accountIds, leaseMs + 1500, 150_000);
+    const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasOnTheWayMax });
+    const own = ownFaults(system.output());
+    const evidence = violations.length + own.length === 0 ? '' : keepEvidence({ seed, mode, faults: faults.done, outcomes, books, output: system.output() });
+    report(faults.done, outcomes, sums);
+    expect({ seed, evidence, violations }).toEqual({ seed, evidence: '', violations: [] });
+    expect(own).toEqual([]);
+    expect(afterwards.filter(({ how, kind }) => how !== 'whole' && kind.leavesAfter === undefined)).toEqual([]);
+    expect(faults.done.filter(({ what }) => what === 'kill').length).toBeGreaterThanOrEqual(kills);
+    expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });
+    const large = footprints(system).filter(({ residentBytes, openFiles }) => residentBytes > residentBytesMax || openFiles > openFilesMax);
+    expect(large).toEqual([]);
+  }, testMsMax);
+
+  /** Waits until some calls have been answered in full again, so that the next fault meets calls in flight. */
+  async function untilServedAgain({ outcomes: seen }: Load): Promise<void> {
+    const whole = (): number => seen.filter(({ how }) => how === 'whole').length;
+    const before = whole();
+    await eventually(() => (whole() >= before + wholeBetweenFaults ? true : undefined), servedMsMax);
+  }
+
+  function report(faults: readonly Fault[], calls: readonly Outcome[], more: object): void {
+    const counts = countBy(faults, ({ what, target }) => `${what} ${target}`);
+    const serving = Object.keys(counts).map((name) => {
+      const times = faults.filter(({ what, target }) => `${what} ${target}` === name).flatMap(({ servingAfterMs }) => servingAfterMs ?? []);
+      times.sort((one, other) => one - other);
+      return `  ${name}: ${counts[name]} times, served again after ${times[Math.floor((times.length - 1) / 2)]} ms (median), ${times.at(-1)} ms (longest)`;
+    });
+    const killed = faults.filter(({ what }) => what === 'kill').length;
+    const text = JSON.stringify(more, jsonable);
+    process.stdout.write(`${mode}, seed ${seed}: ${killed} kills, ${faults.length - killed} stops and restarts, ${calls.length} calls\n${serving.join('\n')}\n  ${text}\n`);
+  }
+});
+
+function countBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const item of items) counts[nameOf(item)] = (counts[nameOf(item)] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,189 @@
+// One call as its client lived it, kept apart from anything that Tollgate says about it later.
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, request } from 'node:http';
+import type { CallKind } from './call-kinds.js';
+
+/** Token counts as a client is told them. */
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** How a call ended for its client. */
+export interface Outcome {
+  /** What the client called it (x-request-id), which its usage record must repeat. */
+  readonly clientId: string;
+  readonly kind: CallKind;
+  /** Tollgate's id for it, when an answer came. */
+  readonly requestId: string | undefined;
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  /** 0 when the connection failed before an answer. */
+  readonly status: number;
+  /**
+   * whole: the full answer arrived. refused: an error in place of an answer. told: a stream that ended in an error. cut: the
+   * connection broke. left: this client hung up. silent: it ended cleanly, but without its end. hung: it did not end in two minutes.
+   */
+  readonly how: 'whole' | 'refused' | 'told' | 'cut' | 'left' | 'silent' | 'hung';
+  /** `error.reason` of a refusal or of an error in a stream. */
+  readonly reason: string | undefined;
+  readonly retryAfter: string | undefined;
+  /** The text that arrived, and in how many pieces. */
+  readonly text: string;
+  readonly deltas: number;
+  /** The usage that the answer told; of a whole answer only. */
+  readonly told: Tokens | undefined;
+}
+
+// Far above any outage here, and above the gateway's own patience with metering.
+const callMsMax = 120_000;
+
+/** Makes one call on a connection of its own and reads until its end, whatever that is. */
+export function makeCall(baseUrl: string, secret: string, kind: CallKind): Promise<Outcome> {
+  const clientId = randomUUID();
+  const beganAtMs = Date.now();
+  const isMessages = kind.path === '/v1/messages';
+  const body = JSON.stringify({
+    model: kind.model,
+    stream: kind.isStream,
+    max_tokens: kind.maxTokens,
+    messages: [{ role: 'user', content: kind.content }],
+    ...(kind.isStream && !isMessages ? { stream_options: { include_usage: true } } : {}),
+  });
+  return new Promise((resolve) => {
+    let response: IncomingMessage | undefined;
+    let received = '';
+    let hasLeft = false;
+    let isHung = false;
+    const finish = (): void => {
+      const answer = kind.isStream && response?.statusCode === 200 ? readStream(received) : readWhole(received, response);
+      const isClean = response?.complete === true;
+      resolve({
+        clientId,
+        kind,
+        requestId: header(response, 'x-request-id'),
+        beganAtMs,
+        endedAtMs: Date.now(),
+        status: response?.statusCode ?? 0,
+        how: howItEnded({ status: response?.statusCode ?? 0, hasLeft, isHung, isClean, ...answer }),
+        reason: answer.reason,
+        retryAfter: header(response, 'retry-after'),
+        text: answer.text,
+        deltas: answer.deltas,
+        told: answer.isWhole ? answer.told : undefined,
+      });
+    };
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      authorization: `Bearer ${secret}`,
+      'x-request-id': clientId,
+      ...(isMessages ? { 'anthropic-version': '2023-06-01' } : {}),
+    };
+    const sent = request(`${baseUrl}${kind.path}`, { method: 'POST', agent: false, headers }, (incoming) => {
+      response = incoming;
+      let deltasSeen = 0;
+      incoming.setEncoding('utf8');
+      incoming.on('data', (chunk: string) => {
+        received += chunk;
+        if (kind.leavesAfter === undefined) return;
+        deltasSeen += chunk.split('data: ').length - 1;
+        if (deltasSeen < kind.leavesAfter || hasLeft) return;
+        hasLeft = true;
+        sent.destroy();
+      });
+      incoming.on('error', () => undefined);
+    });
+    sent.on('error', () => undefined);
+    const timer = setTimeout(() => {
+      isHung = true;
+      sent.destroy();
+    }, callMsMax);
+    // Last of all events, whether or not there was a response.
+    sent.on('close', () => {
+      clearTimeout(timer);
+      setImmediate(finish);
+    });
+    sent.end(body);
+  });
+}
+
+interface Answer {
+  readonly isWhole: boolean;
+  readonly text: string;
+  readonly deltas: number;
+  readonly told: Tokens | undefined;
+  readonly reason: string | undefined;
+}
+
+function howItEnded(call: Answer & { status: number; hasLeft: boolean; isHung: boolean; isClean: boolean }): Outcome['how'] {
+  if (call.isWhole) return 'whole';
+  if (call.isHung) return 'hung';
+  if (call.hasLeft) return 'left';
+  if (call.status !== 200) return call.isClean ? 'refused' : 'cut';
+  if (call.reason !== undefined) return 'told';
+  return call.isClean ? 'silent' : 'cut';
+}
+
+interface Usage {
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  input_tokens?: number;
+  output_tokens?: number;
+}
+
+interface Frame {
+  type?: string;
+  choices?: { delta: { content?: string | null } }[];
+  delta?: { text?: string };
+  usage?: Usage | null;
+  error?: { reason?: string };
+}
+
+function readStream(received: string): Answer {
+  let text = '';
+  let deltas = 0;
+  let told: Tokens | undefined;
+  let isWhole = false;
+  let reason: string | undefined;
+  // What stands behind the last empty line is not a whole frame.
+  for (const frame of received.split('\n\n').slice(0, -1)) {
+    const data = /^data: (.*)$/m.exec(frame)?.[1];
+    if (data === undefined) continue;
+    if (data === '[DONE]') {
+      isWhole = true;
+      continue;
+    }
+    const event = JSON.parse(data) as Frame;
+    const piece = event.choices?.[0]?.delta.content ?? (event.type === 'content_block_delta' ? event.delta?.text : undefined) ?? '';
+    if (piece !== '') deltas += 1;
+    text += piece;
+    if (event.usage != null) told = tokensOf(event.usage);
+    if (event.type === 'message_stop') isWhole = true;
+    if (event.error !== undefined) reason = event.error.reason ?? 'none';
+  }
+  return { isWhole, text, deltas, told, reason };
+}
+
+function readWhole(received: string, response: IncomingMessage | undefined): Answer {
+  const none = { isWhole: false, text: '', deltas: 0, told: undefined, reason: undefined };
+  if (response?.complete !== true) return none;
+  const body = JSON.parse(received) as {
+    choices?: { message: { content: string } }[];
+    content?: { text: string }[];
+    usage?: Usage;
+    error?: { reason?: string };
+  };
+  if (response.statusCode !== 200) return { ...none, reason: body.error?.reason ?? 'none' };
+  const text = body.choices?.[0]?.message.content ?? body.content?.[0]?.text ?? '';
+  return { ...none, isWhole: true, text, told: tokensOf(body.usage ?? {}) };
+}
+
+function tokensOf(usage: Usage): Tokens {
+  return { input: usage.prompt_tokens ?? usage.input_tokens ?? -1, output: usage.completion_tokens ?? usage.output_tokens ?? -1 };
+}
+
+function header(response: IncomingMessage | undefined, name: string): string | undefined {
+  const value = response?.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,34 @@
+// Random numbers that a seed brings back. Pure.
+
+/** A source of random numbers. */
+export interface Random {
+  /** A whole number from `min` to `max`, both included. */
+  integer(min: number, max: number): number;
+  /** Whether something of this probability happens. */
+  happens(probability: number): boolean;
+  /** One of a list, which must not be empty. */
+  pick<T>(list: readonly T[]): T;
+  /** The list in another order. */
+  shuffle<T>(list: readonly T[]): T[];
+}
+
+/** Numbers that follow from the seed alone (mulberry32). */
+export function seeded(seed: number): Random {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const integer = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
+  return {
+    integer,
+    happens: (probability) => next() < probability,
+    pick: (list) => list[integer(0, list.length - 1)]!,
+    shuffle(list) {
+      const left = [...list];
+      return Array.from(list, () => left.splice(integer(0, left.length - 1), 1)[0]!);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+// What the processes look like after all: their memory, their open files, and whether any ended by a fault of its own.
+import { readdirSync, readFileSync } from 'node:fs';
+import { pidsOf } from '../support/processes.js';
+import type { System } from '../support/system.js';
+
+/** A process as the kernel sees it. */
+export interface Footprint {
+  readonly name: string;
+  readonly residentBytes: number;
+  readonly openFiles: number;
+}
+
+/** Every process of the system but MariaDB, which runs as another user. */
+export function footprints(system: System): Footprint[] {
+  const pids: Record<string, number> = system.mode === 'single' ? { single: system.pid() } : { launcher: system.pid(), ...pidsOf(system) };
+  return Object.entries(pids)
+    .filter(([name]) => name !== 'mariadb')
+    .map(([name, pid]) => {
+      const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+      return { name, residentBytes: Number(resident) * 1024, openFiles: readdirSync(`/proc/${pid}/fd`).length };
+    });
+}
+
+/** Ends with an error code of their own, by the launcher's log: of what was killed none is told. */
+export function ownFaults(output: string): string[] {
+  return output
+    .split('\n')
+    .filter((line) => line.includes('ended unasked'))
+    .map((line) => JSON.parse(line) as { process?: string; code: number | null; signal: string | null; msg: string })
+    .filter(({ code }) => code !== null && code !== 0)
+    .map(({ process: name = 'mariadb', code, signal, msg }) => `${name}: ${msg} (code ${code}, signal ${signal})`);
+}
