@@ -25,7 +25,7 @@ import { verify } from './rpcs/verify.js';
 export function ledgerService(deps: RpcDeps): LedgerService {
   const rpcs = unaryRpcs(deps);
   const operations = decoratedOperations(rpcs, deps);
-  return { ...rpcs, apply: (requests, context = unknownCaller) => apply(requests, context, operations) };
+  return { ...rpcs, apply: (requests, context = unknownCaller) => apply(requests, context, operations, deps) };
 }
 
 function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {

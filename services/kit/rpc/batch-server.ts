@@ -1,18 +1,22 @@
 // The serving side of a method that carries many small calls at once (batch-contract.ts): each is done on its own, and what is
 // ready together is answered together.
 import { AppError, toAppError } from '../errors/app-error.js';
-import { type BatchOperation, type BatchOutcome, type BatchRequest, type BatchResponse, type Case, inFlightMax, operationsPerMessageMax, toBatchError } from './batch-contract.js';
+import type { Logger } from '../log.js';
+import { type BatchOperation, type BatchOutcome, type BatchRequest, type BatchResponse, batchBytesWanted, type Case, inFlightMax, operationsPerMessageMax, toBatchError } from './batch-contract.js';
 import type { CallContext } from './call-context.js';
+import { EncodedMessage, encodeMessage } from './codec.js';
 import { hopMs } from './deadline.js';
-import type { UnaryHandler } from './definition.js';
+import type { MessageType, UnaryHandler } from './definition.js';
 import { withTraceparent } from './traceparent.js';
 
 /** How operations are done. */
 export interface BatchServerOptions {
+  readonly responseType: MessageType;
   /** The method behind each case, decorated: who may call it is asked here, operation by operation. */
   readonly methods: Readonly<Record<string, UnaryHandler>>;
   /** How much an operation counts among those in flight; 1 unless told. */
   readonly weightOf?: (operation: Case) => number;
+  readonly log: Logger;
 }
 
 /**
@@ -49,7 +53,19 @@ export async function* answerBatches(requests: AsyncIterable<BatchRequest>, cont
 /** One outcome on its way back. */
 interface Answer {
   readonly outcome: BatchOutcome;
+  readonly bytes: Buffer;
   readonly weight: number;
+}
+
+/** A response whose outcomes were encoded one by one. Messages one after the other are one with all of their repeated fields. */
+class EncodedResponse extends EncodedMessage implements BatchResponse {
+  readonly outcomes: readonly BatchOutcome[];
+
+  constructor(answers: readonly Answer[]) {
+    // https://protobuf.dev/programming-guides/encoding/#last-one-wins
+    super(Buffer.concat(answers.map(({ bytes }) => bytes)));
+    this.outcomes = answers.map(({ outcome }) => outcome);
+  }
 }
 
 /** The operations of one stream that are not answered yet. */
@@ -99,10 +115,15 @@ class Answers {
   *take(): Generator<BatchResponse> {
     const ready = this.ready;
     this.ready = [];
-    for (let start = 0; start < ready.length; start += operationsPerMessageMax) {
-      const some = ready.slice(start, start + operationsPerMessageMax);
-      for (const { weight } of some) this.inFlight -= weight;
-      yield { outcomes: some.map(({ outcome }) => outcome) };
+    for (let next = 0; next < ready.length; ) {
+      const some: Answer[] = [];
+      for (let bytes = 0; next < ready.length && some.length < operationsPerMessageMax && bytes < batchBytesWanted; next += 1) {
+        const answer = ready[next]!;
+        some.push(answer);
+        bytes += answer.bytes.length;
+        this.inFlight -= answer.weight;
+      }
+      yield new EncodedResponse(some);
       this.wakeReader?.();
     }
   }
@@ -130,9 +151,21 @@ class Answers {
     this.add({ tag, outcome }, weight);
   }
 
+  /** Encoded by itself, so that an outcome which cannot be spoils no other. */
   private add(outcome: BatchOutcome, weight: number): void {
-    this.ready.push({ outcome, weight });
+    this.ready.push({ ...this.encodable(outcome), weight });
     this.wake();
+  }
+
+  private encodable(outcome: BatchOutcome): { outcome: BatchOutcome; bytes: Buffer } {
+    const { responseType, log } = this.options;
+    try {
+      return { outcome, bytes: encodeMessage(responseType, { outcomes: [outcome] }) };
+    } catch (error) {
+      log.error({ err: error, operation: outcome.outcome?.$case }, 'an outcome could not be encoded');
+      const instead = { tag: outcome.tag, outcome: failed(toAppError(error)) };
+      return { outcome: instead, bytes: encodeMessage(responseType, { outcomes: [instead] }) };
+    }
   }
 }
 

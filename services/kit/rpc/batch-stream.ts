@@ -107,7 +107,7 @@ export class BatchStream implements LinkOwner {
     }
     this.waiting = next === this.waiting.length ? [] : this.waiting.slice(next);
     if (parts.length === 0) return undefined;
-    // Encoded messages one after the other are one message with all of their repeated fields.
+    // Messages one after the other are one with all of their repeated fields.
     // https://protobuf.dev/programming-guides/encoding/#last-one-wins
     return new EncodedMessage(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
   }

@@ -106,6 +106,16 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect((await neighbour).hold!.id).toBe('fine');
   });
 
+  it('do not suffer from one whose outcome cannot be encoded', async () => {
+    const client = await clientOf({
+      release: async (request) => ReleaseResponse.fromPartial({ hold: { id: request.holdId, amountNanoUsd: request.holdId === 'huge' ? 2n ** 70n : 1n } }),
+    });
+    const [huge, fine] = await Promise.allSettled([client.release(release('huge'), context()), client.release(release('fine'), context())]);
+    expect(huge).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
+    expect(fine).toMatchObject({ value: { hold: { id: 'fine' } } });
+    expect(lines.filter(({ msg }) => msg === 'an outcome could not be encoded')).toHaveLength(1);
+  });
+
   it('are each admitted by the policy of their own method', async () => {
     const client = await clientOf({ release: echoing }, 'metering');
     const [released, held] = await Promise.allSettled([

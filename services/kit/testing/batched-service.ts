@@ -1,5 +1,5 @@
 // A service whose calls travel in batches, for tests of that: the ledger's contract, with methods that a test makes up.
-import { type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { ApplyResponse, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import type { BatchRequest } from '../rpc/batch-contract.js';
 import { answerBatches } from '../rpc/batch-server.js';
 import type { ServiceOf, UnaryHandler } from '../rpc/definition.js';
@@ -33,7 +33,7 @@ export function batchedService(methods: BatchedMethods): { service: BatchedLedge
   };
   const others = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, unexpected]));
   const apply: LedgerService['apply'] = (requests, callee) =>
-    answerBatches(counted(requests), callee!, { methods: { ...operations } as unknown as Record<string, UnaryHandler> }) as ReturnType<LedgerService['apply']>;
+    answerBatches(counted(requests), callee!, { responseType: ApplyResponse, log, methods: { ...operations } as unknown as Record<string, UnaryHandler> }) as ReturnType<LedgerService['apply']>;
   const service = { ...others, ...rpcs, apply } as unknown as BatchedLedger;
   return { service: decorateService(LedgerServiceDefinition, service, { policy, log }), messages, lines };
 }
