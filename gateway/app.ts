@@ -6,7 +6,6 @@ import { chatCompletions } from './formats/chat-completions/index.js';
 import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
 import { openapi } from './formats/openapi.js';
-import type { CallDeps } from './metered-call.js';
 import { admit } from './middleware/admit.js';
 import { authenticate } from './middleware/authenticate.js';
 import { errors } from './middleware/errors.js';
@@ -15,12 +14,12 @@ import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './request-state.js';
 import { getKey, getUsage } from './routes/account.js';
 import { countTokens } from './routes/count-tokens.js';
-import { generate } from './routes/generate.js';
+import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
 
 /** What the routes need. */
-export interface AppDeps extends CallDeps {
+export interface AppDeps extends GenerateDeps {
   readonly keys: KeyReplica;
   /** The parts without which calls cannot be served. */
   readiness(): Promise<string[]>;

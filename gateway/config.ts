@@ -72,6 +72,11 @@ export const gatewaySettings = {
     maxMs: 3_600_000,
     default: 60_000,
   }),
+  keptAnswerBytesMax: integer('TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX', 'largest answer that is kept for repeats with the same Idempotency-Key', {
+    min: 1,
+    max: 6 * 1024 * 1024,
+    default: 4 * 1024 * 1024,
+  }),
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
 } satisfies Settings;

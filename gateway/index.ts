@@ -10,6 +10,7 @@ import { createApp } from './app.js';
 import { createCheckpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { type Connections, watchConnections } from './connections.js';
+import { createKeyedCalls } from './idempotency/keyed-calls.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -78,6 +79,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   });
   const readOn = new ReadOn(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
+  const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, readOn, config, clock, log });
   const readiness = createReadiness({ peers, keys, models, recorder, clock });
   let isDraining = false;
   let server: Server | undefined;
@@ -98,7 +100,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, recorder, unknownHolds, readOn, config, clock, log, readiness, isDraining: () => isDraining });
+      const app = createApp({ peers, models, keys, checkpoints, recorder, unknownHolds, readOn, keyedCalls, config, clock, log, readiness, isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
       server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);
@@ -108,7 +110,8 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     async stop() {
       isDraining = true;
       readOn.close();
-      if (server !== undefined && connections !== undefined) await drain(server, connections, deps.drainTimeoutMs);
+      if (server !== undefined && connections !== undefined) await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
+      keyedCalls.stop();
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
         // Their connections are broken off; each still records itself as left by its caller.
@@ -142,8 +145,8 @@ async function listen(server: Server, { host, port }: GatewayConfig): Promise<vo
  * Lets requests in flight end, and breaks off what is left at the end of the time. Until then probes are told that this gateway
  * drains and new calls are refused; connections on which nothing is asked hold nothing up.
  */
-async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
-  for (let waitedMs = 0; !connections.isQuiet() && waitedMs < timeoutMs; waitedMs += drainPollMs) await sleep(drainPollMs);
+async function drain(server: Server, isQuiet: () => boolean, timeoutMs: number): Promise<void> {
+  for (let waitedMs = 0; !isQuiet() && waitedMs < timeoutMs; waitedMs += drainPollMs) await sleep(drainPollMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
   await closed;

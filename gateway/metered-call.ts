@@ -24,6 +24,7 @@ import type { CallableModel, ModelReplica } from './replicas/models.js';
 import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
 
 const noTokens = TokenCounts.fromPartial({});
+const nothing = Buffer.alloc(0);
 
 /** What the caller asked for. */
 export interface CallRequest {
@@ -36,6 +37,20 @@ export interface CallRequest {
   readonly clientRequestId: string;
   /** Aborts when the caller leaves. */
   readonly left: AbortSignal;
+  /** Aborts, saying why, when the gateway cannot go on with a call that nobody leaves. */
+  readonly broken?: AbortSignal;
+  /** Of a call with an idempotency key: where its answer goes, to be kept with the record. */
+  readonly answerSink?: AnswerSink;
+}
+
+/** Collects an answer that is kept for repeats. */
+export interface AnswerSink {
+  /** Under which the call was let in. */
+  readonly keyHash: Buffer;
+  /** Takes what the model said next, with the usage after it. */
+  take(batch: GenerateResponse, tokens: TokenCounts): void;
+  /** The answer as it is kept, with the error that ended it if one did; empty when it is too large. */
+  answer(error: AppError | undefined): Promise<Buffer>;
 }
 
 /** What a call needs of its surroundings. */
@@ -53,7 +68,7 @@ export interface CallDeps {
 
 /** What happens in a call, in this order: admitted once, events any number of times, recorded once. */
 export type CallStep =
-  | { readonly kind: 'admitted'; readonly model: Model; readonly outputCapTokens: number }
+  | { readonly kind: 'admitted'; readonly modelId: string; readonly outputCapTokens: number; readonly startedAtMs: number }
   | { readonly kind: 'events'; readonly events: readonly Event[]; readonly tokens: TokenCounts }
   | { readonly kind: 'recorded'; readonly recorded: Recorded };
 
@@ -83,6 +98,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     startedAtMs: BigInt(startedAtMs),
     traceId: activeTraceId(),
     clientRequestId: request.clientRequestId,
+    idempotencyKeyHash: request.answerSink?.keyHash ?? nothing,
   };
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
@@ -94,11 +110,11 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   let failure: unknown;
   let recorded: Recorded | undefined;
   try {
-    yield { kind: 'admitted', model: callable.model, outputCapTokens: held.outputCapTokens };
+    yield { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
     const context = callContext({
       caller: 'gateway',
       timeoutMs: deps.config.callTimeoutMs,
-      signal: AbortSignal.any([reading.signal, closed.signal]),
+      signal: AbortSignal.any([reading.signal, closed.signal, ...(request.broken === undefined ? [] : [request.broken])]),
     });
     const answer = deps.peers.inference.generate(
       { ...request.parsed.request, callId: request.id, targets: [...callable.targets], maxOutputTokens: held.outputCapTokens },
@@ -107,6 +123,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     for await (const batch of answer) {
       progress.take(batch, deps.clock.nowMs());
       reading.noteProgress();
+      request.answerSink?.take(batch, progress.tokens);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
     }
     if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
@@ -116,7 +133,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     reading.end();
     // Also when the consumer returned early: then the block above was left without an error.
     outcome = endingOf(progress, failure, request.left.aborted);
-    const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs()));
+    const keptAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
+    const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), keptAnswer));
     // The call is in flight until it is on record, however long that takes.
     void recording.ended.then(close);
     recorded = await recording.record.catch((error: unknown) => {
@@ -243,7 +261,7 @@ function endingOfReason(reason: string, hasOutput: boolean): Ending {
 }
 
 /** The report of an ended call. */
-function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number): RecordUsageRequest {
+function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number, keptAnswer: Buffer): RecordUsageRequest {
   const { call, finished, firstOutputAtMs, startedAtMs } = progress;
   return {
     call,
@@ -255,7 +273,18 @@ function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number): Reco
     durationMs: endedAtMs - startedAtMs,
     free: outcome.free,
     quarantined: finished !== undefined && finished.usageFault !== '',
+    keptAnswer,
   };
+}
+
+/** What a repeat gets; nothing when it cannot be packed, for that must not keep the call from its record. */
+async function keptAnswerOf({ id, answerSink }: CallRequest, { finished }: Progress, failure: unknown, log: Logger): Promise<Buffer> {
+  if (answerSink === undefined) return nothing;
+  const error = finished === undefined ? toAppError(failure ?? { name: 'AbortError' }) : undefined;
+  return answerSink.answer(error).catch((packError: unknown) => {
+    log.error({ err: packError, call_id: id }, 'the answer of a call with an idempotency key could not be packed, and is not kept');
+    return nothing;
+  });
 }
 
 function activeTraceId(): string {

@@ -10,6 +10,6 @@ export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'>;
   readonly catalog: Pick<CatalogService, 'watchCatalog'>;
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'>;
-  readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox'>;
+  readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'>;
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'>;
 }

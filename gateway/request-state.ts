@@ -15,6 +15,8 @@ export interface RequestState {
   key?: Key;
   /** The catalog id of the called model, for the access log. */
   modelId?: string;
+  /** Of a repeat: the request whose answer it gets again. */
+  originalId?: string;
 }
 
 const states = new WeakMap<object, RequestState>();

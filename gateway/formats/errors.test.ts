@@ -19,6 +19,9 @@ const told: [Reason, number, string, string, number, string][] = [
   ['unsupported_field', 400, 'invalid_request_error', 'unsupported_parameter', 400, 'invalid_request_error'],
   ['context_length_exceeded', 400, 'invalid_request_error', 'context_length_exceeded', 400, 'invalid_request_error'],
   ['body_too_large', 413, 'invalid_request_error', 'body_too_large', 413, 'request_too_large'],
+  ['idempotency_mismatch', 422, 'invalid_request_error', 'idempotency_mismatch', 422, 'invalid_request_error'],
+  ['idempotency_in_progress', 409, 'invalid_request_error', 'idempotency_in_progress', 409, 'conflict_error'],
+  ['idempotency_answer_gone', 410, 'invalid_request_error', 'idempotency_answer_gone', 410, 'invalid_request_error'],
   ['not_found', 404, 'invalid_request_error', 'not_found', 404, 'not_found_error'],
   ['method_not_allowed', 405, 'invalid_request_error', 'method_not_allowed', 405, 'invalid_request_error'],
   ['key_missing', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
@@ -85,11 +88,11 @@ describe('a refusal', () => {
 });
 
 describe('client libraries', () => {
-  it.each(['key_unknown', 'balance_empty', 'key_limit_reached', 'invalid_request', 'model_unknown', 'already_exists'] as Reason[])('are told not to repeat after %s', (reason) => {
+  it.each(['key_unknown', 'balance_empty', 'key_limit_reached', 'invalid_request', 'model_unknown', 'already_exists', 'idempotency_mismatch', 'idempotency_answer_gone'] as Reason[])('are told not to repeat after %s', (reason) => {
     for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
   });
 
-  it.each(['balance_held', 'upstream_rate_limited', 'upstream_overloaded', 'overloaded', 'service_unavailable'] as Reason[])(
+  it.each(['balance_held', 'idempotency_in_progress', 'upstream_rate_limited', 'upstream_overloaded', 'overloaded', 'service_unavailable'] as Reason[])(
     'are told when to repeat after %s, and never to sleep for more than a minute',
     (reason) => {
       for (const format of both) {

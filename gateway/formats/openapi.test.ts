@@ -44,7 +44,8 @@ describe('the OpenAPI document', () => {
   it('describes streams and the refusal for want of money', () => {
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       const { responses } = document.paths[path]!['post']!;
-      expect(responses).toMatchObject({ 200: { content: { 'text/event-stream': {}, 'application/json': {} } }, 402: {}, 401: {} });
+      expect(document.paths[path]!['post']).toHaveProperty('parameters', expect.arrayContaining([expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })]));
+      expect(responses).toMatchObject({ 409: {}, 410: {}, 422: {}, 200: { content: { 'text/event-stream': {}, 'application/json': {} } }, 402: {}, 401: {} });
     }
   });
 

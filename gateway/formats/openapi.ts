@@ -36,7 +36,17 @@ const refusal = (name: string): object => ({ $ref: `#/components/responses/${nam
 
 /** Refusals by the status they come with, on the routes that they are possible on. */
 const keyed = { 401: refusal('Unauthenticated'), 403: refusal('Forbidden'), '5XX': refusal('Failed') };
-const generating = { 400: refusal('Invalid'), ...keyed, 402: refusal('Unpaid'), 404: refusal('NotFound'), 413: refusal('TooLarge'), 429: refusal('RateLimited') };
+const generating = {
+  400: refusal('Invalid'),
+  ...keyed,
+  402: refusal('Unpaid'),
+  404: refusal('NotFound'),
+  409: refusal('InProgress'),
+  410: refusal('AnswerGone'),
+  413: refusal('TooLarge'),
+  422: refusal('OtherRequest'),
+  429: refusal('RateLimited'),
+};
 
 const pathParameter = (name: string, description: string): object => ({ name, in: 'path', required: true, description, schema: { type: 'string' } });
 const queryParameter = (name: string, description: string): object => ({ name, in: 'query', description, schema: { type: 'string' } });
@@ -47,14 +57,24 @@ const versionHeaders = ['provider-version', 'anthropic-version'].map((name) => (
   schema: { type: 'string', format: 'date' },
 }));
 
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'A repeat with the same key and body gets the recorded answer and is never charged again. Take a random UUID for each call.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+};
+
 const generatedHeaders = {
   ...requestIdHeaders,
+  'idempotency-replayed': { description: '"true" when the answer is that of an earlier request with the same Idempotency-Key.', schema: { type: 'string' } },
+  'x-tollgate-original-request-id': { description: 'The id of that request and of its usage record.', schema: { type: 'string' } },
   'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
 };
 
-function generation(summary: string, request: TSchema, answer: TSchema, frame: TSchema, stream: string): object {
+function generation(summary: string, request: TSchema, answer: TSchema, frame: TSchema, stream: string, parameters: readonly object[] = []): object {
   return {
     summary,
+    parameters: [...parameters, idempotencyKey],
     requestBody: { required: true, content: json(request) },
     responses: {
       200: {
@@ -78,16 +98,14 @@ const paths = {
     ),
   },
   '/v1/messages': {
-    post: {
-      parameters: versionHeaders,
-      ...generation(
-        'Generate an answer in the messages format.',
-        MessagesRequest,
-        MessageAnswer,
-        MessageStreamEvent,
-        'Each frame is an "event: " line with the type and a "data: " line with a MessageStreamEvent; the last is message_stop.',
-      ),
-    },
+    post: generation(
+      'Generate an answer in the messages format.',
+      MessagesRequest,
+      MessageAnswer,
+      MessageStreamEvent,
+      'Each frame is an "event: " line with the type and a "data: " line with a MessageStreamEvent; the last is message_stop.',
+      versionHeaders,
+    ),
   },
   '/v1/messages/count_tokens': {
     post: {
@@ -166,6 +184,9 @@ export const openapi = {
       Unpaid: refused('The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code tells which.', retryAfter),
       Forbidden: refused('The key may not do this.'),
       NotFound: refused('There is no such thing.'),
+      InProgress: refused('The call of this Idempotency-Key is in progress; a repeat gets its answer.', retryAfter),
+      AnswerGone: refused('The call of this Idempotency-Key was charged, but its answer was not kept.'),
+      OtherRequest: refused('The Idempotency-Key was used with another body.'),
       TooLarge: refused('The body is too large.'),
       RateLimited: refused('Too many requests upstream.', retryAfter),
       Failed: refused('The service or the upstream failed or is overloaded.', retryAfter),

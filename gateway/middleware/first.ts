@@ -48,6 +48,7 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         account_id: state.key?.accountId,
         key_id: state.key?.id,
         model: state.modelId,
+        original_request_id: state.originalId,
       };
       // Within the span, whose trace id the logger adds.
       telemetry.with(inSpan, () => log.info(line, 'request'));

@@ -4,6 +4,8 @@ import { Format as FormatCode } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#kit/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
+import { fingerprintOf, idempotencyKeyOf } from '../idempotency/key.js';
+import type { KeyedCalls } from '../idempotency/keyed-calls.js';
 import { leaving } from '../leaving.js';
 import { readJson } from '../middleware/json-body.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
@@ -16,28 +18,42 @@ const formatCodes: Record<Format['name'], FormatCode> = {
   messages: FormatCode.FORMAT_MESSAGES,
 };
 
+/** What the routes of both formats need. */
+export interface GenerateDeps extends CallDeps {
+  readonly keyedCalls: KeyedCalls;
+}
+
 /** Creates the route of one format. */
-export function generate(format: Format, deps: CallDeps): Middleware {
+export function generate(format: Format, deps: GenerateDeps): Middleware {
   return async (ctx: Context) => {
     const state = stateOf(ctx);
-    const parsed = format.parse(await readJson(ctx, deps.config.bodyBytesMax), { version: versionOf(ctx) });
+    const body = await readJson(ctx, deps.config.bodyBytesMax);
+    const version = versionOf(ctx);
+    const parsed = format.parse(body, { version });
+    const key = idempotencyKeyOf(ctx.req.headers);
     if (parsed.droppedFields.length > 0) ctx.set('x-tollgate-dropped-params', parsed.droppedFields.join(', ').slice(0, 1000));
-    const call: CallRequest = {
+    const call: Omit<CallRequest, 'left'> = {
       id: state.requestId,
       key: state.key!,
       format: formatCodes[format.name],
       parsed,
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),
-      left: leaving(ctx.res),
     };
-    const steps = meteredCall(call, deps);
+    const { steps, callId } =
+      key === undefined
+        ? { steps: meteredCall({ ...call, left: leaving(ctx.res) }, deps), callId: call.id }
+        : await deps.keyedCalls.begin(call, { key, endpoint: format.name, fingerprint: fingerprintOf(body, version) });
+    if (callId !== call.id) {
+      state.originalId = callId;
+      ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });
+    }
     // The first step admits the call or refuses it, before anything is sent upstream.
     const admitted = await steps.next();
     if (admitted.done === true || admitted.value.kind !== 'admitted') throw new Error('A call begins by being admitted.');
-    const { model, outputCapTokens } = admitted.value;
-    state.modelId = model.id;
+    const { modelId, outputCapTokens, startedAtMs } = admitted.value;
+    state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
-    const answer = { requestId: state.requestId, model: model.id, createdAtMs: deps.clock.nowMs(), includeUsage: parsed.includeUsage };
+    const answer = { requestId: callId, model: modelId, createdAtMs: startedAtMs, includeUsage: parsed.includeUsage };
     if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, deps);
     else await answerWhole(ctx, format, steps, answer, parsed);
   };

@@ -40,6 +40,21 @@ export const meteringSettings = {
     maxMs: 600_000,
     default: 15_000,
   }),
+  keptAnswerTtlMs: duration('TOLLGATE_METERING_KEPT_ANSWER_TTL', 'how long the answer of a call with an Idempotency-Key is kept for repeats', {
+    minMs: 1000,
+    maxMs: 30 * 86_400_000,
+    default: 86_400_000,
+  }),
+  keptBytesPerAccountMax: integer('TOLLGATE_METERING_KEPT_BYTES_PER_ACCOUNT_MAX', 'kept answers of one account before its calls with new Idempotency-Keys are refused', {
+    min: 1024,
+    max: 1_099_511_627_776,
+    default: 268_435_456,
+  }),
+  keptBytesMax: integer('TOLLGATE_METERING_KEPT_BYTES_MAX', 'kept answers of all accounts before calls with new Idempotency-Keys are refused', {
+    min: 1024,
+    max: 1_125_899_906_842_624,
+    default: 8_589_934_592,
+  }),
   drainTimeoutMs: duration('TOLLGATE_METERING_DRAIN_TIMEOUT', 'how long a stop waits for settlements that are under way', {
     minMs: 0,
     maxMs: 600_000,

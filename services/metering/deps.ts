@@ -4,6 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
+import type { KeyLane } from './key-lane.js';
 import type { LedgerOutage } from './ledger-outage.js';
 import type { OutboxWorker } from './outbox-worker.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
@@ -18,6 +19,7 @@ export interface RpcDeps {
   readonly ledger: Pick<LedgerService, 'checkpoint'>;
   readonly outage: LedgerOutage;
   readonly records: RecordLane;
+  readonly keys: KeyLane;
   readonly outbox: OutboxWorker;
   readonly reconcile: ReconcileDeps;
 }

@@ -8,6 +8,8 @@ import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
+import { createKeyLane } from './key-lane.js';
+import { startKeySweeper } from './key-sweeper.js';
 import { LeaseSweeper } from './lease-sweeper.js';
 import { LedgerOutage } from './ledger-outage.js';
 import { migrations } from './migrations/index.js';
@@ -36,22 +38,27 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const { db } = deps;
   const outage = new LedgerOutage(deps.clock, deps.log);
   const records = createRecordLane({ config, ...deps });
+  const keys = createKeyLane({ config, ...deps });
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, outbox });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
+  let stopKeySweeper = async (): Promise<void> => {};
   return {
     name: 'metering',
-    service: new MeteringRpcs({ config, ...deps, outage, records, outbox, reconcile }),
+    service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile }),
     async start() {
       await migrate(db, migrations);
       await outbox.start();
       sweeper.start();
       reconcileJob.start();
+      stopKeySweeper = startKeySweeper({ config, ...deps });
     },
     async stop() {
       await reconcileJob.stop();
       await sweeper.stop();
+      await stopKeySweeper();
+      await keys.idle();
       await records.idle();
       await outbox.stop();
     },

@@ -64,7 +64,8 @@ export class LeaseSweeper {
     const { clock, config, db, log, outbox } = this.deps;
     const nowMs = clock.nowMs();
     const record = lostRecord(lost, nowMs);
-    if (!(await insertLostRecord(db, lost, record, nowMs + config.outboxClaimMs))) return;
+    const instants = { claimedUntilMs: nowMs + config.outboxClaimMs, keptUntilMs: nowMs + config.keptAnswerTtlMs, promisedSinceMs: nowMs - config.keptAnswerTtlMs };
+    if (!(await insertLostRecord(db, lost, record, instants))) return;
     log.warn({ call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs }, 'a gateway lost a call; it is charged at its last checkpoint');
     outbox.take([settlementOf(record)]);
   }
@@ -83,6 +84,7 @@ function lostRecord(lost: OpenCall, nowMs: number): PricedRecord {
       durationMs: Math.min(uint32Max, Math.max(0, lastSeenAtMs - Number(call.startedAtMs))),
       free: deliversNothingUntilRecorded(call),
       quarantined: false,
+      keptAnswer: Buffer.alloc(0),
     },
     nowMs,
   );

@@ -15,4 +15,6 @@ export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
   listUnsettled: [],
   retrySettlement: [],
   closeSettlement: [],
+  beginKeyedCall: ['gateway'],
+  abandonKeyedCall: ['gateway'],
 };

@@ -10,7 +10,8 @@ import type { PricedRecord } from './usage-record.js';
 const recordsPerTransactionMax = 100;
 const queueMax = 10_000;
 
-/** A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record alone. */
+/** A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record alone, and a
+ * call whose idempotency key was taken over raises call_closed. */
 export type RecordLane = BatchLane<PricedRecord>;
 
 /** The lane of this replica. Stored records are claimed for its own outbox worker. */
@@ -18,7 +19,8 @@ export function createRecordLane(deps: { config: MeteringConfig; db: Database; c
   const { config, db, clock } = deps;
   return new BatchLane({
     apply: async (records) => {
-      await insertRecords(db, records, clock.nowMs() + config.outboxClaimMs);
+      const nowMs = clock.nowMs();
+      await insertRecords(db, records, { claimedUntilMs: nowMs + config.outboxClaimMs, keptUntilMs: nowMs + config.keptAnswerTtlMs, promisedSinceMs: nowMs - config.keptAnswerTtlMs });
       return records.map(() => undefined);
     },
     isOfOneItem: (error) => !isDatabaseAway(error),

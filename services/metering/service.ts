@@ -2,6 +2,8 @@
 import { callContext, type CallContext } from '#kit/rpc/call-context.js';
 import type * as messages from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
+import { abandonKeyedCall } from './rpcs/abandon-keyed-call.js';
+import { beginKeyedCall } from './rpcs/begin-keyed-call.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
 import { closeSettlement } from './rpcs/close-settlement.js';
 import { getOutbox } from './rpcs/get-outbox.js';
@@ -29,6 +31,8 @@ export class MeteringRpcs implements messages.MeteringService {
   listUnsettled = (request: messages.ListUnsettledRequest, context: CallContext) => listUnsettled(request, context, this.deps);
   retrySettlement = (request: messages.RetrySettlementRequest, context: CallContext = unknownCaller) => retrySettlement(request, context, this.deps);
   closeSettlement = (request: messages.CloseSettlementRequest, context: CallContext = unknownCaller) => closeSettlement(request, context, this.deps);
+  beginKeyedCall = (request: messages.BeginKeyedCallRequest, context: CallContext) => beginKeyedCall(request, context, this.deps);
+  abandonKeyedCall = (request: messages.AbandonKeyedCallRequest, context: CallContext) => abandonKeyedCall(request, context, this.deps);
 }
 
 /** The generated interface leaves the context optional; a transport always passes one. */

@@ -19,6 +19,8 @@ export interface EndedCall {
   readonly free: boolean;
   /** Whoever reports already found the upstream's figures to be nonsense. */
   readonly quarantined: boolean;
+  /** To be given again to repeats of a call with an idempotency key; empty: none. */
+  readonly keptAnswer: Buffer;
 }
 
 /** A record as it is stored. */
@@ -26,6 +28,8 @@ export interface PricedRecord {
   readonly record: UsageRecord & { call: PricedCall; tokens: TokenCounts };
   /** Kept beside the tokens, so that the charge can be recomputed from the record alone. */
   readonly free: boolean;
+  /** Stored beside the record; see `closeKey`. */
+  readonly keptAnswer: Buffer;
 }
 
 /** Whether none of the answer leaves before the call is on record: so it is with one that is asked for whole. Lost, such a call is free. */
@@ -41,6 +45,7 @@ export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecor
   const charge = chargeFor(tokens, ended.call.price);
   return {
     free,
+    keptAnswer: ended.keptAnswer,
     record: {
       call: ended.call,
       tokens,

@@ -13,6 +13,8 @@ const uint32Max = 4_294_967_295;
 // The year 9999: far enough, and safe as a number.
 const instantMsMax = 253_402_300_799_999n;
 
+const hashBytes = 32;
+
 /** A call whose price is known to be there. */
 export type PricedCall = Call & { price: PriceVersion };
 
@@ -43,6 +45,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(isUint32(call.outputCapTokens) && call.outputCapTokens > 0, `${field}.output_cap_tokens`, 'must be the cap that was sent upstream, 1 or more');
   requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
   requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
+  requireThat(call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes, `${field}.idempotency_key_hash`, `must be empty or ${hashBytes} bytes`);
   return { ...call, price, clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax) };
 }
 
@@ -76,6 +79,11 @@ export function requireTokens(tokens: TokenCounts | undefined, field: string): T
 /** Raises invalid_request unless the text is an id with this prefix. */
 export function requireId(prefix: string, id: string, field: string): void {
   requireThat(isId(prefix, id), field, `must be ${prefix}_ and 32 hexadecimal digits`);
+}
+
+/** Raises invalid_request unless these are the bytes of a SHA-256. */
+export function requireHash(bytes: Uint8Array, field: string): void {
+  requireThat(bytes.length === hashBytes, field, `must be ${hashBytes} bytes`);
 }
 
 /** Raises invalid_request unless the value is a whole number of milliseconds that fits 32 bits. */

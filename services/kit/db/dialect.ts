@@ -10,6 +10,8 @@ export interface Dialect {
   text(length: number): string;
   /** Text without a practical bound. */
   readonly longText: string;
+  /** Bytes, at most 16 MiB of them. */
+  readonly longBytes: string;
   /** Signed 64 bits: money and epoch milliseconds. */
   readonly int64: string;
   /** Signed 32 bits: counts, enums, booleans. */
@@ -23,6 +25,7 @@ const sqlite: Dialect = {
   bytes: () => 'BLOB',
   text: () => 'TEXT',
   longText: 'TEXT',
+  longBytes: 'BLOB',
   int64: 'INTEGER',
   int32: 'INTEGER',
   // Without STRICT an integer overflow silently becomes a float. WITHOUT ROWID the rows are in the primary key, as InnoDB has them,
@@ -35,6 +38,7 @@ const mysql: Dialect = {
   bytes: (length) => `BINARY(${length})`,
   text: (length) => `VARCHAR(${length})`,
   longText: 'MEDIUMTEXT',
+  longBytes: 'MEDIUMBLOB',
   int64: 'BIGINT',
   int32: 'INT',
   tableOptions: 'ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',

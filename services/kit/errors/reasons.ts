@@ -16,6 +16,10 @@ export const reasons = {
   idempotency_mismatch: Status.ALREADY_EXISTS,
   /** The thing named does not exist; details.what says which kind. */
   not_found: Status.NOT_FOUND,
+  /** Another call runs under this idempotency key; worth a retry. */
+  idempotency_in_progress: Status.ABORTED,
+  /** The call of this idempotency key is on record and charged, but its answer cannot be given again. */
+  idempotency_answer_gone: Status.FAILED_PRECONDITION,
   /** It exists already. */
   already_exists: Status.ALREADY_EXISTS,
   /** Its present state does not allow this. */

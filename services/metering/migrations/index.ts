@@ -2,6 +2,7 @@
 import type { Migration } from '#kit/db/migrate.js';
 import { usage } from './0001-usage.js';
 import { reconcile } from './0002-reconcile.js';
+import { keyedCalls } from './0003-keyed-calls.js';
 
 /** All migrations of metering. */
-export const migrations: readonly Migration[] = [usage, reconcile];
+export const migrations: readonly Migration[] = [usage, reconcile, keyedCalls];

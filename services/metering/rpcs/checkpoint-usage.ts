@@ -30,7 +30,7 @@ export async function checkpointUsage(request: CheckpointUsageRequest, _context:
   const calls = items.filter((item) => item !== undefined);
   requireThat(new Set(calls.map(({ call }) => call.id)).size === calls.length, 'items', 'must name each call once');
   if (calls.length === 0) return { open: items.map(() => false) };
-  const recorded = await putOpenCalls(deps.db, calls);
+  const recorded = await putOpenCalls(deps.db, calls, nowMs + deps.config.leaseMs);
   const running = calls.filter(({ call }) => !recorded.has(call.id));
   const unheld = await renewHolds(running, deps);
   return { open: items.map((item) => item !== undefined && !recorded.has(item.call.id) && !unheld.has(item.call.id)) };

@@ -1,6 +1,6 @@
 // Prices and durably stores the record of an ended call, and queues its settlement.
 import { isDuplicate } from '#kit/db/errors.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { Ending, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -9,9 +9,12 @@ import { findRecord } from '../store/records.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../usage-record.js';
 import { isEnding, requireThat, requireTokens, requireUint32, validateCall } from '../validate-call.js';
 
+/** What fits one statement on a MySQL server as it comes: drivers send bytes as text of twice the length. */
+const keptAnswerBytesMax = 7 * 1024 * 1024;
+
 /**
- * Answers after the commit. A repeat answers with the first record. Raises call_closed when the call was recorded as lost,
- * idempotency_mismatch when its id is on record for another account.
+ * Answers after the commit. A repeat answers with the first record. Raises call_closed when the call was recorded as lost or
+ * another call has its idempotency key, idempotency_mismatch when its id is on record for another account.
  */
 export async function recordUsage(request: RecordUsageRequest, _context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, outbox, records } = deps;
@@ -19,7 +22,8 @@ export async function recordUsage(request: RecordUsageRequest, _context: CallCon
   try {
     await records.add(priced);
   } catch (error) {
-    if (isDuplicate(error)) return replay(priced, deps);
+    // The key of a call that is on record may have expired, or have been given up with it.
+    if (isDuplicate(error) || hasReason(error, 'call_closed')) return replay(priced, deps, error);
     throw error;
   }
   outbox.take([settlementOf(priced)]);
@@ -30,10 +34,11 @@ export async function recordUsage(request: RecordUsageRequest, _context: CallCon
   return { record, replayed: false };
 }
 
-async function replay({ record }: PricedRecord, { db }: RpcDeps): Promise<RecordUsageResponse> {
+async function replay({ record }: PricedRecord, { db }: RpcDeps, cause: unknown): Promise<RecordUsageResponse> {
   const { id, accountId } = record.call;
   const first = await findRecord(db, id);
-  if (first?.call?.accountId !== accountId) {
+  if (first === undefined) throw cause;
+  if (first.call?.accountId !== accountId) {
     throw new AppError('idempotency_mismatch', 'This call id is on record for another account.', { details: { field: 'call.id' } });
   }
   if (first.ending === Ending.ENDING_GATEWAY_LOST) {
@@ -54,5 +59,7 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
   if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
   requireUint32(request.durationMs, 'duration_ms');
   const { source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined } = request;
-  return { call, tokens, source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined };
+  // An answer that is too large is no reason to lose a record.
+  const keptAnswer = request.keptAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.keptAnswer;
+  return { call, tokens, source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined, keptAnswer };
 }

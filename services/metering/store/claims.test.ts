@@ -11,13 +11,16 @@ import { type OpenCall, putOpenCalls } from './open-calls.js';
 import { claimDue } from './outbox.js';
 import { findRecord } from './records.js';
 
+const leaseUntilMs = 0;
+const instants = { claimedUntilMs: 0, keptUntilMs: 0, promisedSinceMs: 0 };
+
 function openCall(lastSeenAtMs: number): OpenCall {
   return { call: validateCall(call()), tokens: tokens({ inputTokens: 100 }), lastSeenAtMs };
 }
 
 function lostRecord({ call: lost, tokens: used }: OpenCall) {
   const usage = { source: UsageSource.USAGE_SOURCE_ESTIMATED, ending: Ending.ENDING_GATEWAY_LOST, endingDetail: '', firstOutputMs: undefined, durationMs: 1 };
-  return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false }, 1);
+  return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false, keptAnswer: Buffer.alloc(0) }, 1);
 }
 
 describe.each(testEngines)('what replicas compete for on %s', (engine) => {
@@ -32,23 +35,23 @@ describe.each(testEngines)('what replicas compete for on %s', (engine) => {
 
   it('a call that is seen again after a sweeper read it is not taken for lost', async () => {
     const read = openCall(1000);
-    await putOpenCalls(test.db, [read]);
-    await putOpenCalls(test.db, [{ ...read, lastSeenAtMs: 2000 }]);
-    expect(await insertLostRecord(test.db, read, lostRecord(read), 0)).toBe(false);
+    await putOpenCalls(test.db, [read], leaseUntilMs);
+    await putOpenCalls(test.db, [{ ...read, lastSeenAtMs: 2000 }], leaseUntilMs);
+    expect(await insertLostRecord(test.db, read, lostRecord(read), instants)).toBe(false);
     expect(await findRecord(test.db, read.call.id)).toBeUndefined();
   });
 
   it('a lost call is recorded by one of those that try', async () => {
     const read = openCall(1000);
-    await putOpenCalls(test.db, [read]);
-    const tries = await Promise.all([1, 2, 3].map(() => insertLostRecord(test.db, read, lostRecord(read), 0)));
+    await putOpenCalls(test.db, [read], leaseUntilMs);
+    const tries = await Promise.all([1, 2, 3].map(() => insertLostRecord(test.db, read, lostRecord(read), instants)));
     expect(tries.toSorted()).toEqual([false, false, true]);
     expect((await findRecord(test.db, read.call.id))?.chargeNanoUsd).toBe(100_000n);
   });
 
   it('a settlement that is due is claimed by one of those that look, and due again after the claim', async () => {
     const ended = Array.from({ length: 20 }, () => lostRecord(openCall(1000)));
-    await insertRecords(test.db, ended, 5000);
+    await insertRecords(test.db, ended, { ...instants, claimedUntilMs: 5000 });
     const ids = ended.map(({ record }) => record.call.id).toSorted();
     expect(await claimDue(test.db, 4999, 6000, 100)).toEqual([]);
     const claimed = await Promise.all([1, 2, 3].map(() => claimDue(test.db, 5000, 6000, 100)));

@@ -1,10 +1,13 @@
 // Closing calls. The record, the end of its call in flight and its settlement to deliver are one
-// transaction. Every transaction touches open_call first, then usage_record, then outbox, so that two never wait in a circle.
+// transaction. Every transaction touches idempotency_key first, then open_call, usage_record, outbox and what is kept of answers, so
+// that two never wait in a circle.
+import { AppError } from '#kit/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import type { PricedRecord } from '../usage-record.js';
 import type { OpenCall } from './open-calls.js';
+import { closeKey, lockKeysOf } from './keyed-calls.js';
 import { enqueueSettlements } from './outbox.js';
 import { bytesOf, recordColumns, recordValues } from './record-rows.js';
 import { recordedIds } from './records.js';
@@ -13,14 +16,26 @@ const keyed = keyedText(['id']);
 const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 const insertUsageRecords = insertText('usage_record', recordColumns);
 
+/** Until when what a record leaves behind is whose. */
+export interface RecordInstants {
+  /** Its settlement belongs to this replica until then. */
+  readonly claimedUntilMs: number;
+  /** Its answer is kept until then. */
+  readonly keptUntilMs: number;
+  /** Of calls that started since then, one at most may be charged under a key. */
+  readonly promisedSinceMs: number;
+}
+
 /**
- * Stores the records of ended calls, all or none. Their settlements belong to this replica until `claimedUntilMs`. Raises the
- * driver's duplicate error when one of the calls is on record already.
+ * Stores the records of ended calls, all or none. Raises the driver's duplicate error when one of the calls is on record already,
+ * and call_closed when another call has its idempotency key.
  */
-export async function insertRecords(db: Database, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
+export async function insertRecords(db: Database, records: readonly PricedRecord[], instants: RecordInstants): Promise<void> {
   await db.plainTransaction(async (tx) => {
+    const closed = await lockKeysOf(tx, records.map(({ record }) => record.call), instants.promisedSinceMs);
+    if (closed.size > 0) throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
     await tx.run(deleteOpenCalls(records.length), records.map(({ record }) => bytesOf('req', record.call.id)));
-    await insertRecordRows(tx, records, claimedUntilMs);
+    await insertRecordRows(tx, records, instants);
   });
 }
 
@@ -28,19 +43,21 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
  * Stores the record of a call that was lost, unless the call was seen again or recorded meanwhile; true when stored. Of several
  * replicas that try, the one whose delete finds the row as it was read does it.
  */
-export async function insertLostRecord(db: Database, lost: OpenCall, record: PricedRecord, claimedUntilMs: number): Promise<boolean> {
+export async function insertLostRecord(db: Database, lost: OpenCall, record: PricedRecord, instants: RecordInstants): Promise<boolean> {
   return db.plainTransaction(async (tx) => {
+    const closed = await lockKeysOf(tx, [lost.call], instants.promisedSinceMs);
     const id = bytesOf('req', lost.call.id);
     const deleted = await tx.run('DELETE FROM open_call WHERE id = ? AND last_seen_at_ms = ?', [id, lost.lastSeenAtMs]);
     if (deleted === 0) return false;
     // A checkpoint that overtook the record of its call leaves a row behind; the record stands and the row goes.
-    if ((await recordedIds(tx, [id])).size > 0) return false;
-    await insertRecordRows(tx, [record], claimedUntilMs);
+    if (closed.size > 0 || (await recordedIds(tx, [id])).size > 0) return false;
+    await insertRecordRows(tx, [record], instants);
     return true;
   });
 }
 
-async function insertRecordRows(tx: PlainTransaction, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
+async function insertRecordRows(tx: PlainTransaction, records: readonly PricedRecord[], { claimedUntilMs, keptUntilMs }: RecordInstants): Promise<void> {
   await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
   await enqueueSettlements(tx, records, claimedUntilMs);
+  for (const record of records) await closeKey(tx, record, keptUntilMs);
 }

@@ -1,12 +1,14 @@
 // Calls in flight, as their last checkpoint left them.
 import { strict as assert } from 'node:assert';
 import type { Database, Engine } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows, upsertText } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { CheckpointUsageRequest_Item } from '#proto/metering/v1/metering.js';
 import type { PricedCall } from '../validate-call.js';
+import { renewKeys } from './keyed-calls.js';
 import { bytesOf } from './record-rows.js';
 import { recordedIds } from './records.js';
 
@@ -26,15 +28,16 @@ export interface OpenCall {
 }
 
 /**
- * Notes that these calls are in flight and what they have used; returns the ids of those that are on record already, which are
- * not noted. The rows are written before the records are looked up: a record that is being stored then either is seen here or
+ * Notes that these calls are in flight and what they have used; returns the ids of those that are on record already, or whose
+ * idempotency key another call has, which are not noted. `keyLeaseUntilMs` is how long the others have theirs. The rows are written before the records are looked up: a record that is being stored then either is seen here or
  * waits for these rows and removes them.
  */
-export async function putOpenCalls(db: Database, calls: readonly OpenCall[]): Promise<Set<string>> {
+export async function putOpenCalls(db: Database, calls: readonly OpenCall[], keyLeaseUntilMs: number): Promise<Set<string>> {
   // In key order, so that two gateways' batches cannot wait for each other.
-  const sorted = calls.toSorted((a, b) => (a.call.id < b.call.id ? -1 : 1));
+  const inOrder = calls.toSorted((a, b) => (a.call.id < b.call.id ? -1 : 1));
   return db.plainTransaction(async (tx) => {
-    const closed = new Set<string>();
+    const closed = await renewKeys(tx, inOrder.map(({ call }) => call), keyLeaseUntilMs);
+    const sorted = inOrder.filter(({ call }) => !closed.has(call.id));
     for (let first = 0; first < sorted.length; first += rowsPerStatement) {
       const part = sorted.slice(first, first + rowsPerStatement);
       const values = part.flatMap(({ call, tokens, lastSeenAtMs }) => [
@@ -52,6 +55,11 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[]): Pr
     }
     return closed;
   });
+}
+
+/** Whether this call is in flight. */
+export async function isOpen(tx: PlainTransaction, callId: string): Promise<boolean> {
+  return (await tx.query('SELECT id FROM open_call WHERE id = ?', [bytesOf('req', callId)])).length > 0;
 }
 
 /** Calls in flight that were last seen before this instant, longest ago first. */

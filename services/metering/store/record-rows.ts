@@ -117,6 +117,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
       startedAtMs: asBigInt(row.started_at_ms),
       traceId: asText(row.trace_id),
       clientRequestId: asText(row.client_request_id),
+      idempotencyKeyHash: Buffer.alloc(0),
     },
     tokens,
     source: asNumber(row.source),

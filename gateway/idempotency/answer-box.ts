@@ -1,0 +1,27 @@
+// How a kept answer is stored: compressed, then encrypted by a secret that only the caller's key yields (AES-256-GCM).
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const cipherName = 'aes-256-gcm';
+
+const deflated = promisify(deflateRaw);
+const inflated = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
+
+/** Closes the box. */
+export async function seal(plain: Buffer, secret: Buffer): Promise<Buffer> {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(cipherName, secret, nonce);
+  const body = Buffer.concat([cipher.update(await deflated(plain)), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+}
+
+/** Opens the box. Throws when the secret is another one, when a byte was changed, or when there is more in it than `bytesMax`. */
+export async function unseal(box: Buffer, secret: Buffer, bytesMax: number): Promise<Buffer> {
+  const decipher = createDecipheriv(cipherName, secret, box.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  decipher.setAuthTag(box.subarray(nonceBytes, nonceBytes + tagBytes));
+  const packed = Buffer.concat([decipher.update(box.subarray(nonceBytes + tagBytes)), decipher.final()]);
+  return inflated(packed, { maxOutputLength: bytesMax });
+}

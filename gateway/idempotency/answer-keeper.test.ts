@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { Event, GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { UsageRecord } from '#proto/metering/v1/metering.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { chatCompletions } from '../formats/chat-completions/index.js';
+import type { Format } from '../formats/format.js';
+import { messages } from '../formats/messages/index.js';
+import type { CallStep } from '../metered-call.js';
+import { AnswerKeeper, replayedCall } from './answer-keeper.js';
+
+const secret = randomBytes(32);
+const bytesMax = 100_000;
+const event = (value: object): Event => Event.fromPartial(value);
+const delta = (text: string): Event => event({ event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: text } } } });
+const begun = [event({ event: { $case: 'started', value: {} } }), event({ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } })];
+const finished = event({ event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_END } } });
+const batches = [begun, ...Array.from({ length: 300 }, (_, index) => [delta(`wörd ${index} `), delta('"')]), [finished]];
+const tokens = TokenCounts.fromPartial({ inputTokens: 7, cacheReadTokens: 2, outputTokens: 601 });
+const record = UsageRecord.fromPartial({ call: { id: newId('req'), modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000n }, tokens });
+
+async function keep(parts: readonly Event[][], error?: AppError, max = bytesMax): Promise<Buffer> {
+  const keeper = new AnswerKeeper(Buffer.alloc(32), secret, max);
+  parts.forEach((events, index) => keeper.take(GenerateResponse.fromPartial({ events }), index === 0 ? TokenCounts.fromPartial({ inputTokens: 9 }) : tokens));
+  return keeper.answer(error);
+}
+
+async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep[]; error: unknown }> {
+  const steps: CallStep[] = [];
+  try {
+    for await (const step of replayedCall(record, answer, using, bytesMax)) steps.push(step);
+    return { steps, error: undefined };
+  } catch (error) {
+    return { steps, error };
+  }
+}
+
+/** The frames that a route makes of these events. */
+function framesOf(format: Format, parts: readonly (readonly Event[])[], inputTokensEstimate: number): string {
+  const encoder = format.stream({ requestId: record.call!.id, model: 'm', createdAtMs: 0, includeUsage: true, inputTokensEstimate });
+  return parts.map((events) => encoder.push(events)).join('') + encoder.finish(tokens);
+}
+
+describe('a kept answer', () => {
+  it.each([chatCompletions, messages])('makes the same stream again, byte for byte: $name', async (format) => {
+    const { steps, error } = await replay(await keep(batches));
+    expect(error).toBeUndefined();
+    expect(steps[0]).toEqual({ kind: 'admitted', modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000 });
+    expect(steps.at(-1)).toEqual({ kind: 'recorded', recorded: { tokens, record } });
+    const events = steps.filter((step) => step.kind === 'events');
+    expect(framesOf(format, events.map((step) => step.events), events[0]!.tokens.inputTokens)).toBe(framesOf(format, batches, 9));
+  });
+
+  it('ends with the error that ended it', async () => {
+    const { steps, error } = await replay(await keep(batches.slice(0, 5), new AppError('upstream_failed', 'It broke.', { details: { field: 'x' } })));
+    expect(error).toMatchObject({ reason: 'upstream_failed', message: 'It broke.', details: { field: 'x' } });
+    expect(steps.flatMap((step) => (step.kind === 'events' ? step.events : []))).toEqual(batches.slice(0, 5).flat());
+  });
+
+  it('shows nothing of itself where it is stored, and opens to its key only', async () => {
+    const text = 'secret text '.repeat(50);
+    const box = await keep([[delta(text)], [finished]]);
+    expect(box.length).toBeLessThan(text.length);
+    expect(box.includes('secret')).toBe(false);
+    expect((await replay(box, randomBytes(32))).error).toHaveProperty('message', expect.stringContaining('authenticate'));
+    box[box.length - 1]! ^= 1;
+    expect((await replay(box)).error).toHaveProperty('message', expect.stringContaining('authenticate'));
+  });
+
+  it('is nothing when it is too large, however it came', async () => {
+    expect(await keep([[delta('x'.repeat(1001))]], undefined, 1000)).toHaveLength(0);
+    expect(await keep(batches, undefined, 1000)).toHaveLength(0);
+    expect((await keep(batches)).length).toBeGreaterThan(0);
+  });
+});

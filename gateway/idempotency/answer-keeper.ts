@@ -1,0 +1,57 @@
+// Collects the answer of a call under an idempotency key while it comes, and gives it again as the same steps. What is kept are the
+// events: the formats' encoders are pure, so that the same events, ids and counts make the same bytes.
+import type { GenerateResponse } from '#proto/inference/v1/inference.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { KeptAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type AppError, decodeAppError, encodeAppError } from '#kit/errors/app-error.js';
+import type { AnswerSink, CallStep } from '../metered-call.js';
+import { seal, unseal } from './answer-box.js';
+
+/** Packed answers of the greatest length are never larger than this when unpacked; the error at the end is small. */
+const slackBytes = 64 * 1024;
+const eventsPerStep = 100;
+
+/** Keeps one answer. */
+export class AnswerKeeper implements AnswerSink {
+  // Encodings of a message's parts, one after another, are an encoding of the message.
+  private parts: Buffer[] = [];
+  private bytes = 0;
+  private hasTokens = false;
+  private isTooLarge = false;
+
+  /** `bytesMax` bounds what is kept. */
+  constructor(
+    readonly keyHash: Buffer,
+    private readonly secret: Buffer,
+    private readonly bytesMax: number,
+  ) {}
+
+  take({ events }: GenerateResponse, tokens: TokenCounts): void {
+    if (this.isTooLarge || (this.hasTokens && events.length === 0)) return;
+    const part = Buffer.from(KeptAnswer.encode({ events, firstTokens: this.hasTokens ? undefined : tokens, error: '' }).finish());
+    this.hasTokens = true;
+    this.bytes += part.length;
+    this.parts.push(part);
+    if (this.bytes <= this.bytesMax) return;
+    this.isTooLarge = true;
+    this.parts = [];
+  }
+
+  async answer(error: AppError | undefined): Promise<Buffer> {
+    if (this.isTooLarge) return Buffer.alloc(0);
+    const end = error === undefined ? [] : [KeptAnswer.encode({ events: [], firstTokens: undefined, error: encodeAppError(error) }).finish()];
+    return seal(Buffer.concat([...this.parts, ...end]), this.secret);
+  }
+}
+
+/** The steps of a call that was kept. Throws the error that ended it, if one did. */
+export async function* replayedCall(record: UsageRecord, answer: Buffer, secret: Buffer, bytesMax: number): AsyncGenerator<CallStep, void, void> {
+  const { events, firstTokens, error } = KeptAnswer.decode(await unseal(answer, secret, bytesMax + slackBytes));
+  const { modelId, outputCapTokens, startedAtMs } = record.call!;
+  yield { kind: 'admitted', modelId, outputCapTokens, startedAtMs: Number(startedAtMs) };
+  const tokens = firstTokens ?? TokenCounts.fromPartial({});
+  for (let first = 0; first < events.length; first += eventsPerStep) yield { kind: 'events', events: events.slice(first, first + eventsPerStep), tokens };
+  const failure = error === '' ? undefined : decodeAppError(error);
+  if (failure !== undefined) throw failure;
+  yield { kind: 'recorded', recorded: { tokens: record.tokens!, record } };
+}

@@ -1,0 +1,143 @@
+// Calls with an Idempotency-Key: at most one runs under a key, and repeats get its answer. Such a call is not ended by its caller's
+// leaving, because a caller that gave a key will ask again.
+import { BeginKeyedCallResponse_Cause as Cause, type BeginKeyedCallResponse } from '#proto/metering/v1/metering.js';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { assertPermitted, type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
+import { AnswerKeeper, replayedCall } from './answer-keeper.js';
+import { answerSecretOf, keyHashOf } from './key.js';
+
+const retryAfterMs = 2000;
+
+/** A key as it came, and for what. */
+export interface KeyUse {
+  readonly key: string;
+  /** Keys of different endpoints are different keys. */
+  readonly endpoint: string;
+  readonly fingerprint: Buffer;
+}
+
+/** The steps of a call, and whose: the id of an earlier request when its answer is given again. */
+export interface Begun {
+  readonly steps: AsyncGenerator<CallStep, void, void>;
+  readonly callId: string;
+}
+
+/** The calls with keys of one gateway. */
+export interface KeyedCalls {
+  /**
+   * Runs the call, or gives the answer of the one that came first again. Raises idempotency_mismatch when that one was another
+   * request, idempotency_in_progress while it runs, idempotency_answer_gone when its answer was not kept, and
+   * service_unavailable when nobody can tell.
+   */
+  begin(call: Omit<CallRequest, 'left'>, use: KeyUse): Promise<Begun>;
+  /** Calls that run, whether or not their callers are still there. */
+  count(): number;
+  /** Breaks off those that run. */
+  stop(): void;
+}
+
+/** Creates the set of calls. */
+export function createKeyedCalls(deps: CallDeps): KeyedCalls {
+  const { config, log } = deps;
+  const { metering } = deps.peers;
+  const rpc = () => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+  /** The calls that run; each is broken off by its own. */
+  const running = new Set<AbortController>();
+
+  async function reserve({ id, key }: { id: string; key: CallRequest['key'] }, keyHash: Buffer, fingerprint: Buffer): Promise<BeginKeyedCallResponse['outcome']> {
+    try {
+      return (await metering.beginKeyedCall({ accountId: key.accountId, keyHash, fingerprint, callId: id }, rpc())).outcome;
+    } catch (error) {
+      if (!hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal')) throw error;
+      // The answer was lost, not necessarily the reservation.
+      void abandon(id, key.accountId, keyHash);
+      throw new AppError('service_unavailable', 'Whether the Idempotency-Key was used before cannot be found out now, so the call is not let in. Nothing was charged.', { retryAfterMs, cause: error });
+    }
+  }
+
+  async function abandon(callId: string, accountId: string, keyHash: Buffer): Promise<void> {
+    try {
+      await metering.abandonKeyedCall({ callId, accountId, keyHash }, rpc());
+    } catch (error) {
+      log.warn({ err: error, call_id: callId }, 'an idempotency key could not be given up; it is free again when its lease ends');
+    }
+  }
+
+  async function* run(call: Omit<CallRequest, 'left'>, keyHash: Buffer): AsyncGenerator<CallStep, void, void> {
+    let isAdmitted = false;
+    const breaking = new AbortController();
+    running.add(breaking);
+    try {
+      // Its caller's leaving does not end it.
+      const left = new AbortController().signal;
+      for await (const step of meteredCall({ ...call, left, broken: breaking.signal }, deps)) {
+        isAdmitted = true;
+        yield step;
+      }
+    } catch (error) {
+      // What was refused before anything was asked of an upstream leaves nothing behind, and the caller hears of it when it can try again.
+      if (!isAdmitted) await abandon(call.id, call.key.accountId, keyHash);
+      throw error;
+    } finally {
+      running.delete(breaking);
+    }
+  }
+
+  return {
+    async begin(call, { key, endpoint, fingerprint }) {
+      assertMayBeTold(call, deps);
+      const keyHash = keyHashOf(endpoint, key);
+      const outcome = await reserve(call, keyHash, fingerprint);
+      switch (outcome?.$case) {
+        case 'begun': {
+          const answerSink = new AnswerKeeper(keyHash, answerSecretOf(key, call.id), config.keptAnswerBytesMax);
+          return { steps: run({ ...call, answerSink }, keyHash), callId: call.id };
+        }
+        case 'kept': {
+          const { record, answer } = outcome.value;
+          const callId = record!.call!.id;
+          return { steps: replayedCall(record!, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax), callId };
+        }
+        case 'running':
+          throw new AppError('idempotency_in_progress', `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`, {
+            details: particulars(outcome.value.callId),
+            retryAfterMs,
+          });
+        case 'otherRequest':
+          throw new AppError('idempotency_mismatch', `The Idempotency-Key was used before for another request, ${outcome.value.callId}. Use a new key for a new request.`, {
+            details: particulars(outcome.value.callId),
+          });
+        case 'gone':
+          throw gone(outcome.value.callId, outcome.value.cause);
+        default:
+          throw new Error('Metering told no outcome of an idempotency key.');
+      }
+    },
+    count: () => running.size,
+    stop() {
+      const why = new AppError('service_unavailable', 'The gateway was stopped before the answer was complete.', { retryAfterMs });
+      for (const call of running) call.abort(why);
+    },
+  };
+}
+
+/** No key gets an answer of a model that it may not use. A model that is gone has answers still. */
+function assertMayBeTold({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, { models }: CallDeps): void {
+  try {
+    assertPermitted(key, models.find(parsed.model));
+  } catch (error) {
+    if (!hasReason(error, 'model_unknown')) throw error;
+  }
+}
+
+function gone(callId: string, cause: Cause): AppError {
+  const why = cause === Cause.CAUSE_TOO_LARGE ? 'it was larger than what is kept' : 'the gateway that ran it was lost, and what it had delivered was charged';
+  return new AppError('idempotency_answer_gone', `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be given again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`, {
+    details: particulars(callId),
+  });
+}
+
+function particulars(callId: string): Record<string, string> {
+  return { field: 'idempotency-key', original_request_id: callId };
+}

@@ -1,0 +1,27 @@
+// Forgetting idempotency keys whose time is over.
+import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { idFromBytes } from '#kit/id.js';
+import { deleteKey, type KeyRow, keyFromRow, KeyState, lockKey } from './keyed-calls.js';
+import { isOpen } from './open-calls.js';
+
+/** Frees up to `limit` keys that have expired, with what was kept under them. A key whose call still runs is looked at again after `ttlMs`. */
+export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: number, limit: number): Promise<void> {
+  const rows: Record<string, unknown>[] = await db.knex('idempotency_key').select('*').where('expires_at_ms', '<=', nowMs).orderBy('expires_at_ms').limit(limit);
+  if (rows.length === 0) return;
+  const expired = rows.map(keyFromRow).toSorted((a, b) => a.accountId.compare(b.accountId) || a.keyHash.compare(b.keyHash));
+  await db.plainTransaction(async (tx) => {
+    for (const { accountId, keyHash } of expired) {
+      const key = await lockKey(tx, accountId, keyHash);
+      if (key === undefined || key.expiresAtMs > nowMs) continue;
+      if (!(await isRunning(tx, key, nowMs))) await deleteKey(tx, key);
+      else await tx.run('UPDATE idempotency_key SET expires_at_ms = ? WHERE account_id = ? AND key_hash = ?', [nowMs + ttlMs, accountId, keyHash]);
+    }
+  });
+}
+
+/** Whether the call that has the key runs, as far as anyone knows: it is in flight, or may not have been checkpointed yet. */
+export async function isRunning(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
+  if (key.state !== KeyState.running) return false;
+  return key.leaseUntilMs > nowMs || isOpen(tx, idFromBytes('req', key.callId));
+}

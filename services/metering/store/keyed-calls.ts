@@ -1,0 +1,152 @@
+// Calls under idempotency keys: which call has a key, and what is kept of it. The key's row is the fence of money: a call that it
+// does not name can neither be checkpointed nor recorded. It is therefore locked before any other row of a transaction.
+import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import { asBytes, asNumber } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { Ending } from '#proto/metering/v1/metering.js';
+import type { PricedRecord } from '../usage-record.js';
+import type { PricedCall } from '../validate-call.js';
+import { addKept, deleteAnswer, putAnswer, rowBytes } from './kept-answers.js';
+import { bytesOf } from './record-rows.js';
+
+/** How it stands with a key: its call runs, or is on record with an answer, or without one and why. */
+export const KeyState = { running: 0, kept: 1, tooLarge: 2, gatewayLost: 3 } as const;
+
+/** One of these. */
+export type KeyState = (typeof KeyState)[keyof typeof KeyState];
+
+/** A key and the call that has it. */
+export interface KeyRow {
+  readonly accountId: Buffer;
+  readonly keyHash: Buffer;
+  readonly fingerprint: Buffer;
+  readonly callId: Buffer;
+  readonly state: KeyState;
+  readonly leaseUntilMs: number;
+  readonly expiresAtMs: number;
+  readonly keptBytes: number;
+}
+
+const columns = 'account_id, key_hash, fingerprint, call_id, state, lease_until_ms, expires_at_ms, kept_bytes';
+const byKey = 'account_id = ? AND key_hash = ?';
+const byCall = `${byKey} AND call_id = ?`;
+const keysPerStatementMax = 200;
+
+const keys = keyedText(['account_id', 'key_hash']);
+const calls = keyedText(['account_id', 'key_hash', 'call_id']);
+const selectNamed = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${calls(rows)}`);
+const selectRunning = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${calls(rows)} AND state = ${KeyState.running}`);
+const selectLocked = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${keys(rows)} FOR UPDATE`);
+const renew = textOfRows((rows) => `UPDATE idempotency_key SET lease_until_ms = ? WHERE ${calls(rows)} AND state = ${KeyState.running}`);
+
+/** The row of a key, locked where others could write it; undefined when there is none. */
+export async function lockKey(tx: PlainTransaction, accountId: Buffer, keyHash: Buffer): Promise<KeyRow | undefined> {
+  // A SQLite file has one writer, and no words for locking a row.
+  const lock = tx.engine === 'mysql' ? ' FOR UPDATE' : '';
+  const [row] = await tx.query(`SELECT ${columns} FROM idempotency_key WHERE ${byKey}${lock}`, [accountId, keyHash]);
+  return row === undefined ? undefined : keyFromRow(row);
+}
+
+/** The row of a driver's as a key. */
+export function keyFromRow(row: Readonly<Record<string, unknown>>): KeyRow {
+  return {
+    accountId: asBytes(row['account_id']),
+    keyHash: asBytes(row['key_hash']),
+    fingerprint: asBytes(row['fingerprint']),
+    callId: asBytes(row['call_id']),
+    state: asNumber(row['state']) as KeyState,
+    leaseUntilMs: asNumber(row['lease_until_ms']),
+    expiresAtMs: asNumber(row['expires_at_ms']),
+    keptBytes: asNumber(row['kept_bytes']),
+  };
+}
+
+/** Reserves a free key. Raises the driver's duplicate error when another replica was faster. */
+export async function insertKey(tx: PlainTransaction, key: KeyRow): Promise<void> {
+  const { accountId, keyHash, fingerprint, callId, state, leaseUntilMs, expiresAtMs, keptBytes } = key;
+  const values = [accountId, keyHash, fingerprint, callId, state, leaseUntilMs, expiresAtMs, keptBytes];
+  await tx.run(`INSERT INTO idempotency_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, values);
+}
+
+/** Frees a key, with all that was kept under it. Its row is locked. */
+export async function deleteKey(tx: PlainTransaction, key: KeyRow): Promise<void> {
+  await tx.run(`DELETE FROM idempotency_key WHERE ${byKey}`, [key.accountId, key.keyHash]);
+  if (key.state === KeyState.running) return;
+  await deleteAnswer(tx, key.accountId, key.callId);
+  await addKept(tx, key.accountId, -1, -key.keptBytes);
+}
+
+/** Frees a key whose call was never sent upstream; false when the key is not reserved for this call. */
+export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<boolean> {
+  return db.plainTransaction(async (tx) => (await tx.run(`DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`, [accountId, keyHash, callId])) === 1);
+}
+
+/** Renews the leases of running calls; returns the ids of those that do not have their keys (any more). They must end. */
+export async function renewKeys(tx: PlainTransaction, all: readonly PricedCall[], leaseUntilMs: number): Promise<Set<string>> {
+  const keyed = inKeyOrder(all.filter(isKeyed));
+  const closed = new Set<string>();
+  for (let first = 0; first < keyed.length; first += keysPerStatementMax) {
+    const part = keyed.slice(first, first + keysPerStatementMax);
+    const values = part.flatMap(keyAndCallOf);
+    if ((await tx.run(renew(part.length), [leaseUntilMs, ...values])) === part.length) continue;
+    const running = await idsOf(tx, selectRunning(part.length), values);
+    for (const call of part) if (!running.has(call.id)) closed.add(call.id);
+  }
+  return closed;
+}
+
+/**
+ * Locks the keys of ended calls; returns the ids of those that do not have theirs (any more): other calls may run under them. Nothing is
+ * promised any more to calls that started before `promisedSinceMs`, so a report that was spooled for long is as good as any other.
+ */
+export async function lockKeysOf(tx: PlainTransaction, all: readonly PricedCall[], promisedSinceMs: number): Promise<Set<string>> {
+  const keyed = inKeyOrder(all.filter(isKeyed));
+  if (keyed.length === 0) return new Set();
+  if (tx.engine === 'mysql') await tx.query(selectLocked(keyed.length), keyed.flatMap(keyOf));
+  const named = await idsOf(tx, selectNamed(keyed.length), keyed.flatMap(keyAndCallOf));
+  return new Set(keyed.filter(({ id, startedAtMs }) => !named.has(id) && Number(startedAtMs) > promisedSinceMs).map(({ id }) => id));
+}
+
+/** What becomes of the key of a call that is being recorded, in the same transaction. Its row is locked. */
+export async function closeKey(tx: PlainTransaction, { record, free, keptAnswer }: PricedRecord, keptUntilMs: number): Promise<void> {
+  const { call, tokens, ending } = record;
+  if (!isKeyed(call)) return;
+  const isLost = ending === Ending.ENDING_GATEWAY_LOST;
+  const ids = keyAndCallOf(call);
+  const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
+  if (free || (isLost && !wasUsed)) {
+    // It cost nothing and delivered nothing, so a repeat is a new try.
+    await tx.run(`DELETE FROM idempotency_key WHERE ${byCall}`, ids);
+    return;
+  }
+  const accountId = bytesOf('acct', call.accountId);
+  const bytes = rowBytes + keptAnswer.length;
+  const state = isLost ? KeyState.gatewayLost : keptAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
+  const closed = await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byCall}`, [state, keptUntilMs, bytes, ...ids]);
+  if (closed === 0) return;
+  if (keptAnswer.length > 0) await putAnswer(tx, accountId, bytesOf('req', call.id), keptAnswer);
+  await addKept(tx, accountId, 1, bytes);
+}
+
+function isKeyed(call: PricedCall): boolean {
+  return call.idempotencyKeyHash.length > 0;
+}
+
+function keyOf(call: PricedCall): Buffer[] {
+  return [bytesOf('acct', call.accountId), call.idempotencyKeyHash];
+}
+
+function keyAndCallOf(call: PricedCall): Buffer[] {
+  return [...keyOf(call), bytesOf('req', call.id)];
+}
+
+/** In the order of the primary key, so that two transactions cannot wait for each other. */
+function inKeyOrder(keyed: readonly PricedCall[]): PricedCall[] {
+  return keyed.toSorted((a, b) => (a.accountId < b.accountId ? -1 : a.accountId > b.accountId ? 1 : a.idempotencyKeyHash.compare(b.idempotencyKeyHash)));
+}
+
+async function idsOf(tx: PlainTransaction, sql: string, values: readonly Buffer[]): Promise<Set<string>> {
+  return new Set((await tx.query(sql, values)).map((row) => idFromBytes('req', asBytes(row['call_id']))));
+}
