@@ -1,11 +1,10 @@
 // Real upstreams, played by a stub that is as strict as the vendors: both formats in front of both formats.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { chat, get, settled } from './support/calls.js';
-import { eventually, startScript } from './support/process.js';
+import { eventually } from './support/process.js';
+import { addModel, addUpstream } from './support/stub-models.js';
 import { modes, startSystem, type System } from './support/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from './upstream/stub-upstream.js';
 
@@ -21,10 +20,10 @@ describe.each(modes)('upstreams, %s', (mode) => {
     stub = await startStubUpstream();
     // One upstream by configuration, as a user with a vendor's key has it; the other through the operator's command.
     system = await startSystem(mode, { OPENAI_API_KEY: stubApiKey, OPENAI_BASE_URL: stub.baseUrl });
-    await addUpstream('claude', 'messages', stub.baseUrl, stubApiKey);
+    await addUpstream(system, 'claude', 'messages', stub.baseUrl, stubApiKey);
     for (const model of ['text', 'tool', 'reasoning', 'cached-usage', 'no-usage', 'status-401', 'status-400', 'cut', 'lies']) {
-      await addModel(`cc/${model}`, 'openai', model);
-      await addModel(`m/${model}`, 'claude', model);
+      await addModel(system, `cc/${model}`, 'openai', model);
+      await addModel(system, `m/${model}`, 'claude', model);
     }
     openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: system.firstKey, maxRetries: 0 });
     anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: system.firstKey, maxRetries: 0 });
@@ -35,32 +34,6 @@ describe.each(modes)('upstreams, %s', (mode) => {
     await system?.stop();
     await stub?.stop();
   });
-
-  async function addUpstream(id: string, format: string, baseUrl: string, secret: string): Promise<void> {
-    const child = startScript('dist/cli/main.js', ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin'], system.operatorEnv());
-    child.process.stdin!.end(`${secret}\n`);
-    const code = await new Promise((resolve) => child.process.once('close', resolve));
-    if (code !== 0) throw new Error(child.stderr());
-  }
-
-  async function addModel(id: string, upstream: string, upstreamModel: string): Promise<void> {
-    const path = join(system.dataDir, 'model.json');
-    const model = {
-      id,
-      display_name: id,
-      context_limit_tokens: 100_000,
-      output_limit_tokens: 4000,
-      input_modalities: ['text'],
-      output_modalities: ['text'],
-      capabilities: ['tools', 'reasoning', 'sampling'],
-      routes: [{ upstream_id: upstream, upstream_model: upstreamModel }],
-      tokenizer: 'o200k',
-      state: 'active',
-    };
-    writeFileSync(path, JSON.stringify(model));
-    await system.cli('model', 'put', path);
-    await system.cli('price', 'publish', id, '--input', '1', '--cache-read', '0.1', '--cache-write-5m', '1.25', '--cache-write-1h', '2', '--output', '5');
-  }
 
   it.each(['cc', 'm'])('answer either client, whole and streamed, over a %s upstream', async (kind) => {
     const text = 'Hello from the stub upstream.';

@@ -9,7 +9,9 @@ export interface UsageRow {
   key_id: string;
   model_id: string;
   ending: string;
+  ending_detail: string;
   token_source: string;
+  quarantined: boolean;
   input_tokens: number;
   cache_read_tokens: number;
   cache_write_5m_tokens: number;

@@ -21,8 +21,11 @@ export async function deliverFrames(response: ServerResponse, frames: readonly F
     if (bytesLeft === 0) break;
     if (script.frameDelayMs !== undefined) await sleep(script.frameDelayMs);
   }
-  if (fault?.kind === 'stall') await new Promise((resolve) => response.once('close', resolve));
-  else if (fault?.kind === 'reset') {
+  if (fault?.kind === 'stall') {
+    const alive = fault.signsOfLife === true ? setInterval(() => response.write(': still here\n\n'), 500) : undefined;
+    await new Promise((resolve) => response.once('close', resolve));
+    clearInterval(alive);
+  } else if (fault?.kind === 'reset') {
     // A reset overtakes bytes that the client has not read yet.
     await sleep(30);
     response.socket?.resetAndDestroy();

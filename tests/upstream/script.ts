@@ -27,8 +27,8 @@ export type Fault =
   | { readonly kind: 'status'; readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
   /** Nothing at all for so long. */
   | { readonly kind: 'slow-headers'; readonly delayMs: number }
-  /** So many frames, then silence with the connection open. */
-  | { readonly kind: 'stall'; readonly afterFrames: number }
+  /** So many frames, then silence with the connection open, but for a comment now and then as a sign of life. */
+  | { readonly kind: 'stall'; readonly afterFrames: number; readonly signsOfLife?: boolean }
   /** One byte at a time. */
   | { readonly kind: 'drip' }
   /** So many bytes, then a clean end of the body. */

@@ -1,0 +1,36 @@
+// Puts the stub upstream behind a system: upstreams and models by the operator's command, as an operator does it.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startScript } from './process.js';
+import type { System } from './system.js';
+
+/** Prices of the models of the stub, in nano-USD a token. */
+export const stubPrices = { input: 1000n, cacheRead: 100n, cacheWrite5m: 1250n, cacheWrite1h: 2000n, output: 5000n } as const;
+
+/** Adds an upstream on a private address; its secret goes in by the standard input. */
+export async function addUpstream(system: System, id: string, format: 'chat-completions' | 'messages', baseUrl: string, secret: string): Promise<void> {
+  const child = startScript('dist/cli/main.js', ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin'], system.operatorEnv());
+  child.process.stdin!.end(`${secret}\n`);
+  const code = await new Promise((resolve) => child.process.once('close', resolve));
+  if (code !== 0) throw new Error(child.stderr());
+}
+
+/** Adds a model that an upstream knows under another name, at `stubPrices`. */
+export async function addModel(system: System, id: string, upstream: string, upstreamModel: string): Promise<void> {
+  const path = join(system.dataDir, 'model.json');
+  const model = {
+    id,
+    display_name: id,
+    context_limit_tokens: 100_000,
+    output_limit_tokens: 4000,
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    capabilities: ['tools', 'reasoning', 'sampling'],
+    routes: [{ upstream_id: upstream, upstream_model: upstreamModel }],
+    tokenizer: 'o200k',
+    state: 'active',
+  };
+  writeFileSync(path, JSON.stringify(model));
+  await system.cli('model', 'put', path);
+  await system.cli('price', 'publish', id, '--input', '1', '--cache-read', '0.1', '--cache-write-5m', '1.25', '--cache-write-1h', '2', '--output', '5');
+}
