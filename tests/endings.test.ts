@@ -1,12 +1,12 @@
 // The table of endings in docs/charging.md, row by row: what the caller sees, what is on record, and what it costs to the nano-dollar.
 // Each case is called in both formats, streamed and whole, over upstreams of both formats.
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { call, type Combination, combinations, promptText, type Seen } from './support/answers.js';
 import { get, type UsageRow } from './support/calls.js';
 import { eventually } from './support/process.js';
+import { killOne } from './support/processes.js';
 import { addModel, addUpstream, stubPrices } from './support/stub-models.js';
 import { type Mode, modes, startSystem, type System } from './support/system.js';
 import type { Fault, Script } from './upstream/script.js';
@@ -211,7 +211,7 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
   beforeAll(async () => {
     stub = await startStubUpstream();
     system = await startSystem(mode, {
-      TOLLGATE_GATEWAY_READ_ON_TIME: '1500ms',
+      TOLLGATE_GATEWAY_READ_ON_TIME: '3s',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
       TOLLGATE_INFERENCE_IDLE_TIMEOUT: '3s',
       TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '3s',
@@ -307,12 +307,13 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     const spentBefore = await spent();
     const asked = stub.requests.length;
     const leaving = leave === undefined ? undefined : new AbortController();
-    const { ids, answers } = start(leaving);
+    let begun = 0;
+    const { ids, answers } = start(leaving, () => (begun += 1));
     const requests = () => stub.requests.slice(asked);
     if (leaving !== undefined) await eventually(() => (requests().length === combinations.length ? true : undefined));
     // Those that are asked for whole are as far as the streams, by what their checkpoints say, but their callers see nothing yet.
     if (leave === 'after-part') await eventually(async () => expect(await checkpoints()).toEqual(partCosts) ?? true);
-    if (leave === 'in-the-middle') await sleep(400);
+    if (leave === 'in-the-middle') await eventually(() => (begun >= combinations.length ? true : undefined));
     leaving?.abort();
     await check(ids, await answers, spentBefore, expected);
     if (leave === 'when-asked' || leave === 'after-part') {
@@ -347,15 +348,35 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     }));
   }, 60_000);
 
+  // A single process has no part that can fail alone.
+  if (mode === 'distributed') {
+    it('gateway_error: in the middle of an answer', async () => {
+      stub.script('case-cc', lingers('cc'));
+      stub.script('case-m', lingers('m'));
+      const spentBefore = await spent();
+      const { ids, answers } = start();
+      await eventually(async () => expect(await checkpoints()).toEqual(partCosts) ?? true);
+      killOne(system, 'inference');
+      await check(ids, await answers, spentBefore, (combination) => ({
+        ...broken(combination, 503),
+        ending: 'gateway_error',
+        detail: 'service_unavailable',
+        tokens: ours(combination.upstream, part, 'running'),
+      }));
+      await eventually(async () => ((await fetch(`${system.baseUrl}/readyz`)).status === 200 ? true : undefined), 60_000);
+    }, 120_000);
+  }
+
   it('gateway_lost: is charged at its last checkpoint', async () => {
     stub.script('case-cc', lingers('cc'));
     stub.script('case-m', lingers('m'));
     const spentBefore = await spent();
     const { ids, answers } = start();
     await eventually(async () => expect(await checkpoints()).toEqual(partCosts) ?? true);
-    await system.kill();
+    if (mode === 'single') await system.kill();
+    else killOne(system, 'gateway');
     const seen = await answers;
-    await system.start();
+    if (mode === 'single') await system.start();
     await check(ids, seen, spentBefore, ({ upstream, streaming }) => ({
       ending: 'gateway_lost',
       detail: 'lease_expired',
