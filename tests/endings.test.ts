@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { call, type Combination, combinations, promptText, type Seen } from './support/answers.js';
-import { get, type UsageRow } from './support/calls.js';
+import { createKey, get, settled, type UsageRow } from './support/calls.js';
 import { eventually } from './support/process.js';
 import { killOne } from './support/processes.js';
 import { addModel, addUpstream, stubPrices } from './support/stub-models.js';
@@ -223,7 +223,7 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     await addUpstream(system, 'm', 'messages', stub.baseUrl, stubApiKey);
     for (const upstream of ['cc', 'm']) {
       await addModel(system, `${upstream}/case`, upstream, `case-${upstream}`);
-      await addModel(system, `${upstream}/filler`, upstream, 'slow-headers');
+      await addModel(system, `${upstream}/filler`, upstream, 'filler');
     }
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
     await eventually(async () => ((await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/filler') ? true : undefined));
@@ -234,22 +234,22 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     await stub?.stop();
   });
 
-  const spent = async (): Promise<bigint> => BigInt((await system.json<{ spent_nano_usd: string }>('balance', 'show')).spent_nano_usd);
+  const spent = async (): Promise<bigint> => BigInt((await system.json<{ spent_nano_usd: string }>('balance', 'show', '--account', accountId)).spent_nano_usd);
 
   /** The settled records of calls by the ids that their callers gave them, once nothing is held any more. */
   async function recordsOf(clientRequestIds: readonly string[]): Promise<Map<string, UsageRow>> {
     return eventually(async () => {
       const lines = (await system.cli('usage', 'list', '--limit', '100', '--json', '--account', accountId)).trim().split('\n');
       const rows = lines.map((line) => JSON.parse(line) as UsageRow & { client_request_id: string }).filter((row) => clientRequestIds.includes(row.client_request_id));
-      const balance = await system.json<{ held_nano_usd: string }>('balance', 'show');
+      const balance = await system.json<{ held_nano_usd: string }>('balance', 'show', '--account', accountId);
       if (rows.length < clientRequestIds.length || rows.some((row) => row.settled_at === null) || balance.held_nano_usd !== '0') return undefined;
       return new Map(rows.map((row) => [row.client_request_id, row]));
-    }, 30_000);
+    }, 60_000);
   }
 
   /** What the calls in flight had used at their last checkpoints. */
   const checkpoints = async (): Promise<string[]> => {
-    const lines = (await system.cli('balance', 'holds', '--json')).trim();
+    const lines = (await system.cli('balance', 'holds', '--json', '--account', accountId)).trim();
     return lines === '' ? [] : lines.split('\n').map((line) => (JSON.parse(line) as { checkpoint_nano_usd: string }).checkpoint_nano_usd).sort();
   };
 
@@ -319,14 +319,19 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     if (leave === 'when-asked' || leave === 'after-part') {
       for (const { clientLeft } of requests()) expect(await clientLeft).toBe(true);
     }
-  }, 60_000);
+  }, 120_000);
 
   it('gateway_error: before output, is free', async () => {
+    // Calls of somebody else take all the room that there is for calls of an upstream.
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'other');
+    await system.cli('balance', 'deposit', '1', '--account', other);
+    const { secret } = await createKey(system, 'other', '--account', other);
+    stub.script('filler', lingers('cc'));
     const leaving = new AbortController();
     const asked = stub.requests.length;
     const fillers = (['cc', 'm'] as const).flatMap((upstream) =>
       Array.from({ length: 8 }, (_, index) =>
-        call(system, system.firstKey, { client: 'chat-completions', streaming: true, upstream }, { maxTokens, leaving, clientRequestId: `filler-${index}`, model: `${upstream}/filler` }),
+        call(system, secret, { client: 'chat-completions', streaming: true, upstream }, { maxTokens, leaving, clientRequestId: `filler-${index}`, model: `${upstream}/filler` }),
       ),
     );
     await eventually(() => (stub.requests.length === asked + fillers.length ? true : undefined));
@@ -346,7 +351,8 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
       isComplete: false,
       hasError: true,
     }));
-  }, 60_000);
+    await settled(system, other, fillers.length);
+  }, 120_000);
 
   // A single process has no part that can fail alone.
   if (mode === 'distributed') {
@@ -385,7 +391,7 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
       free: !streaming,
       isComplete: false,
     }));
-  }, 90_000);
+  }, 120_000);
 
   it('leaves books that are right', async () => {
     expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
