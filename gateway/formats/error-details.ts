@@ -10,8 +10,8 @@ export interface Rendering {
   type: string;
   /** error.code: the vendor's word where there is one, else ours. */
   code: string | null;
-  /** Whether a repeat of the same request can help. */
-  retry: 'never' | 'later' | 'unsaid';
+  /** Whether a repeat of the same request can help; "when-told": only where the error says when. */
+  retry: 'never' | 'later' | 'when-told' | 'unsaid';
 }
 
 /** How a dialect tells every reason. */
@@ -53,7 +53,7 @@ const retryAfterSecondsMax = 60;
 
 /** The headers that tell client libraries whether and when to repeat. */
 export function retryHeaders(error: AppError, { retry }: Rendering): Record<string, string> {
-  if (retry === 'never') return { 'x-should-retry': 'false' };
+  if (retry === 'never' || (retry === 'when-told' && error.retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
   if (retry === 'unsaid') return {};
   const seconds = Math.ceil((error.retryAfterMs ?? 1000) / 1000);
   return { 'retry-after': String(Math.min(Math.max(seconds, 1), retryAfterSecondsMax)) };

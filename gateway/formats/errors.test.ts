@@ -88,8 +88,15 @@ describe('a refusal', () => {
 });
 
 describe('client libraries', () => {
-  it.each(['key_unknown', 'balance_empty', 'key_limit_reached', 'invalid_request', 'model_unknown', 'already_exists', 'idempotency_mismatch', 'idempotency_answer_gone'] as Reason[])('are told not to repeat after %s', (reason) => {
+  it.each(['key_unknown', 'balance_empty', 'invalid_request', 'model_unknown', 'already_exists', 'idempotency_mismatch', 'idempotency_answer_gone'] as Reason[])('are told not to repeat after %s', (reason) => {
     for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
+  });
+
+  it("are told to repeat at a key's limit only where calls in flight hold what is missing", () => {
+    for (const format of both) {
+      expect(tell(format, 'key_limit_reached', {}).headers).toEqual({ 'x-should-retry': 'false' });
+      expect(tell(format, 'key_limit_reached', { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2' });
+    }
   });
 
   it.each(['balance_held', 'idempotency_in_progress', 'upstream_rate_limited', 'upstream_overloaded', 'overloaded', 'service_unavailable'] as Reason[])(

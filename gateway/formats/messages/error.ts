@@ -43,7 +43,8 @@ export const renderings: Renderings = {
 
   balance_empty: unpaid('balance_empty'),
   balance_held: { ...unpaid('balance_held'), retry: 'later' },
-  key_limit_reached: unpaid('key_limit_reached'),
+  // Calls in flight may hold what is missing.
+  key_limit_reached: { ...unpaid('key_limit_reached'), retry: 'when-told' },
   hold_closed: failed(500, null, 'unsaid'),
   call_closed: failed(500, null, 'unsaid'),
 
