@@ -27,7 +27,8 @@ export interface Books {
   readonly records: readonly RecordRow[];
   readonly balances: ReadonlyMap<string, BalanceRow>;
   readonly entries: ReadonlyMap<string, readonly EntryRow[]>;
-  readonly verification: { readonly ok: boolean; readonly open_holds: number; readonly sum_nano_usd: string };
+  /** What `tollgate ledger verify` says. */
+  readonly verification: { readonly ok: boolean; readonly records_checked: number; readonly open_holds: number; readonly sum_nano_usd: string };
 }
 
 /**
@@ -47,7 +48,7 @@ export async function readQuietBooks(system: System, accountIds: readonly string
     const entries = new Map<string, EntryRow[]>();
     for (const id of accountIds) entries.set(id, lines<EntryRow>(await system.cli('balance', 'entries', '--account', id, '--all', '--json')));
     // Its exit code is 1 when the books are wrong, which the judge is to say.
-    const { stdout } = await system.tryCli('balance', 'verify', '--json');
+    const { stdout } = await system.tryCli('ledger', 'verify', '--json');
     return { records: after.records, balances: after.balances, entries, verification: JSON.parse(stdout) as Books['verification'] };
   }, timeoutMs);
 }

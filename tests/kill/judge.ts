@@ -58,7 +58,7 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
     }
     partial.chargedNanoUsd += records.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
   }
-  for (const records of byClientId.values()) violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(record)}`));
+  for (const records of byClientId.values()) violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(shortened(record))}`));
   violations.push(...judgeBooks(books));
   return { violations, partial, deltasOnTheWay, endings };
 }
@@ -110,15 +110,17 @@ function judgeBooks({ records, balances, entries, verification }: Books): string
   const recordsById = new Map(records.map((record) => [record.id, record]));
   if (recordsById.size !== records.length) faults.push('two records of one call id');
   if (!verification.ok || verification.sum_nano_usd !== '0') faults.push(`verify finds the books wrong: ${JSON.stringify(verification)}`);
+  if (verification.records_checked < records.length) faults.push(`verify has looked at ${verification.records_checked} of ${records.length} records`);
   if (verification.open_holds !== 0) faults.push(`${verification.open_holds} holds are still open`);
   for (const [accountId, balance] of balances) {
-    const charged = records.filter((record) => record.account_id === accountId).reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
+    const own = records.filter((record) => record.account_id === accountId);
+    const charged = own.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
     if (BigInt(balance.spent_nano_usd) !== charged) faults.push(`${accountId} has spent ${balance.spent_nano_usd}, its records say ${charged}`);
     if (BigInt(balance.available_nano_usd) < 0n) faults.push(`${accountId} has less than nothing: ${balance.available_nano_usd}`);
-    for (const [callId, sum] of takenByCall(entries.get(accountId) ?? [])) {
-      const record = recordsById.get(callId);
-      if (record === undefined) faults.push(`${sum} nano-USD taken for ${callId}, which has no record`);
-      else if (BigInt(record.charge_nano_usd) !== sum) faults.push(`the journal took ${sum} nano-USD for ${callId}, its record says ${record.charge_nano_usd}`);
+    const taken = takenByCall(entries.get(accountId) ?? []);
+    for (const [callId, sum] of taken) if (!recordsById.has(callId)) faults.push(`the journal took ${sum} nano-USD for ${callId}, which has no record`);
+    for (const { id, charge_nano_usd: charge } of own) {
+      if ((taken.get(id) ?? 0n) !== BigInt(charge)) faults.push(`the journal took ${taken.get(id) ?? 0n} nano-USD for ${id}, its record says ${charge}`);
     }
   }
   return faults;
@@ -145,5 +147,10 @@ function same(one: Tokens | undefined, other: Tokens): boolean {
 
 function describe(outcome: Outcome, records: readonly RecordRow[]): string {
   const { kind, text, ...rest } = outcome;
-  return JSON.stringify({ call: kind.name, ...rest, textLength: text.length, records });
+  return JSON.stringify({ call: kind.name, ...rest, textLength: text.length, records: records.map(shortened) });
+}
+
+function shortened(record: RecordRow): object {
+  const { id, ending, ending_detail: detail, input_tokens: input, output_tokens: output, charge_nano_usd: charge, captured_nano_usd: captured } = record;
+  return { id, ending, detail, input, output, charge, captured };
 }
