@@ -1,0 +1,97 @@
+// Judges refusals from outside: what every call was granted and charged, and between which instants, bounds what can have been
+// available at any instant. A refusal has to name an amount within these bounds that was too little.
+import type { AppError } from '#kit/errors/app-error.js';
+
+const never = Number.POSITIVE_INFINITY;
+
+/** One call as its caller saw it; instants of `performance.now()`. */
+interface Seen {
+  readonly keyId: string;
+  readonly askedMs: number;
+  answeredMs: number;
+  grantedNanoUsd: bigint;
+  endingMs: number;
+  endedMs: number;
+  capturedNanoUsd: bigint;
+}
+
+interface Refused {
+  readonly call: Seen;
+  readonly reason: string;
+  readonly details: Readonly<Record<string, string>>;
+  readonly leastNanoUsd: bigint;
+}
+
+/** What a call tells as it goes on. */
+export interface Telling {
+  granted(amountNanoUsd: bigint): void;
+  refused(error: AppError, leastNanoUsd: bigint): void;
+  ends(): void;
+  ended(capturedNanoUsd: bigint): void;
+}
+
+/** All calls on one account whose keys have one limit each. */
+export class Timeline {
+  private readonly calls: Seen[] = [];
+  private readonly refusals: Refused[] = [];
+
+  constructor(
+    private readonly creditedNanoUsd: bigint,
+    private readonly limitNanoUsd: bigint,
+  ) {}
+
+  /** A call is about to ask for its hold. */
+  asks(keyId: string): Telling {
+    const call: Seen = { keyId, askedMs: performance.now(), answeredMs: never, grantedNanoUsd: 0n, endingMs: never, endedMs: never, capturedNanoUsd: 0n };
+    this.calls.push(call);
+    return {
+      granted: (amountNanoUsd) => {
+        call.answeredMs = performance.now();
+        call.grantedNanoUsd = amountNanoUsd;
+      },
+      refused: ({ reason, details }, leastNanoUsd) => {
+        call.answeredMs = performance.now();
+        this.refusals.push({ call, reason, details, leastNanoUsd });
+      },
+      ends: () => void (call.endingMs = performance.now()),
+      ended: (capturedNanoUsd) => {
+        call.endedMs = performance.now();
+        call.capturedNanoUsd = capturedNanoUsd;
+      },
+    };
+  }
+
+  /** How many calls were refused, and the refusals that cannot be right. To be asked when all calls have ended. */
+  judge(): { refusedCount: number; wrong: string[] } {
+    return { refusedCount: this.refusals.length, wrong: this.refusals.map((refusal) => this.faultOf(refusal)).filter((fault) => fault !== undefined) };
+  }
+
+  private faultOf({ call, reason, details, leastNanoUsd }: Refused): string | undefined {
+    const ofKey = reason === 'key_limit_reached';
+    const wholeNanoUsd = ofKey ? this.limitNanoUsd : this.creditedNanoUsd;
+    const { low, high } = this.usedDuring(call, ofKey ? call.keyId : undefined);
+    const named = BigInt(details['available_nano_usd']!);
+    const text = `${reason}: ${leastNanoUsd} asked, ${named} named, between ${wholeNanoUsd - high} and ${wholeNanoUsd - low} there`;
+    if (BigInt(details['needed_nano_usd']!) !== leastNanoUsd) return `${text}: another amount was needed`;
+    if (named >= leastNanoUsd) return `${text}: it was enough`;
+    if (reason === 'balance_empty' && named + BigInt(details['held_nano_usd']!) >= leastNanoUsd) return `${text}: calls in flight held it`;
+    if (named > wholeNanoUsd - low || named < wholeNanoUsd - high) return `${text}: that cannot have been`;
+    return undefined;
+  }
+
+  /** The least and the most that can have been spent and held at any instant between a call's question and its answer. */
+  private usedDuring({ askedMs, answeredMs }: Seen, keyId: string | undefined): { low: bigint; high: bigint } {
+    let low = 0n;
+    let high = 0n;
+    for (const other of this.calls) {
+      if (keyId !== undefined && other.keyId !== keyId) continue;
+      const amounts: bigint[] = [];
+      if (other.answeredMs > askedMs) amounts.push(0n);
+      if (other.askedMs < answeredMs && other.endedMs > askedMs) amounts.push(other.grantedNanoUsd);
+      if (other.endingMs < answeredMs) amounts.push(other.capturedNanoUsd);
+      low += amounts.reduce((least, amount) => (amount < least ? amount : least), amounts[0] ?? 0n);
+      high += amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+    }
+    return { low, high };
+  }
+}
