@@ -162,7 +162,8 @@ const command = fc.oneof(
 );
 
 const around = {
-  pauseMs: fc.constantFrom(0, 0, 900, 6_000, -1_500),
+  // Some end a time to live just in time.
+  pauseMs: fc.constantFrom(0, 0, 900, 1_000, 6_000, -1_500),
   restarted: fc.constantFrom(false, false, false, false, false, false, false, true),
   crash: fc.oneof({ weight: 10, arbitrary: fc.constant(undefined) }, { weight: 2, arbitrary: fc.constantFrom<Crash[]>('before', 'after') }),
   repeated: fc.constantFrom(false, false, true),

@@ -97,7 +97,7 @@ function compare({ accountId, account, keys, entries }: AccountRows, reference: 
     assert.equal(key.heldNanoUsd, reference.held(accountId, key.keyId), 'held of a key');
   }
   const lines = entries.map((entry): Line => ({
-    kind: kindNames.get(entry.kind)!,
+    kind: entry.debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : kindNames.get(entry.kind)!,
     amount: entry.kind === EntryKind.ENTRY_KIND_ADJUSTMENT && entry.debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -entry.amountNanoUsd : entry.amountNanoUsd,
     about: entry.reference,
     keyId: entry.keyId,

@@ -14,9 +14,10 @@ import type { AccountRows, Books, Crash, Outcome } from './books.js';
 /** How many histories read their rows together: keeps MariaDB's plan for lists of keys (it changes at 500), at 12 holds each. */
 const readsMax = 40;
 
-/** What a writer sees when it is cut off from its database, in the words of mysql2. */
+/** What a writer sees when it is cut off from its database for good, in the words of mysql2. */
 class Cut extends Error {
-  readonly code = 'PROTOCOL_CONNECTION_LOST';
+  readonly code = 'ECONNREFUSED';
+  readonly syscall = 'connect';
   readonly fatal = true;
 }
 
@@ -31,12 +32,12 @@ class Writer {
   constructor(db: Database, clock: ManualClock) {
     const fragile: Database = {
       ...db,
-      plainTransaction: (work) =>
+      plainTransaction: (work, options) =>
         db.plainTransaction(async (tx) => {
           const result = await work(tx);
           if (this.crash === 'before') throw new Cut();
           return result;
-        }),
+        }, options),
     };
     const store = createStore(fragile);
     const execute: typeof store.execute = async (operations, nowMs) => {

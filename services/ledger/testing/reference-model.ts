@@ -1,5 +1,6 @@
 // A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is added up anew from the holds
 // and credits that there are, so that it cannot share a mistake of bookkeeping with the real one.
+import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import type { AdjustOperation, CheckpointOperation, DepositOperation, ExpireOperation, HoldOperation, Operation, RefundOperation, ReleaseOperation, SettleOperation } from '../model.js';
 
 type State = 'open' | 'settled' | 'released' | 'expired';
@@ -25,7 +26,7 @@ interface ModelHold {
 
 /** A line that the journal must have. */
 export interface Line {
-  readonly kind: 'deposit' | 'adjustment' | 'charge' | 'refund' | 'shortfall';
+  readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'refund' | 'shortfall';
   /** What the account's money goes up or down by; for a shortfall, which costs the account nothing, what we pay. */
   readonly amount: bigint;
   readonly about: string;
@@ -234,7 +235,7 @@ export class ReferenceLedger {
     if (this.available(accountId) + amount < 0n) return { refused: 'balance_empty' };
     const creditedAfter = this.credited(accountId) + amount;
     if (creditedAfter > creditedMax) return { refused: 'failed_precondition' };
-    this.write(accountId, { kind: operation.kind === 'deposit' ? 'deposit' : 'adjustment', amount, about: idempotencyKey, keyId: '', corrects });
+    this.write(accountId, { kind: kindOf(operation), amount, about: idempotencyKey, keyId: '', corrects });
     this.credits.set(name, { accountId, amount, asked, creditedAfter });
     this.knownAccounts.add(accountId);
     return { creditedAfter, replayed: false };
@@ -246,6 +247,11 @@ export class ReferenceLedger {
     const index = this.journal(accountId).findIndex((_, at) => entryId === `ent_${accountId.slice(-16)}${(at + 1).toString(16).padStart(16, '0')}`);
     return index < 0 ? undefined : index + 1;
   }
+}
+
+function kindOf(operation: DepositOperation | AdjustOperation): Line['kind'] {
+  if (operation.kind === 'adjust') return 'adjustment';
+  return operation.source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? 'promotion' : 'deposit';
 }
 
 function outcome(hold: ModelHold): Answer {

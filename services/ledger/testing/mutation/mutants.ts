@@ -1,0 +1,152 @@
+// The guards of the ledger, each broken in one way. The text has to occur exactly once in its file: whoever moves a guard moves its mutant.
+import type { CheckName } from './checks.js';
+
+/** One guard, broken. */
+export interface Mutant {
+  readonly name: string;
+  /** Within services/ledger. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** The check that has to see it. */
+  readonly seenBy: CheckName;
+}
+
+type Break = readonly [name: string, from: string, to: string];
+
+function of(file: string, seenBy: CheckName, breaks: readonly Break[]): Mutant[] {
+  return breaks.map(([name, from, to]) => ({ name, file, from, to, seenBy }));
+}
+
+/** All of them. */
+export const mutants: readonly Mutant[] = [
+  ...of('operations/hold.ts', 'model', [
+    ['a hold needs no free money', 'if (availableNanoUsd < neededNanoUsd) return refused(balanceHeld', 'if (availableNanoUsd < 0n) return refused(balanceHeld'],
+    ['a hold needs one less than its minimum', 'if (availableNanoUsd < neededNanoUsd) return refused(balanceHeld', 'if (availableNanoUsd + 1n < neededNanoUsd) return refused(balanceHeld'],
+    ['a hold needs nothing of the limit', 'keyLeftNanoUsd < neededNanoUsd) {', 'keyLeftNanoUsd < 0n) {'],
+    ['held money is said to be gone', 'if (availableNanoUsd + account.heldNanoUsd < neededNanoUsd)', 'if (availableNanoUsd < neededNanoUsd)'],
+    ['a hold gets all that it wants', 'least(operation.amountNanoUsd, freeInAllNanoUsd(account, key))', 'operation.amountNanoUsd'],
+    ['a hold sets nothing aside in the key', 'key: { ...key, heldNanoUsd: key.heldNanoUsd + amountNanoUsd },', 'key,'],
+    ['a hold sets nothing aside in the account', 'account: { ...account, heldNanoUsd: account.heldNanoUsd + amountNanoUsd },', 'account,'],
+    ['a repeated hold is done again', 'if (touched.hold !== undefined) return repeat(touched.hold, operation);', ''],
+    ['another hold under a used id is accepted', 'if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(`The hold id ${hold.id}`));', ''],
+    ['a released hold is used again', 'if (hold.state === HoldState.HOLD_STATE_RELEASED) return refused(holdClosed(hold.id));', ''],
+    ['a tombstone is taken for another hold', 'if (hold.fingerprint === undefined) return refused(holdClosed(hold.id));', ''],
+    ['an older limit counts', 'if (operation.limitVersion <= key.limitVersion) return key;', ''],
+    ['another limit of the same version counts', 'operation.limitVersion <= key.limitVersion', 'operation.limitVersion < key.limitVersion'],
+    ['a refusal forgets the newer limit', 'key === known || touched.account === undefined ? {} : { key }', '{}'],
+  ]),
+  ...of('operations/checkpoint.ts', 'model', [
+    ['a checkpoint moves back', 'costNanoUsd > hold.checkpointNanoUsd ? costNanoUsd : hold.checkpointNanoUsd', 'costNanoUsd'],
+    ['a checkpoint exceeds its hold', 'least(operation.costSoFarNanoUsd, hold.amountNanoUsd)', 'operation.costSoFarNanoUsd'],
+    ['a checkpoint shortens the life of its hold', 'Math.max(hold.expiresAtMs, nowMs + operation.ttlMs)', 'nowMs + operation.ttlMs'],
+    ['a checkpoint does not renew', 'Math.max(hold.expiresAtMs, nowMs + operation.ttlMs)', 'hold.expiresAtMs'],
+    ['an ended hold is renewed', 'if (hold?.state !== HoldState.HOLD_STATE_OPEN) return', 'if (hold === undefined) return'],
+  ]),
+  ...of('operations/release.ts', 'model', [
+    ['a renewed hold expires', ' || hold.expiresAtMs > operation.expiredAtMs', ''],
+    ['a hold expires an instant late', 'hold.expiresAtMs > operation.expiredAtMs', 'hold.expiresAtMs >= operation.expiredAtMs'],
+    ['an ended hold is released', 'if (hold.state !== HoldState.HOLD_STATE_OPEN) return done({ hold });', ''],
+    ['a release before its hold is forgotten', 'return done({ hold: undefined }, { hold: tombstone(operation, nowMs) });', 'return done({ hold: undefined });'],
+    ['the last checkpoint is not charged', 'captureNanoUsd: hold.checkpointNanoUsd', 'captureNanoUsd: 0n'],
+    ['a whole hold is charged at its end', 'captureNanoUsd: hold.checkpointNanoUsd', 'captureNanoUsd: hold.amountNanoUsd'],
+  ]),
+  ...of('operations/settle.ts', 'model', [
+    ['a hold is settled twice', 'case HoldState.HOLD_STATE_EXPIRED:', 'case HoldState.HOLD_STATE_EXPIRED: case HoldState.HOLD_STATE_SETTLED:'],
+    ['another cost is accepted', 'return hold.capturedNanoUsd + hold.shortfallNanoUsd === operation.costNanoUsd', 'return true'],
+    ['a repeat forgets the shortfall', 'hold.capturedNanoUsd + hold.shortfallNanoUsd === operation.costNanoUsd', 'hold.capturedNanoUsd === operation.costNanoUsd'],
+    ['a late settle charges again', 'const dueNanoUsd = costNanoUsd - hold.capturedNanoUsd;', 'const dueNanoUsd = costNanoUsd;'],
+    ['a late settle keeps what expiry took too much', 'if (dueNanoUsd < 0n) {', 'if (dueNanoUsd < 0n) return done({ hold, replayed: false });\n  if (dueNanoUsd < 0n) {'],
+    ['a shortfall is one too low', 'shortfallNanoUsd: dueNanoUsd - captureNanoUsd }', 'shortfallNanoUsd: dueNanoUsd > captureNanoUsd ? dueNanoUsd - captureNanoUsd - 1n : 0n }'],
+    ['a shortfall is forgiven', 'shortfallNanoUsd: dueNanoUsd - captureNanoUsd }', 'shortfallNanoUsd: 0n }'],
+    ['an excess takes what is not free', 'least(dueNanoUsd - fromHoldNanoUsd, freeInAllNanoUsd(account, key))', 'dueNanoUsd - fromHoldNanoUsd'],
+    ['an excess is not taken', 'const captureNanoUsd = fromHoldNanoUsd + fromFreeNanoUsd;', 'const captureNanoUsd = fromHoldNanoUsd;'],
+    ['the cost of a released call is accepted', 'return operation.costNanoUsd === 0n ? done', 'return operation.costNanoUsd >= 0n ? done'],
+    ['the key of another hold is accepted', ' && hold.keyId !== operation.keyId) {', ' && hold.keyId === undefined) {'],
+  ]),
+  ...of('operations/close-hold.ts', 'model', [
+    ['the key is not released', 'heldNanoUsd: key.heldNanoUsd - reservedNanoUsd(hold)', 'heldNanoUsd: key.heldNanoUsd'],
+    ['the account is not released', 'heldNanoUsd: before.heldNanoUsd - reservedNanoUsd(hold)', 'heldNanoUsd: before.heldNanoUsd'],
+    ['an ended hold frees money again', 'hold.state === HoldState.HOLD_STATE_OPEN ? hold.amountNanoUsd : 0n', 'hold.amountNanoUsd'],
+    ['the spend of the key is forgotten', 'spentNanoUsd: key.spentNanoUsd + captureNanoUsd - refundNanoUsd', 'spentNanoUsd: key.spentNanoUsd'],
+    ['what expiry took too much stays spent by the key', 'spentNanoUsd: key.spentNanoUsd + captureNanoUsd - refundNanoUsd', 'spentNanoUsd: key.spentNanoUsd + captureNanoUsd'],
+    ['a correction is linked to no charge', 'linkedEntryId: entryId(hold.accountId, hold.lastSeq)', 'linkedEntryId: entryId(hold.accountId, 0n)'],
+    ['a hold forgets its last entry', 'lastSeq: entries.at(-1)?.seq ?? hold.lastSeq', 'lastSeq: hold.lastSeq'],
+    ['a hold forgets an earlier capture', 'capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - refundNanoUsd', 'capturedNanoUsd: captureNanoUsd'],
+  ]),
+  ...of('operations/credit.ts', 'model', [
+    ['a credit is done again', 'if (touched.record === undefined) return undefined;', 'if (touched.record === undefined || touched.record !== undefined) return undefined;'],
+    ['another credit under a used key is accepted', 'if (fingerprint !== operation.fingerprint)', 'if (fingerprint === undefined)'],
+    ['a correction takes what calls in flight hold', 'accountAvailableNanoUsd(account) < -amountNanoUsd', 'account.creditedNanoUsd - account.spentNanoUsd < -amountNanoUsd'],
+    ['a correction is linked to anything', 'seqOfEntry(account, linkedEntryId) === undefined', 'linkedEntryId === undefined'],
+    ['credits overflow a column', 'account.creditedNanoUsd + amountNanoUsd <= creditedNanoUsdMax', 'amountNanoUsd <= creditedNanoUsdMax'],
+  ]),
+  ...of('operations/refund.ts', 'model', [
+    ['more is given back than is left', ' || amountNanoUsd > leftNanoUsd)', ')'],
+    ['what was given back is given back again', 'const leftNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;', 'const leftNanoUsd = hold.capturedNanoUsd;'],
+    ['a charge that is not final is given back', 'if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));', ''],
+    ['a refund is done again', 'if (repeated !== undefined) return repeated;', ''],
+    ['a refund does not free the limit of the key', 'spentNanoUsd: key.spentNanoUsd - amountNanoUsd', 'spentNanoUsd: key.spentNanoUsd'],
+    ['a hold forgets what was given back', 'refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd', 'refundedNanoUsd: hold.refundedNanoUsd'],
+  ]),
+  ...of('buckets.ts', 'model', [
+    ['held money is free', 'account.creditedNanoUsd - account.spentNanoUsd - account.heldNanoUsd', 'account.creditedNanoUsd - account.spentNanoUsd'],
+    ['what a key holds is free', 'key.limitNanoUsd - key.spentNanoUsd - key.heldNanoUsd', 'key.limitNanoUsd - key.spentNanoUsd'],
+    ['what a key spent is free', 'key.limitNanoUsd - key.spentNanoUsd - key.heldNanoUsd', 'key.limitNanoUsd - key.heldNanoUsd'],
+    ['a lowered limit leaves less than nothing', 'return availableNanoUsd > 0n ? availableNanoUsd : 0n;', 'return availableNanoUsd;'],
+    ['the limit of the key does not count', 'least(accountAvailableNanoUsd(account), keyAvailableNanoUsd(key) ?? accountAvailableNanoUsd(account))', 'accountAvailableNanoUsd(account)'],
+    ['the money of the account does not count', 'least(accountAvailableNanoUsd(account), keyAvailableNanoUsd(key) ?? accountAvailableNanoUsd(account))', 'keyAvailableNanoUsd(key) ?? accountAvailableNanoUsd(account)'],
+  ]),
+  ...of('journal.ts', 'model', [
+    ['entries share a number', 'seq: account.seq + 1n,', 'seq: account.seq,'],
+    ['a promotion is booked as cash', 'source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? postings.promotion : postings.cashDeposit', 'postings.cashDeposit'],
+    ['a shortfall is charged', 'debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE', 'debit: customer'],
+    ['an entry of another account is linked to', " || id.slice(4, 20) !== account.accountId.slice(-16)", ''],
+    ['an entry that is still to come is linked to', 'seq >= 1n && seq <= account.seq ? seq : undefined', 'seq >= 1n ? seq : undefined'],
+  ]),
+  ...of('working-set.ts', 'model', [
+    ['a key does not see the operation before', 'if (key !== undefined) this.keys.put(key.keyId, key);', ''],
+    ['a repeat in one transaction is not seen', 'if (record !== undefined) this.operations.put(record.idempotencyKey, record);', ''],
+    ['a hold is of whichever key is named', "const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);", "const keyId = 'keyId' in operation ? operation.keyId : undefined;"],
+    ['a new row is taken for a stored one', 'isStored: false, isChanged: true', 'isStored: true, isChanged: true'],
+  ]),
+  ...of('fingerprint.ts', 'requests', [['only the first parameters tell requests apart', 'parts.map(String)', 'parts.slice(0, 1).map(String)']]),
+  ...of('requests/operations.ts', 'requests', [
+    ['a hold of another amount is taken for a repeat', '[keyId, amountNanoUsd, minAmountNanoUsd, ttlMs]', '[keyId, minAmountNanoUsd, ttlMs]'],
+    ['a promotion is taken for the repeat of a payment', "['deposit', amountNanoUsd, source, reason]", "['deposit', amountNanoUsd, reason]"],
+    ['a correction downwards is taken for one upwards', "['adjust', amountNanoUsd, reason, request.linkedEntryId]", "['adjust', amountNanoUsd ** 2n, reason, request.linkedEntryId]"],
+    ['the refund of another call is taken for a repeat', "['refund', holdId, amountNanoUsd ?? 'all', reason]", "['refund', amountNanoUsd ?? 'all', reason]"],
+  ]),
+  ...of('store/write.ts', 'store', [
+    ['changed buckets are not written', 'await tx.overwrite(bucketTable, buckets);', ''],
+    ['changed holds are not written', 'await tx.overwrite(holdTable, holds);', ''],
+    ['entries are not written', 'await tx.insert(journalTable, set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))));', ''],
+    ['idempotency keys are not written', 'await tx.insert(operationTable, operations);', ''],
+  ]),
+  ...of('store/load.ts', 'store', [
+    ['the key of a hold is not loaded', 'if (ofHolds.length > 0) loadBuckets', 'if (ofHolds.length < 0) loadBuckets'],
+    ['idempotency keys are not looked for', 'if (credits.length > 0) await loadOperations', 'if (credits.length < 0) await loadOperations'],
+  ]),
+  ...of('store/rows.ts', 'store', [
+    ['the limit of a key is not stored', 'key.limitNanoUsd ?? null', 'null'],
+    ['the version of a limit is not read', 'limitVersion: asBigInt(limitVersion)', 'limitVersion: -1n'],
+    ['an amount is read as a number', 'amountNanoUsd: asBigInt(amount),\n    checkpointNanoUsd', 'amountNanoUsd: BigInt(Number(amount)),\n    checkpointNanoUsd'],
+  ]),
+  ...of('rebuild.ts', 'verify', [
+    ['a gap in the journal is not found', 'this.expectEqual(`number of entry ${entry.seq}`, entry.seq, this.lastSeq + 1n);', ''],
+    ['a wrong posting is not found', 'if (!known) {', 'if (known === undefined) {'],
+    ['a wrong balance after an entry is not found', 'this.expectEqual(`credited after entry ${entry.seq}`, entry.creditedAfterNanoUsd, this.creditedNanoUsd);', ''],
+    ['a wrong spend after an entry is not found', 'this.expectEqual(`spent after entry ${entry.seq}`, entry.spentAfterNanoUsd, this.spentNanoUsd);', ''],
+    ['a negative sum held is not found', 'entry.heldAfterNanoUsd < 0n || ', ''],
+    ['more held than there was is not found', ' || entry.heldAfterNanoUsd > heldMostNanoUsd', ''],
+    ['money held for nobody is not found', "this.expectEqual('held', account?.heldNanoUsd ?? 0n, sum(openHolds));", ''],
+    ['a wrong number of entries is not found', "this.expectEqual('seq', account?.seq ?? 0n, stored.lastSeq);", ''],
+    ['a wrong spend of a key is not found', 'this.expectEqual(`spent of ${keyId}`, key?.spentNanoUsd ?? 0n, this.keySpentNanoUsd.get(keyId) ?? 0n);', ''],
+    ['money that a key holds for nobody is not found', 'this.expectEqual(`held of ${keyId}`', 'if (keyId === undefined) this.expectEqual(`held of ${keyId}`'],
+    ['a wrong capture is not found', 'this.expectEqual(`captured of ${entry.reference}`, hold.capturedNanoUsd, sums.capturedNanoUsd);', ''],
+    ['a wrong shortfall is not found', 'this.expectEqual(`shortfall of ${entry.reference}`, hold.shortfallNanoUsd, sums.shortfallNanoUsd);', ''],
+    ['a wrong refund is not found', 'this.expectEqual(`refunded of ${entry.reference}`, hold.refundedNanoUsd, sums.refundedNanoUsd);', ''],
+    ['a hold without its last entry is not found', 'this.expectEqual(`last entry of ${entry.reference}`, hold?.lastSeq ?? 0n, entry.seq);', ''],
+    ['a refund of no charge is not found', 'if (!sums.seqs.has(linkedSeq)) this.expectEqual', 'if (linkedSeq === undefined) this.expectEqual'],
+  ]),
+];
