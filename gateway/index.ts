@@ -6,6 +6,7 @@ import type { Clock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
+import { observeGauges } from '#kit/metrics.js';
 import { createApp } from './app.js';
 import { createCheckpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
@@ -81,6 +82,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
   const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, readOn, config, clock, log });
   const readiness = createReadiness({ peers, keys, models, recorder, clock });
+  let endObserving = (): void => {};
   let isDraining = false;
   let server: Server | undefined;
   let connections: Connections | undefined;
@@ -97,6 +99,12 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     },
     async start() {
       await spool.start();
+      endObserving = observeGauges(
+        'tollgate.gateway',
+        [{ name: 'tollgate.gateway.calls', description: 'Calls in flight in this gateway.', unit: '{call}' }],
+        () => [{ name: 'tollgate.gateway.calls', value: checkpoints.count() }],
+        log,
+      );
       await keys.start();
       await models.start();
       await checkpoints.start();
@@ -109,6 +117,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     },
     async stop() {
       isDraining = true;
+      endObserving();
       readOn.close();
       if (server !== undefined && connections !== undefined) await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
       keyedCalls.stop();

@@ -1,5 +1,5 @@
 // The outermost middleware: gives the request its id and span, and says how it went in one log line.
-import { context as telemetry, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context as telemetry, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Middleware, Next } from 'koa';
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
@@ -8,6 +8,9 @@ import type { Format } from '../formats/format.js';
 import { beginState, stateOf } from '../request-state.js';
 
 const tracer = trace.getTracer('tollgate.gateway');
+
+/** In seconds; a stream may go on for minutes. */
+const durationBoundaries = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** Names both of a response's request id headers: x-request-id is read by one family of clients, request-id by the other. */
 function setRequestId(ctx: Context, requestId: string): void {
@@ -18,6 +21,11 @@ function setRequestId(ctx: Context, requestId: string): void {
 /** Creates the middleware. `dialectOf` chooses the error dialect from what is known at the start. */
 export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Format }): Middleware {
   const { clock, log, dialectOf } = deps;
+  const durations = metrics.getMeter('tollgate.gateway').createHistogram('http.server.request.duration', {
+    description: 'How long requests took, to the last byte.',
+    unit: 's',
+    advice: { explicitBucketBoundaries: durationBoundaries },
+  });
   return async (ctx: Context, next: Next) => {
     // A target such as "http://[" is no URL, which throws wherever its path is asked for. Nothing is there, as at this one.
     if (!isUrl(ctx)) ctx.url = '/';
@@ -39,6 +47,7 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         span.setAttribute('http.response.status_code', status);
         if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       }
+      durations.record(durationMs / 1000, { 'http.request.method': ctx.method, 'http.route': state.route ?? 'unmatched', 'http.response.status_code': status });
       const line = {
         request_id: requestId,
         method: ctx.method,

@@ -47,6 +47,11 @@ export class BatchLane<Item, Outcome = undefined> {
     });
   }
 
+  /** How many items wait for their turn. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
   /** Resolves once nothing waits any more. */
   async idle(): Promise<void> {
     while (this.running !== undefined) await this.running;

@@ -50,6 +50,8 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     serviceName: common.otelServiceName,
     instanceId: common.instanceId,
     otlpEndpoint: common.otlpEndpoint,
+    metricsIntervalMs: common.otelMetricsIntervalMs,
+    metricsListen: common.metricsListen,
     log,
   });
   const connections: GrpcConnection[] = [];

@@ -1,15 +1,16 @@
-// The OpenTelemetry SDK: traces only, W3C context, batches over OTLP/HTTP. Loaded by telemetry.ts when there is an endpoint.
+// The OpenTelemetry SDK for traces: W3C context, batches over OTLP/HTTP; and what traces and metrics share. Loaded by telemetry.ts when
+// something is wanted of it.
 import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from './log.js';
 
-/** Who sends the spans, and where trouble with sending them is told. */
+/** Who sends spans and metrics, and where trouble with sending them is told. */
 export interface TelemetryOptions {
-  /** service.name of every span, for example "tollgate-ledger". */
+  /** service.name of all of them, for example "tollgate-ledger". */
   serviceName: string;
   /** Tells replicas apart: service.instance.id. */
   instanceId: string;
@@ -27,31 +28,43 @@ const flushMsMax = 5000;
 
 /** Registers the SDK globally, sending to the OTLP/HTTP receiver at this base url. */
 export function startSdk(options: TelemetryOptions, otlpEndpoint: string): Telemetry {
-  // Without this an exporter that cannot reach its collector fails in silence.
+  const exporter = new OTLPTraceExporter({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/traces` });
+  return register(options, new BatchSpanProcessor(exporter));
+}
+
+/** Logs the SDK's own faults: without this an exporter that cannot reach its collector fails in silence. */
+export function tellFaults(log: Logger): void {
   diag.setLogger(
     {
-      error: (message) => options.log.warn({ telemetry: message }, 'telemetry failed'),
-      warn: (message) => options.log.warn({ telemetry: message }, 'telemetry warns'),
+      error: (message) => log.warn({ telemetry: message }, 'telemetry failed'),
+      warn: (message) => log.warn({ telemetry: message }, 'telemetry warns'),
       info: () => {},
       debug: () => {},
       verbose: () => {},
     },
     DiagLogLevel.WARN,
   );
-  const exporter = new OTLPTraceExporter({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/traces` });
-  return register(options, new BatchSpanProcessor(exporter));
+}
+
+/** Resolves when the work has ended, or has taken too long. */
+export async function endWithin(work: Promise<unknown>): Promise<void> {
+  await Promise.race([work, new Promise((resolve) => setTimeout(resolve, flushMsMax).unref())]);
+}
+
+/** Whose spans and metrics they are. */
+export function resourceOf({ serviceName, instanceId }: Pick<TelemetryOptions, 'serviceName' | 'instanceId'>): Resource {
+  return resourceFromAttributes({ 'service.name': serviceName, 'service.instance.id': instanceId });
 }
 
 /** Registers a tracer provider with this processor, W3C propagation and context that follows promises. */
 export function register(options: Pick<TelemetryOptions, 'serviceName' | 'instanceId'>, processor: SpanProcessor): Telemetry {
-  const resource = resourceFromAttributes({ 'service.name': options.serviceName, 'service.instance.id': options.instanceId });
-  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
+  const provider = new BasicTracerProvider({ resource: resourceOf(options), spanProcessors: [processor] });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
   return {
     async stop() {
-      await Promise.race([provider.shutdown(), new Promise((resolve) => setTimeout(resolve, flushMsMax).unref())]);
+      await endWithin(provider.shutdown());
       trace.disable();
       propagation.disable();
       context.disable();

@@ -1,12 +1,15 @@
-// What a collector receives, and what a process without one pays.
+// What a collector receives, what Prometheus finds, and what a process without either pays.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { trace } from '@opentelemetry/api';
+import { metrics, trace } from '@opentelemetry/api';
+import { observeGauges } from './metrics.js';
 import { startTelemetry } from './telemetry.js';
 import { recordingLogger } from './testing/log.js';
+import { failureOf } from './testing/waiting.js';
 
-const { log } = recordingLogger();
+const { log, lines } = recordingLogger();
+const common = { serviceName: 'tollgate-probe', instanceId: 'replica-7', metricsIntervalMs: 60_000, log };
 
 describe('telemetry', () => {
   it('sends what is buffered when it stops', async () => {
@@ -21,16 +24,60 @@ describe('telemetry', () => {
     });
     await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
     const otlpEndpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`;
-    const telemetry = await startTelemetry({ serviceName: 'tollgate-probe', instanceId: 'replica-7', otlpEndpoint, log });
+    const telemetry = await startTelemetry({ ...common, otlpEndpoint, metricsListen: undefined });
     trace.getTracer('test').startSpan('the last thing it did').end();
+    metrics.getMeter('test').createCounter('the.last.count').add(3);
     await telemetry.stop();
     collector.close();
-    expect(received.map(({ path }) => path)).toEqual(['/v1/traces']);
-    for (const text of ['the last thing it did', 'tollgate-probe', 'replica-7']) expect(received[0]!.body).toContain(text);
+    expect(received.map(({ path }) => path).toSorted()).toEqual(['/v1/metrics', '/v1/traces']);
+    const bodyOf = (path: string): string => received.find((each) => each.path === path)!.body;
+    for (const text of ['the last thing it did', 'tollgate-probe', 'replica-7']) expect(bodyOf('/v1/traces')).toContain(text);
+    for (const text of ['the.last.count', 'tollgate-probe', 'replica-7']) expect(bodyOf('/v1/metrics')).toContain(text);
+  });
+
+  it('shows metrics to Prometheus, in its own words', async () => {
+    const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '127.0.0.1:0' });
+    const address = String(lines.findLast(({ msg }) => msg === 'showing metrics')!['address']);
+    const meter = metrics.getMeter('test');
+    meter.createCounter('tollgate.probe.calls', { description: 'Calls.\nAll of them.', unit: '{call}' }).add(2, { ending: 'a "quoted" one' });
+    const duration = meter.createHistogram('probe.duration', { unit: 's', advice: { explicitBucketBoundaries: [0.1, 1] } });
+    for (const seconds of [0.05, 0.5, 0.5, 7]) duration.record(seconds, { 'http.route': '/x' });
+    let reads = 0;
+    const end = observeGauges('test', [{ name: 'probe.depth', description: '', unit: '{item}' }], async () => [{ name: 'probe.depth', value: (reads += 4) }], log);
+    const endBroken = observeGauges('test', [{ name: 'probe.broken', description: '', unit: '1' }], () => Promise.reject(new Error('no database')), log);
+    const scrape = async (): Promise<string[]> => (await (await fetch(`http://${address}/metrics`)).text()).split('\n');
+    expect(await scrape()).toEqual(
+      expect.arrayContaining([
+        'target_info{service_name="tollgate-probe",service_instance_id="replica-7"} 1',
+        '# HELP tollgate_probe_calls_total Calls.\\nAll of them.',
+        '# TYPE tollgate_probe_calls_total counter',
+        'tollgate_probe_calls_total{ending="a \\"quoted\\" one"} 2',
+        '# TYPE probe_duration_seconds histogram',
+        'probe_duration_seconds_bucket{http_route="/x",le="0.1"} 1',
+        'probe_duration_seconds_bucket{http_route="/x",le="1"} 3',
+        'probe_duration_seconds_bucket{http_route="/x",le="+Inf"} 4',
+        'probe_duration_seconds_sum{http_route="/x"} 8.05',
+        'probe_duration_seconds_count{http_route="/x"} 4',
+        'probe_depth 4',
+      ]),
+    );
+    end();
+    endBroken();
+    await scrape();
+    expect(reads).toBe(4);
+    expect((await fetch(`http://${address}/`)).status).toBe(404);
+    await telemetry.stop();
+    await expect(fetch(`http://${address}/metrics`)).rejects.toThrow();
+  });
+
+  it('does not start where metrics cannot be shown', async () => {
+    const wrong = await failureOf(startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '9464' }));
+    expect(wrong).toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining('host:port') });
   });
 
   it('without an endpoint records nothing', async () => {
-    const telemetry = await startTelemetry({ serviceName: 'tollgate-probe', instanceId: '1', otlpEndpoint: undefined, log });
+    metrics.disable();
+    const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: undefined });
     expect(trace.getTracer('test').startSpan('nothing').isRecording()).toBe(false);
     await telemetry.stop();
   });

@@ -1,13 +1,30 @@
-// Turns tracing on for a process. Code everywhere uses the OpenTelemetry API, which does nothing until the SDK is started here;
-// without an endpoint the SDK is not even loaded.
+// Turns telemetry on for a process. Code everywhere uses the OpenTelemetry API, which does nothing until the SDK is started here;
+// without an endpoint, and without anybody who scrapes, the SDK is not even loaded.
 import type { Telemetry, TelemetryOptions } from './telemetry-sdk.js';
 
-/** Starts tracing when an endpoint is given. The sampler, headers and batch limits are those of the OTEL_… environment. */
+/** Starts what is wanted. The sampler, headers and batch limits are those of the OTEL_… environment. Raises failed_precondition when `metricsListen` cannot be had. */
 export async function startTelemetry(options: TelemetryOptions & {
-  /** Base url of an OTLP/HTTP receiver, for example http://localhost:4318; absent: no tracing. */
+  /** Base url of an OTLP/HTTP receiver, for example http://localhost:4318; absent: nothing is sent. */
   otlpEndpoint: string | undefined;
+  /** How often metrics are sent there. */
+  metricsIntervalMs: number;
+  /** host:port where Prometheus finds GET /metrics; absent: nowhere. */
+  metricsListen: string | undefined;
 }): Promise<Telemetry> {
-  if (options.otlpEndpoint === undefined) return { stop: async () => {} };
-  const { startSdk } = await import('./telemetry-sdk.js');
-  return startSdk(options, options.otlpEndpoint);
+  const { otlpEndpoint, metricsListen, log } = options;
+  if (otlpEndpoint === undefined && metricsListen === undefined) return { stop: async () => {} };
+  const { endWithin, resourceOf, startSdk, tellFaults } = await import('./telemetry-sdk.js');
+  const { startMetrics } = await import('./telemetry-metrics.js');
+  tellFaults(log);
+  const started: Telemetry[] = [];
+  if (otlpEndpoint !== undefined) started.push(startSdk(options, otlpEndpoint));
+  const metrics = startMetrics({ otlpEndpoint, exportIntervalMs: options.metricsIntervalMs }, resourceOf(options));
+  started.push(metrics);
+  if (metricsListen !== undefined) {
+    const { serveMetrics } = await import('./telemetry-prometheus.js');
+    const server = await serveMetrics(metricsListen, metrics.collect);
+    log.info({ address: server.address }, 'showing metrics');
+    started.push(server);
+  }
+  return { stop: () => endWithin(Promise.all(started.map((each) => each.stop()))) };
 }

@@ -7,6 +7,7 @@ import type { Logger } from '#kit/log.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
 import type { RpcDeps } from './deps.js';
+import { LedgerMetrics, observeLedger } from './ledger-metrics.js';
 import { migrations } from './migrations/index.js';
 import { createOperationLane } from './operation-lane.js';
 import { ledgerService } from './service.js';
@@ -29,17 +30,21 @@ export interface LedgerDeps {
 
 /** The ledger over its own database. `start` migrates and begins to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
-  const lane = createOperationLane({ config, engine: db.engine, store: createStore(db), clock });
+  const metrics = new LedgerMetrics();
+  const lane = metrics.watchLane(createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db)), clock }));
   const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), config, clock, log };
   const sweeper = new Sweeper(deps);
+  let endObserving = (): void => {};
   return {
     name: 'ledger',
     service: ledgerService(deps),
     async start() {
       await migrate(db, migrations);
       sweeper.start();
+      endObserving = observeLedger(deps);
     },
     async stop() {
+      endObserving();
       await sweeper.stop();
       await lane.idle();
     },

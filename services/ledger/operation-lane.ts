@@ -11,7 +11,7 @@ import { accountColumns } from './store/rows.js';
 import { type Executor, operationsMax } from './store/store.js';
 
 /** The only way to the writing store. An operation that is refused has an outcome like any other. */
-export type OperationLane = Pick<BatchLane<Operation, Applied<ReplyTo<Operation>>>, 'add' | 'idle'>;
+export type OperationLane = Pick<BatchLane<Operation, Applied<ReplyTo<Operation>>>, 'add' | 'idle' | 'waiting'>;
 
 /**
  * The lanes of this process as one, see `BatchLane`. Each has the accounts of a range of slots, and so rows that no other needs: they
@@ -37,6 +37,9 @@ export function createOperationLane(deps: {
   const laneOf = (accountId: string) => lanes[count === 1 ? 0 : Math.floor((accountColumns(accountId, engine).slot * count) / slots)]!;
   return {
     add: (operation, waiter) => laneOf(operation.accountId).add(operation, waiter),
+    get waiting() {
+      return lanes.reduce((sum, lane) => sum + lane.waiting, 0);
+    },
     async idle() {
       await Promise.all(lanes.map((lane) => lane.idle()));
     },

@@ -6,6 +6,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
 import type { KeyLane } from './key-lane.js';
 import type { LedgerOutage } from './ledger-outage.js';
+import type { MeteringMetrics } from './metering-metrics.js';
 import type { OutboxWorker } from './outbox-worker.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
 import type { RecordLane } from './record-lane.js';
@@ -22,4 +23,5 @@ export interface RpcDeps {
   readonly keys: KeyLane;
   readonly outbox: OutboxWorker;
   readonly reconcile: ReconcileDeps;
+  readonly metrics: MeteringMetrics;
 }

@@ -12,6 +12,7 @@ import { createKeyLane } from './key-lane.js';
 import { startKeySweeper } from './key-sweeper.js';
 import { LeaseSweeper } from './lease-sweeper.js';
 import { LedgerOutage } from './ledger-outage.js';
+import { MeteringMetrics, observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
 import { OutboxWorker } from './outbox-worker.js';
 import { ReconcileJob } from './reconcile/job.js';
@@ -36,25 +37,29 @@ export interface MeteringDeps {
 /** Metering over these dependencies. `start` migrates, then delivers settlements, looks for lost calls and compares the books until `stop`. */
 export function createMetering(config: MeteringConfig, deps: MeteringDeps): ServiceModule<MeteringService> {
   const { db } = deps;
+  const metrics = new MeteringMetrics();
   const outage = new LedgerOutage(deps.clock, deps.log);
   const records = createRecordLane({ config, ...deps });
   const keys = createKeyLane({ config, ...deps });
   const outbox = new OutboxWorker({ config, ...deps, outage });
-  const sweeper = new LeaseSweeper({ config, ...deps, outbox });
+  const sweeper = new LeaseSweeper({ config, ...deps, outbox, metrics });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopKeySweeper = async (): Promise<void> => {};
+  let endObserving = (): void => {};
   return {
     name: 'metering',
-    service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile }),
+    service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile, metrics }),
     async start() {
       await migrate(db, migrations);
       await outbox.start();
       sweeper.start();
       reconcileJob.start();
       stopKeySweeper = startKeySweeper({ config, ...deps });
+      endObserving = observeMetering({ db, clock: deps.clock, log: deps.log, results: () => reconcileJob.results });
     },
     async stop() {
+      endObserving();
       await reconcileJob.stop();
       await sweeper.stop();
       await stopKeySweeper();

@@ -5,6 +5,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
+import type { MeteringMetrics } from './metering-metrics.js';
 import type { OutboxWorker } from './outbox-worker.js';
 import { repeat } from './repeat.js';
 import { insertLostRecord } from './store/close-calls.js';
@@ -22,6 +23,7 @@ export interface LeaseSweeperDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly outbox: OutboxWorker;
+  readonly metrics: MeteringMetrics;
 }
 
 /** Several replicas may sweep at once: the delete of the row of the call in flight decides which of them records it. */
@@ -61,12 +63,13 @@ export class LeaseSweeper {
   }
 
   private async close(lost: OpenCall): Promise<void> {
-    const { clock, config, db, log, outbox } = this.deps;
+    const { clock, config, db, log, metrics, outbox } = this.deps;
     const nowMs = clock.nowMs();
     const record = lostRecord(lost, nowMs);
     const instants = { claimedUntilMs: nowMs + config.outboxClaimMs, keptUntilMs: nowMs + config.keptAnswerTtlMs, promisedSinceMs: nowMs - config.keptAnswerTtlMs };
     if (!(await insertLostRecord(db, lost, record, instants))) return;
     log.warn({ call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs }, 'a gateway lost a call; it is charged at its last checkpoint');
+    metrics.recorded(record.record);
     outbox.take([settlementOf(record)]);
   }
 }

@@ -1,4 +1,4 @@
-// A receiver of OTLP/HTTP traces in JSON, for tests. https://opentelemetry.io/docs/specs/otlp/#otlphttp
+// A receiver of OTLP/HTTP traces and metrics in JSON, for tests. https://opentelemetry.io/docs/specs/otlp/#otlphttp
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -15,10 +15,21 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
+/** One series of a metric as it was last sent. */
+export interface ReceivedSeries {
+  readonly service: string;
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Of a histogram, how many were recorded. */
+  readonly value: number;
+}
+
 /** A running receiver. */
 export interface OtlpReceiver {
   readonly endpoint: string;
   readonly spans: ReceivedSpan[];
+  /** The latest of each series. */
+  series(): ReceivedSeries[];
   stop(): Promise<void>;
 }
 
@@ -34,15 +45,37 @@ interface ExportRequest {
   }[];
 }
 
+interface MetricsRequest {
+  resourceMetrics: {
+    resource: { attributes: KeyValue[] };
+    scopeMetrics: { metrics: ({ name: string } & Partial<Record<'sum' | 'gauge' | 'histogram', { dataPoints: DataPoint[] }>>)[] }[];
+  }[];
+}
+
+interface DataPoint {
+  attributes: KeyValue[];
+  asInt?: string | number;
+  asDouble?: number;
+  count?: string | number;
+}
+
 const valuesOf = (attributes: KeyValue[]): Record<string, unknown> => Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 /** Starts a receiver on a free loopback port. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
+  const latest = new Map<string, ReceivedSeries>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      if (request.url === '/v1/metrics') {
+        for (const each of seriesOf(JSON.parse(Buffer.concat(chunks).toString()) as MetricsRequest)) {
+          latest.set(JSON.stringify([each.service, each.name, each.attributes]), each);
+        }
+        response.setHeader('content-type', 'application/json').end('{}');
+        return;
+      }
       const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString()) as ExportRequest;
       for (const { resource, scopeSpans } of resourceSpans) {
         const service = String(valuesOf(resource.attributes)['service.name']);
@@ -66,12 +99,24 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    series: () => [...latest.values()],
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+}
+
+function seriesOf({ resourceMetrics }: MetricsRequest): ReceivedSeries[] {
+  return resourceMetrics.flatMap(({ resource, scopeMetrics }) => {
+    const service = String(valuesOf(resource.attributes)['service.name']);
+    return scopeMetrics.flatMap(({ metrics }) =>
+      metrics.flatMap(({ name, sum, gauge, histogram }) =>
+        ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map(({ attributes, asInt, asDouble, count }) => ({ service, name, attributes: valuesOf(attributes), value: Number(asInt ?? asDouble ?? count) })),
+      ),
+    );
+  });
 }
 
 /** The spans of one trace as an indented tree, children in order of their start. */

@@ -2,14 +2,16 @@
 import { hostname } from 'node:os';
 import { logLevels } from '../log.js';
 import { type Tls, readTls } from '../rpc/tls.js';
-import { ConfigError, duration, flag, oneOf, optionalText, text, type Values } from './settings.js';
+import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type Values } from './settings.js';
 
 /** Logs, telemetry, certificates and shutdown. `name` is the process's: "ledger". */
 export function commonSettings(name: string) {
   return {
     logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'least severe level of log lines', logLevels, { default: 'info' }),
-    otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', 'base url of an OTLP/HTTP receiver; without it nothing is traced'),
-    otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans', { default: `tollgate-${name}` }),
+    otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', 'base url of an OTLP/HTTP receiver; without it no traces and metrics are sent'),
+    otelMetricsIntervalMs: integer('OTEL_METRIC_EXPORT_INTERVAL', 'how often metrics are sent there, in milliseconds', { min: 100, max: 3_600_000, default: 60_000 }),
+    metricsListen: optionalText(`TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`, 'host:port where Prometheus finds the metrics of this process at GET /metrics; without it nowhere'),
+    otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans and metrics', { default: `tollgate-${name}` }),
     instanceId: text('TOLLGATE_INSTANCE_ID', 'tells replicas apart in telemetry', { default: hostname() }),
     tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the authority behind every certificate of the installation'),
     tlsCert: optionalText('TOLLGATE_TLS_CERT', "PEM file of this process's certificate; its common name is the process's name"),

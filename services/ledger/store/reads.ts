@@ -77,6 +77,14 @@ export class Reads {
     return rows.map((row) => ({ accountId: idFromBytes('acct', asBytes(row['account_id'])), holdId: idFromBytes('req', asBytes(row['id'])) }));
   }
 
+  /** How many holds are open, and how many of them are past their expiry. */
+  async countOpenHolds(nowMs: number): Promise<{ open: number; pastExpiry: number }> {
+    const count = this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).count({ holds: '*' });
+    const [open]: Row[] = await count.clone();
+    const [pastExpiry]: Row[] = await count.clone().where('expires_at_ms', '<', nowMs);
+    return { open: asNumber(open?.['holds'] ?? 0), pastExpiry: asNumber(pastExpiry?.['holds'] ?? 0) };
+  }
+
   /** Entries below a number, newest first. */
   async entriesBefore(accountId: string, seq: bigint | undefined, limit: number): Promise<Entry[]> {
     const query = this.entries(accountId).orderBy('seq', 'desc').limit(limit);

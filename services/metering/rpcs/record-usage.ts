@@ -17,7 +17,7 @@ const keptAnswerBytesMax = 7 * 1024 * 1024;
  * another call has its idempotency key, idempotency_mismatch when its id is on record for another account.
  */
 export async function recordUsage(request: RecordUsageRequest, _context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
-  const { clock, log, outbox, records } = deps;
+  const { clock, log, metrics, outbox, records } = deps;
   const priced = priceRecord(validateRequest(request), clock.nowMs());
   try {
     await records.add(priced);
@@ -28,6 +28,7 @@ export async function recordUsage(request: RecordUsageRequest, _context: CallCon
   }
   outbox.take([settlementOf(priced)]);
   const { record } = priced;
+  metrics.recorded(record);
   if (record.quarantined) {
     log.warn({ call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.endingDetail }, 'an upstream reported usage that breaks a rule; it was not charged as it came');
   }
