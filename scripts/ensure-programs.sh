@@ -1,12 +1,16 @@
 #!/bin/sh
-# Makes sure that programs are present, installing Debian's packages for those that are not: ensure-programs.sh program:package …
+# Makes sure that programs, or files by their whole path, are present, installing Debian's packages for those that are not:
+# ensure-programs.sh program:package …
 # Of MariaDB only the core packages are named: they hold the programs and neither start nor configure a server of the system.
 set -eu
 # Debian keeps servers' programs where an ordinary user's PATH does not look.
 PATH="$PATH:/usr/sbin:/usr/local/sbin"
 packages=""
 for pair in "$@"; do
-  command -v "${pair%%:*}" >/dev/null || packages="$packages ${pair#*:}"
+  case "$pair" in
+    /*) [ -e "${pair%%:*}" ] ;;
+    *) command -v "${pair%%:*}" >/dev/null ;;
+  esac || packages="$packages ${pair#*:}"
 done
 [ -n "$packages" ] || exit 0
 fail() {

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, chownSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The programs that Debian's mariadb-server-core and util-linux bring. */
-export type Program = 'mariadbd' | 'mariadb-install-db' | 'setpriv';
+/** The programs of Debian's mariadb-server-core and util-linux; for Galera also of rsync, and of mariadb-server what transfers a node's data. */
+export type Program = 'mariadbd' | 'mariadb-install-db' | 'setpriv' | 'rsync' | 'wsrep_sst_rsync';
 
 /** The user that the server runs as; empty to stay who we are. */
 export interface RunAs {
@@ -26,18 +26,18 @@ export function findProgram(name: Program): string {
       // Not in this folder.
     }
   }
-  throw new Error(`${name} is not installed; install Debian's mariadb-server-core, mariadb-client-core and util-linux, as "make run-distributed" does.`);
+  throw new Error(`${name} is not installed; "make run-distributed" and "make run-galera" install what they need from Debian's packages.`);
 }
 
 /**
- * Makes the folder of the data and says who is to own it. A server needs no rights of root, so as root we use the mysql user;
- * but not where there is none, or where it cannot reach the folder (below /root, say).
+ * Makes the folder of the data and says who is to own it. A server needs no rights of root, so as root we use the first of these users
+ * that there is; but not where there is none, or where it cannot reach the folder (below /root, say).
  */
-export function prepareFolder(folder: string): RunAs {
+export function prepareFolder(folder: string, users: readonly string[] = ['mysql']): RunAs {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (process.getuid?.() !== 0) return {};
-  const uid = numericId('-u');
-  const gid = numericId('-g');
+  const user = users.find((name) => numericId('-u', name) !== undefined);
+  const [uid, gid] = user === undefined ? [] : [numericId('-u', user), numericId('-g', user)];
   if (uid === undefined || gid === undefined) return {};
   chownSync(folder, uid, gid);
   const canWrite = spawnSync('test', ['-w', folder], { uid, gid, cwd: '/' }).status === 0;
@@ -46,7 +46,7 @@ export function prepareFolder(folder: string): RunAs {
   return {};
 }
 
-function numericId(which: '-u' | '-g'): number | undefined {
-  const result = spawnSync('id', [which, 'mysql'], { encoding: 'utf8' });
+function numericId(which: '-u' | '-g', user: string): number | undefined {
+  const result = spawnSync('id', [which, user], { encoding: 'utf8' });
   return result.status === 0 ? Number(result.stdout.trim()) : undefined;
 }
