@@ -17,11 +17,11 @@ const service = (name: string): string => `Read by the single process and by the
 const { instanceId, ...common } = commonSettings('<process>');
 // Where nothing is set it is the machine's name, which is another one everywhere.
 const everyProcess = { ...common, instanceId: { ...instanceId, default: 'the host name' } };
-const { firstPort, restartDelayMs } = distributedSettings;
+const { firstPort, database, restartDelayMs } = distributedSettings;
 
 const page = settingsPage([
   { title: 'Where, and the first start', readBy: 'Read by the single process and by the launcher of the distributed mode.', settings: singleSettings },
-  { title: 'Launcher of the distributed mode', readBy: 'Read by `make run-distributed`.', settings: { firstPort, restartDelayMs } },
+  { title: 'Launcher of the distributed mode', readBy: 'Read by `make run-distributed`.', settings: { firstPort, database, restartDelayMs } },
   { title: 'Gateway', readBy: service('the gateway'), settings: gatewaySettings },
   { title: 'auth', readBy: service('auth'), settings: authSettings },
   { title: 'catalog', readBy: service('the catalog'), settings: catalogSettings },

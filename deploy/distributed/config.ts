@@ -1,15 +1,18 @@
 // Settings of the launcher. Those of the processes are passed on to them.
-import { duration, integer, type Environment, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, integer, oneOf, type Environment, type Settings, type Values } from '#kit/config/settings.js';
 import { singleSettings } from '../single/config.js';
 
 /** Where data is kept, what the first start gives, and the ports. */
 export const distributedSettings = {
   ...singleSettings,
   port: integer('PORT', 'TCP port of the public HTTP address; 0 takes a free one', { min: 0, max: 65_535, default: 8080 }),
-  firstPort: integer('TOLLGATE_DISTRIBUTED_FIRST_PORT', 'loopback ports of auth, catalog, ledger, metering, inference and MariaDB from here on; 0 takes free ones', {
+  firstPort: integer('TOLLGATE_DISTRIBUTED_FIRST_PORT', 'loopback ports of auth, catalog, ledger, metering, inference and the database (three for Galera) from here on; 0 takes free ones', {
     min: 0,
     max: 65_000,
     default: 7101,
+  }),
+  database: oneOf('TOLLGATE_DISTRIBUTED_DATABASE', 'what the services store in: one MariaDB, or a Galera cluster of three nodes (`make run-galera`)', ['mariadb', 'galera'], {
+    default: 'mariadb',
   }),
   // Long enough not to spin on a process that cannot start, short enough that a killed one is hardly missed.
   restartDelayMs: duration('TOLLGATE_DISTRIBUTED_RESTART_DELAY', 'how long after its end a process is started again', { minMs: 10, maxMs: 600_000, default: 300 }),

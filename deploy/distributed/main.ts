@@ -1,6 +1,6 @@
 // All of Tollgate on one machine as it runs on many: a process for each service and the gateway, gRPC with mutual TLS between
-// them, and a private MariaDB under the data folder. This launcher starts, watches and ends them.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// them, and a private MariaDB or Galera cluster under the data folder. This launcher starts, watches and ends them.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,8 @@ import { welcomeText } from '../welcome.js';
 import { ensureCertificate } from './certificates.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { claimPorts } from './ports.js';
+import { nodeCount } from './galera/cluster.js';
+import { superviseGalera } from './galera/supervised.js';
 import { superviseMariadb } from './mariadb/supervised.js';
 import { supervise, type Supervised } from './supervisor.js';
 
@@ -33,16 +35,19 @@ const settings = { launcher: distributedSettings };
 await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_'], stopMsExtra, build }, forLauncher(env));
 
 async function build(config: { launcher: import('./config.js').DistributedConfig }, { log, common }: ProcessHost): Promise<Part[]> {
-  const { port, firstPort, restartDelayMs, startingBalanceNanoUsd } = config.launcher;
+  const { port, firstPort, database, restartDelayMs, startingBalanceNanoUsd } = config.launcher;
   const dataDir = resolve(config.launcher.dataDir);
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
   for (const folder of [dataDir, logFolder]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // The nodes of Galera are never root's, and have to reach their folder below this one; what else is here only its owner can read.
+  if (database === 'galera' && process.getuid?.() === 0) chmodSync(dataDir, 0o711);
   const unlock = lockFolder(dataDir);
   const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
-  // The public one, then from the first port on the services in their order and MariaDB.
-  const wanted = [port, ...Array.from({ length: services.length + 1 }, (_, index) => (firstPort === 0 ? 0 : firstPort + index))];
+  // The public one, then from the first port on the services in their order and the database.
+  const databasePorts = database === 'galera' ? nodeCount : 1;
+  const wanted = [port, ...Array.from({ length: services.length + databasePorts }, (_, index) => (firstPort === 0 ? 0 : firstPort + index))];
   const [publicPort, ...ports] = await claimPorts(wanted);
   // By name, which the certificates hold: TLS knows no server name for an address (RFC 6066, section 3).
   const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<(typeof services)[number], string>;
@@ -53,7 +58,10 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     pids[name] = pid;
     writeFileSync(join(dataDir, 'processes.json'), `${JSON.stringify({ pids }, null, 2)}\n`, { mode: 0o600 });
   };
-  const mariadb = superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
+  const store =
+    database === 'galera'
+      ? superviseGalera({ dataDir: join(dataDir, 'galera'), ports: ports.slice(services.length), log, restartDelayMs, onStart: (name, pid) => notePid(`galera-${name}`)(pid) })
+      : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
   const tlsEnv = (name: string): Record<string, string> => {
     const { ca, cert, key } = ensureCertificate(tlsFolder, name);
     return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
@@ -74,7 +82,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const serviceParts = services.map((name) =>
     child(name, `../../services/${name}/main.js`, () => ({
       [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: `127.0.0.1:${ports[services.indexOf(name)]}`,
-      [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: mariadb.url(`tollgate_${name}`),
+      [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: store.url(`tollgate_${name}`),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger, TOLLGATE_CATALOG_ADDRESS: addresses.catalog } : {}),
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
     })),
@@ -102,7 +110,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           address,
           startedInMs: Date.now() - startedAtMs,
           dataDir,
-          mode: `a process per service, MariaDB; logs in ${logFolder}`,
+          mode: `a process per service, ${database === 'galera' ? 'Galera of three nodes' : 'MariaDB'}; logs in ${logFolder}`,
           command: `env $(cat ${join(dataDir, 'operator.env')}) ./tollgate`,
           ...(firstRun === undefined ? {} : { firstRun: { startingBalanceNanoUsd, ...(isTerminal ? { secret: firstRun.secret } : { keyPath: join(dataDir, 'first-key') }) } }),
         }),
@@ -110,7 +118,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     },
     stop: async () => undefined,
   };
-  return [lock, mariadb, ...serviceParts, operator, gateway, welcome];
+  return [lock, store, ...serviceParts, operator, gateway, welcome];
 }
 
 async function firstRunOver(addresses: { auth: string; ledger: string }, tlsFolder: string, dataDir: string, startingBalanceNanoUsd: bigint): Promise<FirstRun | undefined> {

@@ -20,6 +20,8 @@ export interface GaleraOptions {
   /** Client ports of 127.0.0.1 in the order of the nodes; any free ones when absent. */
   readonly ports?: readonly number[];
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Called at every start of a node, with its new pid. */
+  readonly onStart?: (name: string, pid: number) => void;
 }
 
 /** A node of a started cluster. */
@@ -53,7 +55,7 @@ export interface GaleraCluster {
 /** Starts the cluster; founds it when the folder is new, and founds it anew from the node that knows most when all had stopped. */
 export async function startGalera(options: GaleraOptions): Promise<GaleraCluster> {
   const plan = await prepare(options);
-  const nodes = plan.places.map((place) => new Node(plan, place, options.log));
+  const nodes = plan.places.map((place) => new Node(plan, place, options));
   const cluster = new Cluster(plan, nodes);
   try {
     await cluster.startAll();
@@ -112,7 +114,7 @@ class Node implements GaleraNode {
   constructor(
     private readonly plan: ClusterPlan,
     readonly place: NodePlace,
-    private readonly log: GaleraOptions['log'],
+    private readonly options: GaleraOptions,
   ) {}
 
   get name(): string {
@@ -146,11 +148,12 @@ class Node implements GaleraNode {
     await startNode(this.plan, this.place, founds, (server) => {
       this.server = server;
       this.isRunning = true;
+      this.options.onStart?.(this.name, this.pid);
       void server.ended.then(() => {
         if (this.server === server) this.isRunning = false;
       });
     });
-    this.log.info({ node: this.name, port: this.port, pid: this.pid, founds }, 'Galera node started');
+    this.options.log.info({ node: this.name, port: this.port, pid: this.pid, founds }, 'Galera node started');
   }
 
   async stop(): Promise<void> {
@@ -159,6 +162,8 @@ class Node implements GaleraNode {
 }
 
 class Cluster implements GaleraCluster {
+  private founding: Promise<void> | undefined;
+
   constructor(
     private readonly plan: ClusterPlan,
     readonly nodes: readonly Node[],
@@ -182,8 +187,10 @@ class Cluster implements GaleraCluster {
   async restart(node: GaleraNode): Promise<void> {
     const own = this.nodes.find((each) => each === node)!;
     await own.ended;
-    if (this.nodes.some((each) => each.isRunning)) await own.start(false);
-    else await this.startAll();
+    if (this.founding === undefined && this.nodes.some((each) => each.isRunning)) return own.start(false);
+    // Founding starts all of them.
+    this.founding ??= this.startAll().finally(() => (this.founding = undefined));
+    await this.founding;
   }
 
   async stop(): Promise<void> {
