@@ -21,7 +21,7 @@ const { firstPort, database, restartDelayMs } = distributedSettings;
 
 const page = settingsPage([
   { title: 'Where, and the first start', readBy: 'Read by the single process and by the launcher of the distributed mode.', settings: singleSettings },
-  { title: 'Launcher of the distributed mode', readBy: 'Read by `make run-distributed`.', settings: { firstPort, database, restartDelayMs } },
+  { title: 'Launcher of the distributed mode', readBy: 'Read by `make run-distributed` and `make run-galera`.', settings: { firstPort, database, restartDelayMs } },
   { title: 'Gateway', readBy: service('the gateway'), settings: gatewaySettings },
   { title: 'auth', readBy: service('auth'), settings: authSettings },
   { title: 'catalog', readBy: service('the catalog'), settings: catalogSettings },

@@ -104,7 +104,7 @@ export async function makeAllDue(db: Database, nowMs: number): Promise<void> {
 export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], nowMs: number): Promise<void> {
   const settled = outcomes.filter((outcome) => outcome.kind === 'settled');
   const idOf = ({ item }: Outcome): Buffer => bytesOf('req', item.callId);
-  await db.plainTransaction(async (tx) => {
+  const store = async (tx: PlainTransaction): Promise<void> => {
     const whole = settled.filter(isWhole);
     if (whole.length > 0) await tx.run(settleWhole(whole.length), [nowMs, ...whole.map(idOf)]);
     for (const outcome of settled) {
@@ -117,7 +117,8 @@ export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], 
       if (outcome.kind === 'failed') await tx.run(setAside, last);
       else await tx.run(postpone, [outcome.nextAttemptAtMs, ...last]);
     }
-  });
+  };
+  await db.plainTransaction(store, { isRepeatable: true });
 }
 
 /** The usual case, in which many rows can share one statement: the ledger took exactly the charge. */
