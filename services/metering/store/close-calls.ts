@@ -1,6 +1,7 @@
 // Closing calls. The record, the end of its call in flight and its settlement to deliver are one
 // transaction. Every transaction touches idempotency_key first, then open_call, usage_record, outbox and what is kept of answers, so
-// that two never wait in a circle.
+// that two never wait in a circle. Whatever stores a record asks `lockKeysOf` first and ends with `closeKey`: without them one
+// idempotency key could be charged twice.
 import { AppError } from '#kit/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';

@@ -73,6 +73,10 @@ export async function insertKey(tx: PlainTransaction, key: KeyRow): Promise<void
 /** Frees a key, with all that was kept under it. Its row is locked. */
 export async function deleteKey(tx: PlainTransaction, key: KeyRow): Promise<void> {
   await tx.run(`DELETE FROM idempotency_key WHERE ${byKey}`, [key.accountId, key.keyHash]);
+  await forgetAnswer(tx, key);
+}
+
+async function forgetAnswer(tx: PlainTransaction, key: KeyRow): Promise<void> {
   if (key.state === KeyState.running) return;
   await deleteAnswer(tx, key.accountId, key.callId);
   await addKept(tx, key.accountId, -1, -key.keptBytes);
@@ -109,36 +113,37 @@ export async function lockKeysOf(tx: PlainTransaction, all: readonly PricedCall[
   return new Set(keyed.filter(({ id, startedAtMs }) => !named.has(id) && Number(startedAtMs) > promisedSinceMs).map(({ id }) => id));
 }
 
-/** What becomes of the key of a call that is being recorded, in the same transaction. Its row is locked. */
+/**
+ * What becomes of the key of a call that is being recorded, in the same transaction, behind `lockKeysOf`. A record may take the place of
+ * one that said that the call was lost.
+ */
 export async function closeKey(tx: PlainTransaction, { record, free, keptAnswer }: PricedRecord, keptUntilMs: number): Promise<void> {
   const { call, tokens, ending } = record;
   if (!isKeyed(call)) return;
+  const [accountId, keyHash, callId] = keyAndCallOf(call);
+  const key = await lockKey(tx, accountId, keyHash);
+  if (key === undefined || !key.callId.equals(callId)) return;
   const isLost = ending === Ending.ENDING_GATEWAY_LOST;
-  const ids = keyAndCallOf(call);
   const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
-  if (free || (isLost && !wasUsed)) {
-    // It cost nothing and delivered nothing, so a repeat is a new try.
-    await tx.run(`DELETE FROM idempotency_key WHERE ${byCall}`, ids);
-    return;
-  }
-  const accountId = bytesOf('acct', call.accountId);
-  const bytes = rowBytes + keptAnswer.length;
+  // What cost nothing and delivered nothing leaves its key free, so that a repeat is a new try.
+  if (free || (isLost && !wasUsed)) return deleteKey(tx, key);
+  await forgetAnswer(tx, key);
   const state = isLost ? KeyState.gatewayLost : keptAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
-  const closed = await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byCall}`, [state, keptUntilMs, bytes, ...ids]);
-  if (closed === 0) return;
-  if (keptAnswer.length > 0) await putAnswer(tx, accountId, bytesOf('req', call.id), keptAnswer);
-  await addKept(tx, accountId, 1, bytes);
+  const keptBytes = rowBytes + keptAnswer.length;
+  await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [state, keptUntilMs, keptBytes, accountId, keyHash]);
+  if (keptAnswer.length > 0) await putAnswer(tx, accountId, callId, keptAnswer);
+  await addKept(tx, accountId, 1, keptBytes);
 }
 
 function isKeyed(call: PricedCall): boolean {
   return call.idempotencyKeyHash.length > 0;
 }
 
-function keyOf(call: PricedCall): Buffer[] {
+function keyOf(call: PricedCall): [accountId: Buffer, keyHash: Buffer] {
   return [bytesOf('acct', call.accountId), call.idempotencyKeyHash];
 }
 
-function keyAndCallOf(call: PricedCall): Buffer[] {
+function keyAndCallOf(call: PricedCall): [accountId: Buffer, keyHash: Buffer, callId: Buffer] {
   return [...keyOf(call), bytesOf('req', call.id)];
 }
 
