@@ -5,25 +5,24 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { Model } from '#proto/catalog/v1/catalog.js';
-import type { Event, Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
-import { StopReason } from '#proto/inference/v1/inference.js';
-import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, Ending, type Format, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import type { Event, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import type { Call, Format } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
+import { endingOf, noTokens, type Outcome, Progress, reportOf } from './ending.js';
 import type { ParsedCall } from './formats/format.js';
 import type { GatewayPeers } from './peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
-import type { Readable, ReadOn } from './read-on.js';
+import type { ReadOn } from './read-on.js';
 import type { Recorded, Recorder } from './recorder.js';
 import type { CallableModel, ModelReplica } from './replicas/models.js';
 import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
 
-const noTokens = TokenCounts.fromPartial({});
 const nothing = Buffer.alloc(0);
 
 /** What the caller asked for. */
@@ -186,95 +185,6 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
     unknownHolds.answered();
     throw explainRefusal(error, quote);
   }
-}
-
-/** What is known of a running answer. */
-class Progress implements Readable {
-  /** What would be charged now. What is read on after the caller left counts only by the upstream's own figures for the whole. */
-  tokens: TokenCounts = noTokens;
-  outputTokensRead = 0;
-  hasStarted = false;
-  hasLeft = false;
-  firstOutputAtMs: number | undefined;
-  finished: Finished | undefined;
-
-  constructor(
-    readonly call: Call,
-    readonly startedAtMs: number,
-  ) {}
-
-  leave(): void {
-    this.hasLeft = this.finished === undefined;
-  }
-
-  take(batch: GenerateResponse, nowMs: number): void {
-    if (batch.usageSoFar !== undefined) {
-      this.outputTokensRead = batch.usageSoFar.outputTokens;
-      if (!this.hasLeft) this.tokens = batch.usageSoFar;
-    }
-    for (const { event } of batch.events) {
-      if (event?.$case === 'started') {
-        this.hasStarted = true;
-        if (event.value.target !== undefined) {
-          this.call.upstreamId = event.value.target.upstreamId;
-          this.call.upstreamModel = event.value.target.upstreamModel;
-        }
-      } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta') {
-        this.firstOutputAtMs ??= nowMs;
-      } else if (event?.$case === 'finished') {
-        this.finished = event.value;
-        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasLeft)) this.tokens = event.value.usage;
-      }
-    }
-  }
-}
-
-interface Outcome {
-  ending: Ending;
-  detail: string;
-  free: boolean;
-}
-
-/**
- * The written rule of every ending (docs/charging.md). A finished answer is finished, whatever happened to its reader since; but one
- * that was only read on to its end was left.
- */
-function endingOf(progress: Progress, failure: unknown, hasLeft: boolean): Outcome {
-  const { finished } = progress;
-  if (finished !== undefined && progress.hasLeft) return { ending: Ending.ENDING_CLIENT_GONE, detail: finished.usageFault, free: false };
-  if (finished !== undefined) {
-    const isCapped = finished.stopReason === StopReason.STOP_REASON_MAX_TOKENS;
-    return { ending: isCapped ? Ending.ENDING_MAX_TOKENS : Ending.ENDING_COMPLETED, detail: finished.usageFault, free: false };
-  }
-  if (hasLeft || failure === undefined) return { ending: Ending.ENDING_CLIENT_GONE, detail: '', free: !progress.hasStarted };
-  const { reason } = toAppError(failure);
-  const hasOutput = progress.firstOutputAtMs !== undefined;
-  // A whole answer leaves only when it is complete, so nothing of this one was delivered.
-  const wasDelivered = hasOutput && progress.call.streaming;
-  return { ending: endingOfReason(reason, hasOutput), detail: reason, free: !wasDelivered };
-}
-
-function endingOfReason(reason: string, hasOutput: boolean): Ending {
-  if (reason === 'upstream_timeout' || reason === 'deadline_exceeded') return Ending.ENDING_TIMEOUT;
-  if (!reason.startsWith('upstream_') && reason !== 'context_length_exceeded') return Ending.ENDING_GATEWAY_ERROR;
-  return hasOutput ? Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT : Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
-}
-
-/** The report of an ended call. */
-function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number, keptAnswer: Buffer): RecordUsageRequest {
-  const { call, finished, firstOutputAtMs, startedAtMs } = progress;
-  return {
-    call,
-    tokens: progress.tokens,
-    source: finished?.usageReported === true ? UsageSource.USAGE_SOURCE_REPORTED : UsageSource.USAGE_SOURCE_ESTIMATED,
-    ending: outcome.ending,
-    endingDetail: outcome.detail,
-    firstOutputMs: firstOutputAtMs === undefined ? undefined : firstOutputAtMs - startedAtMs,
-    durationMs: endedAtMs - startedAtMs,
-    free: outcome.free,
-    quarantined: finished !== undefined && finished.usageFault !== '',
-    keptAnswer,
-  };
 }
 
 /** What a repeat gets; nothing when it cannot be packed, for that must not keep the call from its record. */

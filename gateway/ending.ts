@@ -1,0 +1,102 @@
+// What is known of a call while it runs, and what is made of that when it ends: its ending by the written rule, and its report.
+// Pure.
+import { type Finished, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { type Call, Ending, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { toAppError } from '#kit/errors/app-error.js';
+import type { Readable } from './read-on.js';
+
+/** No usage yet. */
+export const noTokens: TokenCounts = TokenCounts.fromPartial({});
+
+/** What is known of a running answer. */
+export class Progress implements Readable {
+  /** What would be charged now. What is read on after the caller left counts only by the upstream's own figures for the whole. */
+  tokens: TokenCounts = noTokens;
+  outputTokensRead = 0;
+  hasStarted = false;
+  hasLeft = false;
+  firstOutputAtMs: number | undefined;
+  finished: Finished | undefined;
+
+  constructor(
+    readonly call: Call,
+    readonly startedAtMs: number,
+  ) {}
+
+  leave(): void {
+    this.hasLeft = this.finished === undefined;
+  }
+
+  take(batch: GenerateResponse, nowMs: number): void {
+    if (batch.usageSoFar !== undefined) {
+      this.outputTokensRead = batch.usageSoFar.outputTokens;
+      if (!this.hasLeft) this.tokens = batch.usageSoFar;
+    }
+    for (const { event } of batch.events) {
+      if (event?.$case === 'started') {
+        this.hasStarted = true;
+        if (event.value.target !== undefined) {
+          this.call.upstreamId = event.value.target.upstreamId;
+          this.call.upstreamModel = event.value.target.upstreamModel;
+        }
+      } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta') {
+        this.firstOutputAtMs ??= nowMs;
+      } else if (event?.$case === 'finished') {
+        this.finished = event.value;
+        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasLeft)) this.tokens = event.value.usage;
+      }
+    }
+  }
+}
+
+/** How a call ended. */
+export interface Outcome {
+  ending: Ending;
+  /** A short cause, for people. */
+  detail: string;
+  /** Nothing was delivered, so nothing is charged. */
+  free: boolean;
+}
+
+/**
+ * The written rule of every ending (docs/charging.md). A finished answer is finished, whatever happened to its reader since; but one
+ * that was only read on to its end was left.
+ */
+export function endingOf(progress: Progress, failure: unknown, hasLeft: boolean): Outcome {
+  const { finished } = progress;
+  if (finished !== undefined && progress.hasLeft) return { ending: Ending.ENDING_CLIENT_GONE, detail: finished.usageFault, free: false };
+  if (finished !== undefined) {
+    const isCapped = finished.stopReason === StopReason.STOP_REASON_MAX_TOKENS;
+    return { ending: isCapped ? Ending.ENDING_MAX_TOKENS : Ending.ENDING_COMPLETED, detail: finished.usageFault, free: false };
+  }
+  if (hasLeft || failure === undefined) return { ending: Ending.ENDING_CLIENT_GONE, detail: '', free: !progress.hasStarted };
+  const { reason } = toAppError(failure);
+  const hasOutput = progress.firstOutputAtMs !== undefined;
+  // A whole answer leaves only when it is complete, so nothing of this one was delivered.
+  const wasDelivered = hasOutput && progress.call.streaming;
+  return { ending: endingOfReason(reason, hasOutput), detail: reason, free: !wasDelivered };
+}
+
+function endingOfReason(reason: string, hasOutput: boolean): Ending {
+  if (reason === 'upstream_timeout' || reason === 'deadline_exceeded') return Ending.ENDING_TIMEOUT;
+  if (!reason.startsWith('upstream_') && reason !== 'context_length_exceeded') return Ending.ENDING_GATEWAY_ERROR;
+  return hasOutput ? Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT : Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
+}
+
+/** The report of an ended call. */
+export function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number, keptAnswer: Buffer): RecordUsageRequest {
+  const { call, finished, firstOutputAtMs, startedAtMs } = progress;
+  return {
+    call,
+    tokens: progress.tokens,
+    source: finished?.usageReported === true ? UsageSource.USAGE_SOURCE_REPORTED : UsageSource.USAGE_SOURCE_ESTIMATED,
+    ending: outcome.ending,
+    endingDetail: outcome.detail,
+    firstOutputMs: firstOutputAtMs === undefined ? undefined : firstOutputAtMs - startedAtMs,
+    durationMs: endedAtMs - startedAtMs,
+    free: outcome.free,
+    quarantined: finished !== undefined && finished.usageFault !== '',
+    keptAnswer,
+  };
+}
