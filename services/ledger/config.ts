@@ -1,5 +1,5 @@
 // The ledger's settings; every one has a default that suits one process and many.
-import { duration, integer, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 
 /** Settings of the ledger by the name that code uses. */
 export const ledgerSettings = {
@@ -20,6 +20,9 @@ export const ledgerSettings = {
     default: 5000,
   }),
   lanes: integer('TOLLGATE_LEDGER_LANES', 'how many transactions on MySQL run at once, each on accounts of its own; SQLite has one', { min: 1, max: 64, default: 2 }),
+  archiveDir: optionalText('TOLLGATE_LEDGER_ARCHIVE_DIR', 'folder into which old entries of the journal are moved; without it all are kept'),
+  retentionDays: integer('TOLLGATE_LEDGER_RETENTION_DAYS', 'days after which entries of the journal are moved into the archive', { min: 35, max: 36_500, default: 400 }),
+  archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often old entries are looked for', { minMs: 1000, maxMs: 86_400_000, default: 3_600_000 }),
 } satisfies Settings;
 
 /** The parsed settings of the ledger. */

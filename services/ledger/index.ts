@@ -5,12 +5,14 @@ import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import { Archiver } from './archiver.js';
 import type { LedgerConfig } from './config.js';
 import type { RpcDeps } from './deps.js';
 import { LedgerMetrics, observeLedger } from './ledger-metrics.js';
 import { migrations } from './migrations/index.js';
 import { createOperationLane } from './operation-lane.js';
 import { ledgerService } from './service.js';
+import { ArchiveStore } from './store/archive.js';
 import { Audit } from './store/audit.js';
 import { Pages } from './store/pages.js';
 import { Reads } from './store/reads.js';
@@ -35,6 +37,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
   const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), config, clock, log };
   const sweeper = new Sweeper(deps);
   let endObserving = (): void => {};
+  const archiver = new Archiver({ ...deps, store: new ArchiveStore(db) });
   return {
     name: 'ledger',
     service: ledgerService(deps),
@@ -42,9 +45,11 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
       await migrate(db, migrations);
       sweeper.start();
       endObserving = observeLedger(deps);
+      archiver.start();
     },
     async stop() {
       endObserving();
+      await archiver.stop();
       await sweeper.stop();
       await lane.idle();
     },

@@ -59,14 +59,26 @@ export interface OperationRecord {
   readonly entry: Entry;
 }
 
+/** What a journal's beginning adds up to, to go on from when its entries are archived. Amounts as decimal digits, for storing; holds are those with entries still to come. */
+export interface RebuildSums {
+  readonly seq: string;
+  readonly credited: string;
+  readonly spent: string;
+  readonly keys: Readonly<Record<string, string>>;
+  readonly books: Readonly<Record<string, string>>;
+  readonly holds: Readonly<Record<string, { readonly captured: string; readonly shortfall: string; readonly refunded: string; readonly seqs: readonly string[] }>>;
+}
+
 /** What one account's row, its keys and its open holds say at one instant. */
 export interface AccountSnapshot {
   /** Undefined: nothing was ever written about this account. */
   readonly account: AccountBucket | undefined;
   readonly keys: readonly KeyBucket[];
   readonly openHolds: readonly HoldRecord[];
-  /** Number of the last entry that the journal has; 0 for none. */
+  /** Number of the last entry that the journal has or had; 0 for none. */
   readonly lastSeq: bigint;
+  /** What the archived beginning of its journal adds up to; undefined while all of it is there. */
+  readonly base?: RebuildSums | undefined;
 }
 
 /** A hold that does not agree with the entry which it names as its last. */

@@ -1,7 +1,7 @@
 // Rebuilds an account's sums from its journal, entry by entry, and says where the journal contradicts itself. Pure.
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from './journal.js';
-import type { AccountSnapshot, HoldRecord, UnexplainedHold } from './model.js';
+import type { AccountSnapshot, HoldRecord, RebuildSums, UnexplainedHold } from './model.js';
 
 /** Most drifts that are listed: enough to see what is wrong, however much is. */
 export const driftsMax = 100;
@@ -14,7 +14,7 @@ interface HoldSums {
   readonly seqs: Set<bigint>;
 }
 
-/** What one account's journal adds up to. Entries are added in the order of their numbers. */
+/** What one account's journal adds up to. Entries are added in the order of their numbers, the first after those of the base. */
 export class Rebuild {
   readonly drifts: VerifyResponse_Drift[] = [];
   entries = 0n;
@@ -26,7 +26,43 @@ export class Rebuild {
   /** Only of holds whose last entry is still to come. */
   private readonly holdSums = new Map<string, HoldSums>();
 
-  constructor(private readonly accountId: string) {}
+  constructor(
+    private readonly accountId: string,
+    base?: RebuildSums,
+  ) {
+    if (base === undefined) return;
+    this.lastSeq = BigInt(base.seq);
+    this.creditedNanoUsd = BigInt(base.credited);
+    this.spentNanoUsd = BigInt(base.spent);
+    for (const [keyId, amount] of Object.entries(base.keys)) this.keySpentNanoUsd.set(keyId, BigInt(amount));
+    for (const [book, amount] of Object.entries(base.books)) this.booksNanoUsd.set(Number(book), BigInt(amount));
+    for (const [holdId, { captured, shortfall, refunded, seqs }] of Object.entries(base.holds)) {
+      this.holdSums.set(holdId, {
+        capturedNanoUsd: BigInt(captured),
+        shortfallNanoUsd: BigInt(shortfall),
+        refundedNanoUsd: BigInt(refunded),
+        seqs: new Set(seqs.map(BigInt)),
+      });
+    }
+  }
+
+  /** The sums up to now. */
+  sums(): RebuildSums {
+    const texts = <K>(amounts: Map<K, bigint>) => Object.fromEntries([...amounts].map(([key, amount]) => [String(key), String(amount)]));
+    return {
+      seq: String(this.lastSeq),
+      credited: String(this.creditedNanoUsd),
+      spent: String(this.spentNanoUsd),
+      keys: texts(this.keySpentNanoUsd),
+      books: texts(this.booksNanoUsd),
+      holds: Object.fromEntries(
+        [...this.holdSums].map(([holdId, { capturedNanoUsd, shortfallNanoUsd, refundedNanoUsd, seqs }]) => [
+          holdId,
+          { captured: String(capturedNanoUsd), shortfall: String(shortfallNanoUsd), refunded: String(refundedNanoUsd), seqs: [...seqs].map(String) },
+        ]),
+      ),
+    };
+  }
 
   /** Adds the next entry. `hold` is what is stored about the hold that it refers to, if it refers to one. */
   add(entry: Entry, hold: HoldRecord | undefined): void {

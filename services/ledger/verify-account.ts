@@ -8,11 +8,27 @@ import { Rebuild } from './rebuild.js';
 const entriesPageSize = 1000;
 
 /** The finished comparison of one account, and how many holds it has open. */
-export async function verifyAccount(accountId: string, { reads, audit }: Pick<RpcDeps, 'reads' | 'audit'>): Promise<{ rebuild: Rebuild; openHolds: number; known: boolean }> {
+export interface VerifiedAccount {
+  readonly rebuild: Rebuild;
+  readonly openHolds: number;
+  readonly known: boolean;
+}
+
+/** Verifies one account. What is archived was verified when it was; its sums are where the rest goes on from. */
+export async function verifyAccount(accountId: string, deps: Pick<RpcDeps, 'reads' | 'audit'>): Promise<VerifiedAccount> {
+  for (;;) {
+    const verified = await verifyOnce(accountId, deps);
+    // Entries that were archived meanwhile would be missed. Each such time shortens the journal, so this ends.
+    if (verified.rebuild.drifts.length === 0 || verified.baseSeq === (await deps.reads.baseSeq(accountId))) return verified;
+  }
+}
+
+async function verifyOnce(accountId: string, { reads, audit }: Pick<RpcDeps, 'reads' | 'audit'>): Promise<VerifiedAccount & { baseSeq: bigint }> {
   const snapshot = await reads.snapshot(accountId);
-  const rebuild = new Rebuild(accountId);
+  const rebuild = new Rebuild(accountId, snapshot.base);
+  const baseSeq = BigInt(snapshot.base?.seq ?? 0);
   // Entries are never changed, so those up to the snapshot's last one can be read at leisure; later ones are left out.
-  for (let seq = 0n; seq < snapshot.lastSeq; ) {
+  for (let seq = baseSeq; seq < snapshot.lastSeq; ) {
     const entries = await reads.entriesBetween(accountId, seq, snapshot.lastSeq, entriesPageSize);
     const holdIds = entries.map((entry) => entry.reference).filter((reference) => isId('req', reference));
     const holds = new Map((await reads.holds(accountId, [...new Set(holdIds)])).map((hold) => [hold.id, hold]));
@@ -23,5 +39,5 @@ export async function verifyAccount(accountId: string, { reads, audit }: Pick<Rp
     seq = entries.at(-1)?.seq ?? snapshot.lastSeq;
   }
   rebuild.compare(snapshot);
-  return { rebuild, openHolds: snapshot.openHolds.length, known: snapshot.account !== undefined || snapshot.lastSeq > 0n };
+  return { rebuild, openHolds: snapshot.openHolds.length, known: snapshot.account !== undefined || snapshot.lastSeq > 0n, baseSeq };
 }

@@ -1,5 +1,5 @@
 // What can be set about metering. The defaults suit one machine and many.
-import { duration, integer, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 
 /** The settings of metering, for the process and the composition to parse. */
 export const meteringSettings = {
@@ -77,6 +77,9 @@ export const meteringSettings = {
     default: 600_000,
   }),
   reconcilePatienceMs: duration('TOLLGATE_METERING_RECONCILE_PATIENCE', 'how long after a first look what seems wrong is looked at again', { minMs: 0, maxMs: 60_000, default: 2000 }),
+  archiveDir: optionalText('TOLLGATE_METERING_ARCHIVE_DIR', 'folder into which old usage records are moved; without it all are kept'),
+  retentionDays: integer('TOLLGATE_METERING_RETENTION_DAYS', 'days after which usage records are moved into the archive', { min: 35, max: 36_500, default: 400 }),
+  archiveIntervalMs: duration('TOLLGATE_METERING_ARCHIVE_INTERVAL', 'how often old usage records are looked for', { minMs: 1000, maxMs: 86_400_000, default: 3_600_000 }),
 } satisfies Settings;
 
 /** The parsed settings of metering. */

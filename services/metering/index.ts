@@ -7,6 +7,7 @@ import type { Logger } from '#kit/log.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
+import { Archiver } from './archiver.js';
 import type { MeteringConfig } from './config.js';
 import { createKeyLane } from './key-lane.js';
 import { startKeySweeper } from './key-sweeper.js';
@@ -47,6 +48,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopKeySweeper = async (): Promise<void> => {};
   let endObserving = (): void => {};
+  const archiver = new Archiver({ config, ...deps });
   return {
     name: 'metering',
     service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile, metrics }),
@@ -57,9 +59,11 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       reconcileJob.start();
       stopKeySweeper = startKeySweeper({ config, ...deps });
       endObserving = observeMetering({ db, clock: deps.clock, log: deps.log, results: () => reconcileJob.results });
+      archiver.start();
     },
     async stop() {
       endObserving();
+      await archiver.stop();
       await reconcileJob.stop();
       await sweeper.stop();
       await stopKeySweeper();

@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { MeteringConfig } from './config.js';
-import { repeat } from './repeat.js';
+import { repeat } from '#kit/repeat.js';
 import { deleteExpiredKeys } from './store/expired-keys.js';
 
 /** Few, because they are freed in one transaction, and answers may be large. */

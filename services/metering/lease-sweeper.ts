@@ -7,7 +7,7 @@ import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
 import type { MeteringMetrics } from './metering-metrics.js';
 import type { OutboxWorker } from './outbox-worker.js';
-import { repeat } from './repeat.js';
+import { repeat } from '#kit/repeat.js';
 import { insertLostRecord } from './store/close-calls.js';
 import { findUnseenCalls, type OpenCall } from './store/open-calls.js';
 import { settlementOf } from './store/outbox.js';

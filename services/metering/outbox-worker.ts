@@ -10,7 +10,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
 import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
-import { repeat } from './repeat.js';
+import { repeat } from '#kit/repeat.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from './store/outbox.js';
 
 const inHandMax = 10_000;

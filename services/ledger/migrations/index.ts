@@ -2,6 +2,7 @@
 import type { Migration } from '#kit/db/migrate.js';
 import { books } from './0001-books.js';
 import { refunds } from './0002-refunds.js';
+import { archive } from './0003-archive.js';
 
 /** All migrations of the ledger. */
-export const migrations: readonly Migration[] = [books, refunds];
+export const migrations: readonly Migration[] = [books, refunds, archive];

@@ -14,5 +14,7 @@ export async function getHolds(request: GetHoldsRequest, _context: CallContext, 
     accountId: checkedId(`items[${index}].account_id`, 'acct', item.accountId),
     holdId: checkedId(`items[${index}].hold_id`, 'req', item.holdId),
   }));
-  return { holds: (await deps.pages.holdsByName(names)).map(toHoldMessage) };
+  const holds = await deps.pages.holdsByName(names);
+  // After the holds: what is archived in between then counts as archived.
+  return { holds: holds.map(toHoldMessage), archivedUntilMs: await deps.reads.archivedUntilMs() };
 }

@@ -2,12 +2,12 @@
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
-import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket } from '../model.js';
+import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../model.js';
 import {
-  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, toAccount, toEntry, toHold, toKey,
+  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, noAccount, toAccount, toEntry, toHold, toKey,
 } from './rows.js';
 
 /** A hold named with its account. */
@@ -108,16 +108,31 @@ export class Reads {
       const bucketRows: Row[] = await tx('bucket').select(...bucketTable.columns).where(where);
       const holds: Row[] = await tx('hold').select(...holdTable.columns).where({ state: HoldState.HOLD_STATE_OPEN, ...where });
       const last: Row | undefined = await tx('journal').select('seq').where(where).orderBy('seq', 'desc').first();
+      const base = toBase(await tx('journal_base').select('sums').where(where).first());
       const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
       const account = buckets.find(isAccountRow);
       return {
         account: account === undefined ? undefined : toAccount(account),
         keys: buckets.filter((row) => !isAccountRow(row)).map(toKey),
         openHolds: holds.map((row) => toHold(holdTable.valuesOf(row))),
-        lastSeq: asBigInt(last?.['seq'] ?? 0n),
+        // What is archived may have been the newest of the journal.
+        lastSeq: most(asBigInt(last?.['seq'] ?? 0n), BigInt(base?.seq ?? 0)),
+        base,
       };
     };
     return this.db.knex.transaction(work, isolation);
+  }
+
+  /** The number of the last archived entry; 0 for none. */
+  async baseSeq(accountId: string): Promise<bigint> {
+    const row: Row | undefined = await this.db.knex('journal_base').select('seq').where(accountColumns(accountId, this.db.engine)).first();
+    return asBigInt(row?.['seq'] ?? 0n);
+  }
+
+  /** Holds whose last entry is older than this may be archived; 0: nothing is. */
+  async archivedUntilMs(): Promise<bigint> {
+    const row: Row | undefined = await this.db.knex('journal_base').select('until_ms').where({ ...noAccount }).first();
+    return asBigInt(row?.['until_ms'] ?? 0n);
   }
 
   private buckets(accountId: string) {
@@ -127,4 +142,12 @@ export class Reads {
   private entries(accountId: string) {
     return this.db.knex('journal').select(...journalTable.columns).where(accountColumns(accountId, this.db.engine));
   }
+}
+
+function toBase(row: Row | undefined): RebuildSums | undefined {
+  return row === undefined ? undefined : (JSON.parse(asText(row['sums'])) as RebuildSums);
+}
+
+function most(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
 }

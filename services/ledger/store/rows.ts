@@ -26,14 +26,22 @@ export const holdTable = new Table('hold', {
   changing: ['checkpoint_nano_usd', 'captured_nano_usd', 'shortfall_nano_usd', 'state', 'expires_at_ms', 'last_seq', 'refunded_nano_usd', 'charge_seq'],
 });
 
-/** The journal, which is only ever added to. */
+const msPerDay = 86_400_000n;
+
+/** The journal, which is only ever added to. The day (UTC, counted from 1970) is there for partitions. */
 export const journalTable = new Table('journal', {
   key: ['slot', 'account_id', 'seq'],
   fixed: [
     'kind', 'debit', 'credit', 'amount_nano_usd', 'credited_after_nano_usd', 'spent_after_nano_usd', 'held_after_nano_usd',
-    'hold_id', 'idempotency_key', 'key_id', 'reason', 'linked_seq', 'created_at_ms',
+    'hold_id', 'idempotency_key', 'key_id', 'reason', 'linked_seq', 'created_at_ms', 'day',
   ],
 });
+
+/** What archived beginnings of journals add up to; the row of no account says until when everything is archived. */
+export const baseTable = new Table('journal_base', { key: ['slot', 'account_id'], changing: ['seq', 'until_ms', 'sums'] });
+
+/** Leads the row that is about no account. */
+export const noAccount: AccountColumns = { slot: 0, account_id: Buffer.alloc(16) };
 
 /** Deposits and adjustments by their idempotency keys. */
 export const operationTable = new Table('op', { key: ['slot', 'account_id', 'id'], fixed: ['kind', 'fingerprint', 'result_seq', 'created_at_ms'] });
@@ -153,7 +161,7 @@ export function fromEntry(entry: Entry, { slot, account_id }: AccountColumns): V
     entry.creditedAfterNanoUsd, entry.spentAfterNanoUsd, entry.heldAfterNanoUsd,
     isOfHold(entry.kind) ? bytesOf('req', entry.reference) : null, entry.idempotencyKey === '' ? null : entry.idempotencyKey,
     entry.keyId === '' ? null : bytesOf('key', entry.keyId), entry.reason,
-    entry.linkedEntryId === '' ? null : seqOfEntryId(entry.linkedEntryId), entry.createdAtMs,
+    entry.linkedEntryId === '' ? null : seqOfEntryId(entry.linkedEntryId), entry.createdAtMs, Number(entry.createdAtMs / msPerDay),
   ];
 }
 

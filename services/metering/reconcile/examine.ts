@@ -14,6 +14,7 @@ import type { PriceBook } from './price-book.js';
 export const callsPerLook = 200;
 
 const ledgerTimeoutMs = 30_000;
+const msPerDay = 86_400_000;
 
 /** What a reconcile works with. */
 export interface ReconcileDeps {
@@ -62,9 +63,16 @@ async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ 
   const onRecord = [...own.records.values()].flatMap(({ call }) => (call?.price === undefined ? [] : [call.price]));
   const prices = await deps.prices.find(onRecord);
   const items = calls.map(({ callId, accountId }) => ({ holdId: callId, accountId }));
-  const { holds } = await deps.ledger.getHolds({ items }, callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }));
+  const { holds, archivedUntilMs } = await deps.ledger.getHolds({ items }, callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }));
   const holdsByName = new Map<string, Hold>(holds.map((hold) => [`${hold.accountId} ${hold.id}`, hold]));
-  const rules = { nowMs: deps.clock.nowMs(), unsettledMs: deps.config.reconcileUnsettledAfterMs };
+  const { archiveDir, retentionDays, reconcileUnsettledAfterMs } = deps.config;
+  const nowMs = deps.clock.nowMs();
+  const rules = {
+    nowMs,
+    unsettledMs: reconcileUnsettledAfterMs,
+    holdsArchivedUntilMs: archivedUntilMs === 0n ? -Infinity : Number(archivedUntilMs),
+    recordsArchivedUntilMs: archiveDir === undefined ? -Infinity : nowMs - retentionDays * msPerDay,
+  };
   return calls.map((call) => {
     const { callId, accountId } = call;
     const found = own.records.get(callId);

@@ -5,7 +5,7 @@ import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { GetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
-import { repeat } from '../repeat.js';
+import { repeat } from '#kit/repeat.js';
 import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
 import type { Extent } from '../store/reconcile.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';

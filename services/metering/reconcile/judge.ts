@@ -6,6 +6,9 @@ import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#prot
 /** The ledger's sweeper looks every second; a hold that is open this long after its expiry was forgotten. */
 const overdueMs = 60_000;
 
+/** Between the ledger's clock and ours, and between the parts of one call. */
+const marginMs = 3_600_000;
+
 /** A call by name. */
 export interface CallName {
   readonly callId: string;
@@ -39,6 +42,10 @@ export interface Rules {
   readonly nowMs: number;
   /** How long a charge may wait for the ledger, and an ended hold for its record. */
   readonly unsettledMs: number;
+  /** Holds that ended before this may be in the ledger's archive; minus infinity: it has none. */
+  readonly holdsArchivedUntilMs: number;
+  /** Records of calls before this may be in metering's archive; minus infinity: it has none. */
+  readonly recordsArchivedUntilMs: number;
 }
 
 /** What was found. */
@@ -63,9 +70,10 @@ export function judge(evidence: Evidence, rules: Rules): Judgement {
 type Add = (check: DriftCheck, what: string, stored: bigint, expected: bigint) => void;
 
 /** True while a record may still come. */
-function judgeUnrecorded({ queued, hold, isInFlight }: Evidence, { nowMs, unsettledMs }: Rules, add: Add): boolean {
+function judgeUnrecorded({ queued, hold, isInFlight }: Evidence, { nowMs, unsettledMs, recordsArchivedUntilMs }: Rules, add: Add): boolean {
   if (queued !== undefined) add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'charge that waits without a record', queued.chargeNanoUsd, 0n);
   if (hold === undefined || hold.state === HoldState.HOLD_STATE_OPEN) return false;
+  if (Number(hold.createdAtMs) < recordsArchivedUntilMs + marginMs) return false;
   const takenNanoUsd = hold.capturedNanoUsd + hold.shortfallNanoUsd;
   if (hold.state === HoldState.HOLD_STATE_SETTLED) {
     // Only what is on record is ever settled.
@@ -85,7 +93,7 @@ function judgeRecorded(evidence: Evidence, record: UsageRecord, rules: Rules, ad
   if (chargeNanoUsd !== recomputedNanoUsd) add(DriftCheck.DRIFT_CHECK_CHARGE, 'charge', chargeNanoUsd, recomputedNanoUsd);
   judgePrice(record, evidence.price, add);
   if (settlement !== undefined) {
-    judgeSettlement(evidence, record, settlement, add);
+    judgeSettlement(evidence, record, settlement, rules, add);
     return false;
   }
   return !evidence.isClosed && judgeUnsettled(evidence, record, rules, add);
@@ -115,10 +123,11 @@ const priceFields = {
   reasoningNanoUsdPerMtok: 'reasoning price',
 } as const satisfies Partial<Record<keyof PriceVersion, string>>;
 
-function judgeSettlement({ hold }: Evidence, { call, chargeNanoUsd }: UsageRecord, settlement: Settlement, add: Add): void {
+function judgeSettlement({ hold }: Evidence, { call, chargeNanoUsd }: UsageRecord, settlement: Settlement, { holdsArchivedUntilMs }: Rules, add: Add): void {
   const { capturedNanoUsd, shortfallNanoUsd } = settlement;
   if (capturedNanoUsd + shortfallNanoUsd !== chargeNanoUsd) add(DriftCheck.DRIFT_CHECK_SETTLEMENT, 'captured and shortfall on record', capturedNanoUsd + shortfallNanoUsd, chargeNanoUsd);
   if (hold === undefined) {
+    if (Number(settlement.settledAtMs) < holdsArchivedUntilMs + marginMs) return;
     add(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, chargeNanoUsd);
     return;
   }

@@ -106,6 +106,16 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, charge);
   });
 
+  it('does not miss a hold that the ledger has archived', async () => {
+    const settledAtMs = Number((await record().first()).settled_at_ms);
+    const archivedUntil = (ms: number) => ({ slot: 0, account_id: Buffer.alloc(16), seq: 0n, until_ms: ms, sums: '' });
+    await hold().delete();
+    await money.ledgerDb.knex('journal_base').insert(archivedUntil(settledAtMs - 7_200_000));
+    await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, charge);
+    await money.ledgerDb.knex('journal_base').update(archivedUntil(settledAtMs + 1));
+    expect((await money.reconcile()).drifts).toEqual([]);
+  });
+
   it('finds a record that is gone', async () => {
     await record().delete();
     await expectDrift(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record', charge, 0n);

@@ -25,7 +25,7 @@ export class FakeLedger {
   readonly client: MeteringDeps['ledger'] = {
     settle: async (request) => this.settle(request),
     checkpoint: async (request) => this.checkpoint(request),
-    getHolds: async ({ items }) => ({ holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)) }),
+    getHolds: async ({ items }) => ({ holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)), archivedUntilMs: 0n }),
     listHolds: async () => ({ holds: this.holds(), nextPageToken: '' }),
     verify: async () => VerifyResponse.fromPartial({}),
   };

@@ -1,0 +1,41 @@
+// Files for what is kept but no longer asked for: lines of JSON, compressed, each file written once and never changed.
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { newId } from './id.js';
+
+/**
+ * Writes the values as a line of JSON each into a new file of the folder, named by kind and instant. When it resolves the file is
+ * complete and survives a power cut; before, no file of that name is there. Returns its path. Raises what the file system raises.
+ */
+export async function writeArchive(folder: string, kind: string, values: Iterable<unknown>, nowMs: number): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const instant = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const path = join(folder, `${kind}-${instant}-${newId('a', nowMs).slice(-12)}.jsonl.gz`);
+  const unfinished = `${path}.part`;
+  try {
+    await pipeline(linesOf(values), createGzip(), createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }));
+    await sync(unfinished);
+    await rename(unfinished, path);
+    await sync(folder);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  return path;
+}
+
+function* linesOf(values: Iterable<unknown>): Generator<string> {
+  for (const value of values) yield `${JSON.stringify(value)}\n`;
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

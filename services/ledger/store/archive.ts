@@ -1,0 +1,94 @@
+// What the archiver reads and removes. Only this file ever deletes rows of the books.
+import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { HoldState } from '#proto/ledger/v1/ledger.js';
+import type { RebuildSums } from '../model.js';
+import { accountColumns, accountScope, baseTable, bucketTable, bytesOf, holdTable, noAccount, toHold } from './rows.js';
+
+/** A beginning of an account's journal that is in the archive's files, and goes from the database. */
+export interface ArchivedPart {
+  readonly accountId: string;
+  /** The number of the last entry that was archived before. */
+  readonly afterSeq: bigint;
+  readonly lastSeq: bigint;
+  /** Before this instant all of it was written. */
+  readonly untilMs: number;
+  /** Holds that its entries are about. */
+  readonly holdIds: readonly string[];
+  readonly sums: RebuildSums;
+}
+
+/** Archiving over a database. */
+export class ArchiveStore {
+  constructor(private readonly db: Database) {}
+
+  /**
+   * Removes what is archived: charges and their corrections, and ended holds that no later entry is about. Deposits, adjustments and
+   * refunds stay, for their idempotency keys lead to them. False when somebody else has archived this account meanwhile.
+   */
+  async remove(part: ArchivedPart): Promise<boolean> {
+    return this.db.plainTransaction(async (tx) => {
+      const { slot, account_id: account } = accountColumns(part.accountId, tx.engine);
+      // Whoever writes rows of an account holds the lock of its bucket.
+      await tx.lock(bucketTable, [[slot, account, accountScope]]);
+      const [base] = await tx.find(baseTable, [[slot, account]]);
+      if (asBigInt(base?.[2] ?? 0n) !== part.afterSeq) return false;
+      await tx.run('DELETE FROM journal WHERE slot = ? AND account_id = ? AND seq > ? AND seq <= ? AND idempotency_key IS NULL', [
+        slot, account, part.afterSeq, part.lastSeq,
+      ]);
+      const holds = await tx.find(holdTable, part.holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]));
+      for (const { id, state, lastSeq } of holds.map(toHold)) {
+        if (state !== HoldState.HOLD_STATE_OPEN && lastSeq <= part.lastSeq) await removeHold(tx, slot, bytesOf('req', id), account);
+      }
+      const row = [slot, account, part.lastSeq, part.untilMs, JSON.stringify(part.sums)];
+      if (base === undefined) await tx.insert(baseTable, [row]);
+      else await tx.overwrite(baseTable, [row]);
+      return true;
+    });
+  }
+
+  /** Notes that from now on what is older than this instant may be gone; it only ever moves on. */
+  async noteUntil(untilMs: number): Promise<void> {
+    const key = [noAccount.slot, noAccount.account_id];
+    await this.db.plainTransaction(async (tx) => {
+      const [known] = await tx.lock(baseTable, [key]);
+      const row = [...key, 0n, untilMs, ''];
+      if (known === undefined) await tx.insert(baseTable, [row]);
+      else if (asNumber(known[3]) < untilMs) await tx.overwrite(baseTable, [row]);
+    });
+  }
+
+  /** Removes at most `limit` holds that ended before this instant and moved no money: no entry is about them. How many they were. */
+  async removeHoldsWithoutEntries(untilMs: number, limit: number): Promise<number> {
+    const { knex } = this.db;
+    const ended = [HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED];
+    const rows: Row[] = await knex('hold').select('slot', 'id', 'account_id').whereIn('state', ended).where('expires_at_ms', '<', untilMs).where({ last_seq: 0 }).limit(limit);
+    if (rows.length === 0) return 0;
+    await this.db.plainTransaction(async (tx) => {
+      for (const row of rows) await removeHold(tx, row['slot'], row['id'], row['account_id']);
+    });
+    return rows.length;
+  }
+
+  /** Gives entries the day that a version before days did not write; at most `limit`. How many they were. */
+  async mendDays(limit: number): Promise<number> {
+    const { knex, engine } = this.db;
+    const rows: Row[] = await knex('journal').select('slot', 'account_id', 'seq', 'created_at_ms').where({ day: 0 }).limit(limit);
+    if (rows.length === 0) return 0;
+    await this.db.plainTransaction(async (tx) => {
+      for (const row of rows) {
+        const accountId = idFromBytes('acct', asBytes(row['account_id']));
+        const { slot, account_id: account } = accountColumns(accountId, engine);
+        const day = asBigInt(row['created_at_ms']) / 86_400_000n;
+        await tx.run('UPDATE journal SET day = ? WHERE slot = ? AND account_id = ? AND seq = ?', [day, slot, account, asBigInt(row['seq'])]);
+      }
+    });
+    return rows.length;
+  }
+}
+
+async function removeHold(tx: PlainTransaction, slot: unknown, id: unknown, account: unknown): Promise<void> {
+  await tx.run('DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ?', [slot, id, account]);
+}

@@ -1,0 +1,63 @@
+// A usage record as archives hold it: every amount as whole nano-USD in decimal digits, names instead of numbers, and all that its charge
+// is computed from. Pure.
+import { Ending, Format, LineKind, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+
+/** The record as plain data for a line of JSON. */
+export function recordLine(record: UsageRecord): Record<string, unknown> {
+  const { settlement } = record;
+  // Every stored record has them.
+  const call = record.call!;
+  const tokens = record.tokens!;
+  const price = call.price!;
+  return {
+    id: call.id,
+    account_id: call.accountId,
+    key_id: call.keyId,
+    model: call.modelId,
+    upstream: call.upstreamId,
+    upstream_model: call.upstreamModel,
+    format: nameOf(Format[call.format], 'FORMAT_'),
+    streaming: call.streaming,
+    started_at: instant(call.startedAtMs),
+    recorded_at: instant(record.recordedAtMs),
+    duration_ms: record.durationMs,
+    first_output_ms: record.firstOutputMs ?? null,
+    ending: nameOf(Ending[record.ending], 'ENDING_'),
+    ending_detail: record.endingDetail,
+    token_source: nameOf(UsageSource[record.source], 'USAGE_SOURCE_'),
+    quarantined: record.quarantined,
+    input_tokens: tokens.inputTokens,
+    cache_read_tokens: tokens.cacheReadTokens,
+    cache_write_5m_tokens: tokens.cacheWrite5mTokens,
+    cache_write_1h_tokens: tokens.cacheWrite1hTokens,
+    output_tokens: tokens.outputTokens,
+    reasoning_tokens: tokens.reasoningTokens,
+    price: {
+      id: price.id,
+      effective_from: instant(price.effectiveFromMs),
+      input_nano_usd_per_mtok: String(price.inputNanoUsdPerMtok),
+      cache_read_nano_usd_per_mtok: String(price.cacheReadNanoUsdPerMtok),
+      cache_write_5m_nano_usd_per_mtok: String(price.cacheWrite5mNanoUsdPerMtok),
+      cache_write_1h_nano_usd_per_mtok: String(price.cacheWrite1hNanoUsdPerMtok),
+      output_nano_usd_per_mtok: String(price.outputNanoUsdPerMtok),
+      reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok === undefined ? null : String(price.reasoningNanoUsdPerMtok),
+    },
+    line_items: record.lineItems.map((item) => ({ kind: nameOf(LineKind[item.kind], 'LINE_KIND_'), tokens: item.tokens, amount_nano_usd: String(item.amountNanoUsd) })),
+    held_nano_usd: String(call.heldNanoUsd),
+    charge_nano_usd: String(record.chargeNanoUsd),
+    captured_nano_usd: settlement === undefined ? null : String(settlement.capturedNanoUsd),
+    shortfall_nano_usd: settlement === undefined ? null : String(settlement.shortfallNanoUsd),
+    settled_at: settlement === undefined ? null : instant(settlement.settledAtMs),
+    output_cap_tokens: call.outputCapTokens,
+    trace_id: call.traceId,
+    client_request_id: call.clientRequestId,
+  };
+}
+
+function instant(ms: bigint): string {
+  return new Date(Number(ms)).toISOString();
+}
+
+function nameOf(name: string | undefined, prefix: string): string {
+  return (name ?? 'unknown').replace(prefix, '').toLowerCase();
+}
