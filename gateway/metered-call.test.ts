@@ -273,13 +273,13 @@ describe('a metered call', () => {
 
   it('is read on to its end when the caller leaves shortly before, and charged by the figures of the upstream', async () => {
     const left = new AbortController();
-    const { records } = await play({ left: left.signal, script: goingOn(left, 6) });
+    const { records } = await play({ left: left.signal, readOn: { readOnTimeMs: 10_000 }, script: goingOn(left, 6) });
     expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, source: UsageSource.USAGE_SOURCE_REPORTED, tokens: { inputTokens: 12, outputTokens: 6 } });
   });
 
   it.each<[string, Play['readOn'], number]>([
     ['more tokens', { readOnTimeMs: 10_000, readOnTokensMax: 4 }, 60],
-    ['longer', { readOnTimeMs: 20, readOnTokensMax: 1000 }, 60],
+    ['longer', { readOnTimeMs: 20, readOnTokensMax: 1000 }, 200],
     ['though nothing shall be read on', { readOnTimeMs: 0 }, 4],
     ['though there is no room', { readOnCallsMax: 0 }, 4],
   ])('is cancelled, and charged for what it was at the leaving, when its end would take %s', async (_what, readOn, tokens) => {
@@ -291,7 +291,7 @@ describe('a metered call', () => {
 
   it('is charged for what it was at the leaving when reading on brings no figures of the upstream', async () => {
     const left = new AbortController();
-    const { records } = await play({ left: left.signal, script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })) });
+    const { records } = await play({ left: left.signal, readOn: { readOnTimeMs: 10_000 }, script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })) });
     expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, quarantined: true, endingDetail: 'output_above_cap', tokens: { inputTokens: 10, outputTokens: 3 } });
   });
 
