@@ -191,6 +191,26 @@ describe.each(modes)('money, %s', (mode) => {
     expect(BigInt(rows[0]!.charge_nano_usd)).toBeGreaterThan(0n);
   });
 
+  it('gives a charge back to the account and to the limit of its key, and never twice', async () => {
+    const { accountId, secret } = await customer('refunded', '1', '--limit', '0.5');
+    const response = await chat(system, secret, { model: 'sandbox/story', max_tokens: 40 });
+    await response.text();
+    const id = response.headers.get('x-request-id')!;
+    const { rows } = await settled(system, accountId, 1);
+    const charge = BigInt(rows[0]!.charge_nano_usd);
+    await system.cli('balance', 'refund', id, '--amount', '0.000000001', '--reason', 'a part');
+    await system.cli('balance', 'refund', id, '--reason', 'the rest', '--idempotency-key', 'rest');
+    await system.cli('balance', 'refund', id, '--reason', 'the rest', '--idempotency-key', 'rest');
+    expect(await system.tryCli('balance', 'refund', id, '--reason', 'once more')).toMatchObject({ code: 1, stderr: expect.stringContaining('At most $0 of the call') });
+    expect((await settled(system, accountId, 1)).balance).toMatchObject({ spent_nano_usd: '0', available_nano_usd: String(nano('1')) });
+    expect(await (await get(system, '/v1/key', secret)).json()).toMatchObject({ spent_usd: '0', remaining_usd: '0.5' });
+    expect(await system.json('usage', 'show', id)).toMatchObject({ charge_nano_usd: String(charge), refunded_nano_usd: String(charge) });
+    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as Record<string, string>);
+    expect(entries.map(({ kind, amount_nano_usd: amount }) => [kind, amount])).toEqual([['refund', String(charge - 1n)], ['refund', '1'], ['charge', String(charge)], ['deposit', String(nano('1'))]]);
+    expect(entries.slice(0, 2).map((entry) => [entry['reference'], entry['linked_entry_id']])).toEqual([[id, entries[2]!['id']], [id, entries[2]!['id']]]);
+    expect(await system.json('balance', 'verify', '--account', accountId)).toMatchObject({ ok: true });
+  });
+
   it('charges whatever price can be published, to the dearest', async () => {
     const { accountId, secret } = await customer('dear', '100');
     const file = join(system.dataDir, 'dear.json');

@@ -44,4 +44,12 @@ describe('usage', () => {
     gateway.state.records = [record];
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(/^input +120 × \$0\.1\/M = \$0\.000012$/m);
   });
+
+  it('shows what was given back of a charge, where the ledger can be asked', async () => {
+    gateway.state.records = [UsageRecord.fromPartial({ ...record, settlement: { capturedNanoUsd: 12_000n, settledAtMs: BigInt(testNowMs) } })];
+    expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([{ id: 'req_1', refunded_usd: null }]);
+    gateway.state.refundedNanoUsd = 2_000n;
+    expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([{ id: 'req_1', refunded_usd: '0.000002', charge_usd: '0.000012' }]);
+    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toContain('$0.000002 was given back since');
+  });
 });

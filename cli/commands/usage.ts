@@ -1,8 +1,10 @@
 // tollgate usage: what was called, and what it cost.
 import { Command } from 'commander';
-import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { Ending, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Cli } from '../cli.js';
-import { operatorCall } from '../connect.js';
+import { operatorCall, type Services } from '../connect.js';
+import { usd, usdJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseInstant } from '../parse.js';
 import { recordView, totalView, usageWords } from '../views/usage.js';
@@ -39,7 +41,12 @@ export function usageCommand(cli: Cli): Command {
     .command('show <call>')
     .description('One call by its request id, with the arithmetic of its charge.')
     .action((callId: string) =>
-      cli.withServices(async ({ metering }) => cli.out.show(recordView, (await metering.getUsageRecord({ callId, accountId: '' }, operatorCall())).record!)),
+      cli.withServices(async ({ metering, ledger }) => {
+        const record = (await metering.getUsageRecord({ callId, accountId: '' }, operatorCall())).record!;
+        const refundedNanoUsd = await refundedOf(record, ledger);
+        cli.out.show(recordView, record, usdJson('refunded', refundedNanoUsd));
+        if (refundedNanoUsd !== undefined && refundedNanoUsd > 0n) cli.out.note(`\n${usd(refundedNanoUsd)} was given back since; \`tollgate balance entries\` shows why.`);
+      }),
     );
 
   withFilter(cli, usage.command('totals'))
@@ -54,6 +61,17 @@ export function usageCommand(cli: Cli): Command {
 
   addUnsettledCommands(usage, cli);
   return usage;
+}
+
+/** What was given back of a call's charge; undefined where that cannot be known now, which is no reason not to show the call. */
+async function refundedOf({ call, settlement }: UsageRecord, ledger: Services['ledger']): Promise<bigint | undefined> {
+  if (call === undefined || settlement === undefined) return undefined;
+  try {
+    return (await ledger.getHold({ holdId: call.id, accountId: call.accountId }, operatorCall())).hold?.refundedNanoUsd;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 function withFilter(cli: Cli, command: Command): Command {

@@ -13,7 +13,7 @@ import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
 import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream } from '#proto/inference/v1/inference.js';
-import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import {
   type CloseSettlementRequest,
   type Drift,
@@ -53,6 +53,8 @@ export class FakeState {
   depositFault: AppError | undefined;
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastRefundRequest: RefundRequest | undefined;
+  /** Of every hold; undefined: the ledger knows none. */
+  refundedNanoUsd: bigint | undefined;
 }
 
 /** A running fake gateway. */
@@ -207,6 +209,10 @@ function ledger(state: FakeState): object {
     refund: async (request: RefundRequest) => {
       state.lastRefundRequest = request;
       return book({ ...request, amountNanoUsd: request.amountNanoUsd ?? 100n, linkedEntryId: '' }, EntryKind.ENTRY_KIND_REFUND);
+    },
+    getHold: async ({ holdId }: { holdId: string }) => {
+      if (state.refundedNanoUsd === undefined) throw new AppError('not_found', `There is no hold ${holdId}.`);
+      return { hold: Hold.fromPartial({ id: holdId, refundedNanoUsd: state.refundedNanoUsd }) };
     },
     getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
