@@ -24,14 +24,15 @@ await runProcess({
   build(config, host) {
     const { log, clock, common } = host;
     const { peers } = config;
-    // What every call asks of the ledger travels together with what the others ask.
-    const onOneStream = { method: 'apply', operations: ['hold', 'release'], caller: 'gateway', log } as const;
+    // What every call asks of the ledger and of metering travels together with what the others ask.
+    const holds = { method: 'apply', operations: ['hold', 'release'], caller: 'gateway', log } as const;
+    const records = { method: 'recordBatches', operations: ['recordUsage'], caller: 'gateway', log } as const;
     const gateway = createGateway(config.gateway, {
       peers: {
         auth: host.dial(peers.auth).client(AuthServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
-        ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), onOneStream).client,
-        metering: host.dial(peers.metering).client(MeteringServiceDefinition),
+        ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
+        metering: batchClient(MeteringServiceDefinition, host.dial(peers.metering).client(MeteringServiceDefinition), records).client,
         inference: host.dial(peers.inference).client(InferenceServiceDefinition),
       },
       clock,

@@ -183,7 +183,7 @@ describe.each(modes)('money, %s', (mode) => {
     for (let reads = 0; reads < 5; reads += 1) await reader.read();
     leaving.abort();
     await reader.read().catch(() => undefined);
-    const { rows } = await settled(system, accountId);
+    const { rows } = await settled(system, accountId, 1);
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatchObject({ ending: 'client_gone' });
     expect(rows[0]!.output_tokens).toBeGreaterThan(0);

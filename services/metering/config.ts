@@ -24,7 +24,7 @@ export const meteringSettings = {
     maxMs: 60_000,
     default: 5000,
   }),
-  settleConcurrency: integer('TOLLGATE_METERING_SETTLE_CONCURRENCY', 'settlements under way at the ledger at once', { min: 1, max: 1000, default: 32 }),
+  settleConcurrency: integer('TOLLGATE_METERING_SETTLE_CONCURRENCY', 'settlements under way at the ledger at once', { min: 1, max: 4000, default: 256 }),
   settleBackoffMaxMs: duration('TOLLGATE_METERING_SETTLE_BACKOFF_MAX', 'the longest pause before a failed settlement is tried again', {
     minMs: 10,
     maxMs: 3_600_000,

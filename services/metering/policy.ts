@@ -6,6 +6,8 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
   checkpointUsage: ['gateway'],
   recordUsage: ['gateway'],
+  // Each operation on it is admitted by the line of its own name.
+  recordBatches: ['gateway'],
   getUsageRecord: ['gateway'],
   listUsageRecords: ['gateway'],
   getUsageTotals: ['gateway'],

@@ -13,15 +13,21 @@ import { getUsageTotals } from './rpcs/get-usage-totals.js';
 import { listUnsettled } from './rpcs/list-unsettled.js';
 import { listUsageRecords } from './rpcs/list-usage-records.js';
 import { reconcile } from './rpcs/reconcile.js';
+import { decoratedOperations, type Operations, recordBatches } from './rpcs/record-batches.js';
 import { recordUsage } from './rpcs/record-usage.js';
 import { retrySettlement } from './rpcs/retry-settlement.js';
 
 /** The RPCs of metering. */
 export class MeteringRpcs implements messages.MeteringService {
-  constructor(private readonly deps: RpcDeps) {}
+  private readonly operations: Operations;
+
+  constructor(private readonly deps: RpcDeps) {
+    this.operations = decoratedOperations({ recordUsage: (request, context = unknownCaller) => this.recordUsage(request, context) }, deps);
+  }
 
   checkpointUsage = (request: messages.CheckpointUsageRequest, context: CallContext) => checkpointUsage(request, context, this.deps);
   recordUsage = (request: messages.RecordUsageRequest, context: CallContext) => recordUsage(request, context, this.deps);
+  recordBatches = (requests: AsyncIterable<messages.RecordBatchesRequest>, context: CallContext) => recordBatches(requests, context, this.operations, this.deps);
   getUsageRecord = (request: messages.GetUsageRecordRequest, context: CallContext) => getUsageRecord(request, context, this.deps);
   listUsageRecords = (request: messages.ListUsageRecordsRequest, context: CallContext) => listUsageRecords(request, context, this.deps);
   getUsageTotals = (request: messages.GetUsageTotalsRequest, context: CallContext) => getUsageTotals(request, context, this.deps);

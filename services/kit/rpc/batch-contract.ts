@@ -3,7 +3,6 @@
 // that it stands for. `Apply` of the ledger is one.
 import { AppError } from '../errors/app-error.js';
 import { isReason } from '../errors/reasons.js';
-import { messageBytesMax } from './codec.js';
 
 /** One of the cases of a oneof. */
 export interface Case {
@@ -54,9 +53,6 @@ export const operationsPerMessageMax = 64;
 
 /** A message that has this many bytes takes in no further operation or outcome, so that large ones do not keep the others waiting. */
 export const batchBytesWanted = 256 * 1024;
-
-/** A message never has more: one operation of the largest size may come on top of what was wanted. */
-export const operationBytesMax = messageBytesMax - batchBytesWanted;
 
 /** Operations of one stream that have no outcome yet, at most. */
 export const inFlightMax = 4096;

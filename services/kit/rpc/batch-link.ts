@@ -14,6 +14,9 @@ export interface PendingCall {
   readonly traceparent: string;
   tag: number;
   sends: number;
+  /** When and on what it was last sent. */
+  sentAtMs: number;
+  link: BatchLink | undefined;
   isOver: boolean;
   /** Ends the call, once; later ends do nothing. */
   readonly resolve: (response: unknown) => void;
@@ -38,6 +41,8 @@ export class BatchLink implements AsyncIterator<unknown> {
   readonly inFlight = new Map<number, PendingCall>();
   /** Whether nothing has come of it so far. */
   isFruitless = true;
+  /** When something last came. */
+  private heardAtMs = 0;
   private readonly abort = new AbortController();
   private isClosing = false;
   private wakeSender: (() => void) | undefined;
@@ -59,6 +64,11 @@ export class BatchLink implements AsyncIterator<unknown> {
   /** Something waits to be sent. */
   wake(): void {
     this.wakeSender?.();
+  }
+
+  /** Whether nothing has come for so long since that instant. */
+  isMuteSince(sinceMs: number, forMs: number): boolean {
+    return Date.now() - Math.max(sinceMs, this.heardAtMs) >= forMs;
   }
 
   /** Ends the stream at once. */
@@ -89,6 +99,7 @@ export class BatchLink implements AsyncIterator<unknown> {
       const context = callContext({ caller: this.options.caller, signal: this.abort.signal });
       for await (const response of this.options.open({ [Symbol.asyncIterator]: () => this }, context)) {
         this.isFruitless = false;
+        this.heardAtMs = Date.now();
         this.owner.deliver(response, this);
       }
     } catch (error) {
@@ -101,7 +112,9 @@ export class BatchLink implements AsyncIterator<unknown> {
   }
 
   /** Sends no more; the service answers what it has and ends the stream. One that does not is cut after the same time again. */
-  private renew(): void {
+  renew(): void {
+    if (this.isClosing) return;
+    clearTimeout(this.timer);
     this.owner.retired(this);
     this.isClosing = true;
     this.wake();

@@ -92,6 +92,33 @@ describe('a stream that breaks', () => {
   });
 });
 
+describe('a replica that hangs', () => {
+  it('is left for another one once a call on it has run out of time', async () => {
+    // Whichever is asked first hangs from then on.
+    let hanging: number | undefined;
+    const replica = (index: number): BatchedMethods => ({
+      release: (request) => {
+        hanging ??= index;
+        return hanging === index ? stuck() : echoing(request);
+      },
+    });
+    const { client } = dial(replicas(await serve(replica(0)), await serve(replica(1))));
+    const call = (timeoutMs: number): Promise<string> =>
+      client.release({ holdId: '1', accountId: '' }, context(timeoutMs)).then(
+        () => 'ok',
+        (error: { reason: string }) => error.reason,
+      );
+    expect(await call(100)).toBe('deadline_exceeded');
+    // So little time says nothing about the replica.
+    expect(await call(100)).toBe('deadline_exceeded');
+    expect(await call(1500)).toBe('deadline_exceeded');
+    // grpc-js may give the second stream to the replica that it found first, too; the third goes on.
+    const outcomes = [await call(1500), await call(1500)];
+    expect(outcomes).toContain('ok');
+    expect(await call(100)).toBe('ok');
+  });
+});
+
 describe('a server that stops in good order', () => {
   it('fails no call while another replica serves', async () => {
     const servers = [await serve({ release: echoing }), await serve({ release: echoing })];

@@ -5,7 +5,7 @@ import type { Logger } from '../log.js';
 import { type BatchError, type BatchOutcome, type BatchResponse, batchBytesWanted, type Case, fromBatchError, inFlightMax, operationsPerMessageMax } from './batch-contract.js';
 import { BatchLink, type LinkOwner, type OpenStream, type PendingCall } from './batch-link.js';
 import { type CallContext, callContext, neverAborted, timerMsMax } from './call-context.js';
-import { EncodedMessage, encodeRequest } from './codec.js';
+import { EncodedMessage, encodeRequest, messageBytesMax } from './codec.js';
 import type { MethodInfo } from './definition.js';
 import { activeTraceparent } from './traceparent.js';
 
@@ -26,6 +26,8 @@ const timeoutMsDefault = 30_000;
 // Between tries while nobody answers. Short, because the connection has pauses of its own, up to a second.
 const pauseMsMin = 10;
 const pauseMsMax = 250;
+// A stream on which nothing came for so long when a call on it ran out of time is followed by another.
+const muteMsMax = 1000;
 // A server that ends its stream has not begun what it has not answered; one that does so again and again is no use.
 const sendsMax = 3;
 
@@ -67,11 +69,17 @@ export class BatchStream implements LinkOwner {
         traceparent: activeTraceparent(),
         tag: 0,
         sends: 0,
+        sentAtMs: 0,
+        link: undefined,
         isOver: false,
         resolve: (response) => void (end() && resolve(response)),
         reject: (error) => void (end() && reject(error)),
       };
-      const onTime = (): void => pending.reject(new AppError('deadline_exceeded', `${this.nameOf(operation)}: the service did not answer in time.`));
+      const onTime = (): void => {
+        pending.reject(new AppError('deadline_exceeded', `${this.nameOf(operation)}: the service did not answer in time.`));
+        // Who says nothing at all may hang; another replica may not.
+        if (pending.link?.isMuteSince(pending.sentAtMs, muteMsMax) === true) pending.link.renew();
+      };
       const timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
       if (signal !== neverAborted) signal.addEventListener('abort', onAbort, { once: true });
       this.openCalls += 1;
@@ -100,7 +108,11 @@ export class BatchStream implements LinkOwner {
       if (pending.isOver) continue;
       const part = this.encoded(pending, nowMs);
       if (part === undefined) continue;
+      // A very large one goes alone.
+      if (parts.length > 0 && bytes + part.length > messageBytesMax) break;
       pending.sends += 1;
+      pending.sentAtMs = nowMs;
+      pending.link = link;
       link.inFlight.set(pending.tag, pending);
       parts.push(part);
       bytes += part.length;

@@ -12,6 +12,7 @@ import { failureOf, promised, untilTrue } from '../testing/waiting.js';
 import { batchClient } from './batch-client.js';
 import { type BatchRequest, inFlightMax, operationsPerMessageMax } from './batch-contract.js';
 import { type CallContext, callContext } from './call-context.js';
+import { messageBytesMax } from './codec.js';
 
 const release = (holdId: string): ReleaseRequest => ({ holdId, accountId: 'acct' });
 const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
@@ -65,6 +66,15 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     await client.release(release('alone'), context());
     expect(messages.at(-1)).toBe(1);
   });
+
+  it('may be large: what does not fit into one message goes in the next', async () => {
+    const client = await clientOf({ release: async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: String(holdId.length) } }) });
+    const sizes = [200_000, 33_500_000, 10];
+    const answers = await Promise.all(sizes.map((size) => client.release(release('x'.repeat(size)), context({ timeoutMs: 30_000 }))));
+    expect(answers.map(({ hold }) => Number(hold!.id))).toEqual(sizes);
+    expect(messages).toEqual([1, 1, 1]);
+    expect(await failureOf(client.release(release('x'.repeat(messageBytesMax)), context()))).toMatchObject({ reason: 'body_too_large' });
+  }, 30_000);
 
   it('are answered in the order in which they are done', async () => {
     const last = promised<boolean>();
@@ -162,7 +172,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     finish.resolve(true);
     expect((await Promise.all(calls)).at(-1)!.hold!.id).toBe(String(inFlightMax - 1));
     expect((await client.release(release('again'), context())).hold!.id).toBe('again');
-  });
+  }, 30_000);
 
   it('are each in the trace of their own caller, and in none when that is not sampled', async () => {
     const client = await clientOf({ release: echoing });

@@ -1,0 +1,27 @@
+// RecordBatches: records of ended calls, many a message, each as a call of its own.
+import { answerBatches } from '#kit/rpc/batch-server.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { UnaryHandler } from '#kit/rpc/definition.js';
+import { decorateOperations } from '#kit/rpc/standard-chain.js';
+import { type MeteringService, MeteringServiceDefinition, type RecordBatchesRequest, RecordBatchesResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { meteringPolicy } from '../policy.js';
+
+/** What can be asked on the stream. */
+export type Operations = Pick<MeteringService, 'recordUsage'>;
+
+/** Puts who may call, spans, logs and the database's failures around each operation. */
+export function decoratedOperations(rpcs: Operations, { log }: Pick<RpcDeps, 'log'>): Operations {
+  return decorateOperations(MeteringServiceDefinition, rpcs, ['recordUsage'], { policy: meteringPolicy, log });
+}
+
+/** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */
+export function recordBatches(
+  requests: AsyncIterable<RecordBatchesRequest>,
+  context: CallContext,
+  operations: Operations,
+  { log }: Pick<RpcDeps, 'log'>,
+): AsyncIterable<RecordBatchesResponse> {
+  const methods = { ...operations } as unknown as Record<string, UnaryHandler>;
+  return answerBatches(requests, context, { responseType: RecordBatchesResponse, methods, log }) as AsyncIterable<RecordBatchesResponse>;
+}
