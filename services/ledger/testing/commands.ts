@@ -161,7 +161,7 @@ const command = fc.oneof(
   { weight: 4, arbitrary: refund(holdName) },
 );
 
-const around = {
+const surroundings = {
   // Some end a time to live just in time.
   pauseMs: fc.constantFrom(0, 0, 900, 1_000, 6_000, -1_500),
   restarted: fc.constantFrom(false, false, false, false, false, false, false, true),
@@ -169,20 +169,27 @@ const around = {
   repeated: fc.constantFrom(false, false, true),
   cut: fc.nat(6),
 };
-const batch = fc.record({ ...around, commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
+const batch = fc.record({ ...surroundings, commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
 
 /** The steps of one call, which single random commands would seldom hit in this order. */
 const life = holdName.chain((name) => {
   const one = fc.constant(name);
   return fc.tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one)).chain((commands) =>
-    fc.tuple(...commands.map((single) => fc.record({ ...around, commands: fc.constant([single]) }))),
+    fc.tuple(...commands.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))),
   );
 });
 
 /** A first deposit, then lives of calls and batches of anything. */
 export const histories: fc.Arbitrary<History> = fc
   .record({ unit, first: deposit, parts: fc.array(fc.oneof(batch.map((single): Step[] => [single]), life), { minLength: 2, maxLength: 6, size: 'large' }) })
-  .map(({ unit: one, first, parts }) => ({
-    unit: one,
-    steps: [{ pauseMs: 0, restarted: false, crash: undefined, repeated: false, cut: 0, commands: [first] }, ...parts.flat()],
-  }));
+  .map(({ unit: one, first, parts }) => {
+    const steps = [{ pauseMs: 0, restarted: false, crash: undefined, repeated: false, cut: 0, commands: [first] }, ...parts.flat()];
+    return { unit: one, steps, [fc.toStringMethod]: () => textOf({ unit: one, steps }) };
+  });
+
+/** A history as a failure shows it: each step on a line, its operations under names that can be read. */
+function textOf({ unit: one, steps }: History): string {
+  const make = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}-${index}`);
+  const names: Names = { accounts: make('account', accountCount), keys: make('key', keyCount), holds: make('hold', holdCount), unit: one };
+  return steps.map(({ commands, ...around }) => `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names))}`).join('')}`).join('');
+}
