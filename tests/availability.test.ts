@@ -45,6 +45,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
       // Short, so that what a lost gateway leaves behind is closed within the test, yet longer than any outage here.
       TOLLGATE_METERING_LEASE: '10s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_METERING_HOLD_TTL: '12s',
       TOLLGATE_GATEWAY_HOLD_TTL: '12s',
     });

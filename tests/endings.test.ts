@@ -217,6 +217,7 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
       TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '3s',
       TOLLGATE_INFERENCE_CONNECTIONS_MAX: '8',
       TOLLGATE_METERING_LEASE: '2s',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
     });
     await addUpstream(system, 'cc', 'chat-completions', stub.baseUrl, stubApiKey);

@@ -32,6 +32,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       OPENAI_API_KEY: stubApiKey,
       OPENAI_BASE_URL: stub.baseUrl,
       TOLLGATE_METERING_LEASE: '2s',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
       TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX: String(answerBytesMax),
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',

@@ -13,6 +13,7 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
     system = await startSystem(mode, {
       TOLLGATE_METERING_LEASE: '2s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
       TOLLGATE_GATEWAY_HOLD_TTL: '3s',
       TOLLGATE_METERING_HOLD_TTL: '3s',

@@ -8,6 +8,11 @@ export const meteringSettings = {
     maxMs: 3_600_000,
     default: 30_000,
   }),
+  lostGraceMs: duration('TOLLGATE_METERING_LOST_GRACE', 'how long the charge of a lost call may still give way to the report of a gateway that comes back with its spool', {
+    minMs: 0,
+    maxMs: 86_400_000,
+    default: 300_000,
+  }),
   sweepIntervalMs: duration('TOLLGATE_METERING_SWEEP_INTERVAL', 'how often lost calls are looked for', { minMs: 5, maxMs: 600_000, default: 1000 }),
   holdTtlMs: duration('TOLLGATE_METERING_HOLD_TTL', 'how long a checkpoint keeps the hold of a call alive at the ledger', {
     minMs: 1000,

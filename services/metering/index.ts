@@ -43,7 +43,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const records = createRecordLane({ config, ...deps });
   const keys = createKeyLane({ config, ...deps });
   const outbox = new OutboxWorker({ config, ...deps, outage });
-  const sweeper = new LeaseSweeper({ config, ...deps, outbox, metrics });
+  const sweeper = new LeaseSweeper({ config, ...deps, metrics });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopKeySweeper = async (): Promise<void> => {};

@@ -165,9 +165,30 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     harness.clock.advance(leaseMs);
     expect((await begin(repeatOf(first))).$case).toBe('running');
     harness.clock.advance(1);
-    await until(async () => (await find(service, first.id)) !== undefined);
+    await until(async () => (await find(service, first.id))?.settlement !== undefined);
     expect(await begin(repeatOf(first))).toEqual({ $case: 'gone', value: { callId: first.id, cause: Cause.CAUSE_GATEWAY_LOST } });
     await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
+  });
+
+  it('that were taken for lost give their answers again once their gateway has reported after all', async () => {
+    const own = await Harness.create(engine);
+    try {
+      const { service: patient } = await own.replica({ leaseMs, lostGraceMs: 60_000 });
+      own.clock.advance(leaseMs);
+      const first = keyedCall();
+      await begin(first, {}, patient);
+      await checkpoint(patient, { call: first, tokens: tokens({ inputTokens: 100, outputTokens: 1 }) });
+      own.clock.advance(leaseMs + 1);
+      await until(async () => (await find(patient, first.id)) !== undefined);
+      expect((await begin(repeatOf(first), {}, patient)).$case).toBe('gone');
+      expect((await record(patient, ended(first))).chargeNanoUsd).toBe(200_000n);
+      expect(await begin(repeatOf(first), {}, patient)).toMatchObject({ $case: 'kept', value: { answer, record: { call: { id: first.id }, chargeNanoUsd: 200_000n } } });
+      const [kept] = await own.db.knex('kept_total').select('answers', 'bytes');
+      const [key] = await own.db.knex('idempotency_key').select('kept_bytes');
+      expect([Number(kept.answers), Number(kept.bytes)]).toEqual([1, Number(key.kept_bytes)]);
+    } finally {
+      await own.close();
+    }
   });
 
   it('free their keys when they are lost with nothing delivered', async () => {

@@ -75,10 +75,65 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const lost = call();
     await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 1 }) });
     harness.clock.advance(leaseMs + 1);
-    await until(async () => (await find(service, lost.id)) !== undefined);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
     expect(await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 2 }) })).toEqual([false]);
     await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
     expect((await outboxOf(service)).openCalls).toBe(0n);
+  });
+
+  it('that were taken for lost are recorded and charged as their gateway reports after all, once', async () => {
+    const { service } = await harness.replica({ lostGraceMs: 60_000 });
+    const other = await harness.replica({ lostGraceMs: 60_000 });
+    const whole = call({ streaming: false });
+    const streamed = call();
+    await checkpoint(service, { call: whole, tokens: tokens({ inputTokens: 100 }) }, { call: streamed, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, whole.id)) !== undefined && (await find(service, streamed.id)) !== undefined);
+    expect(await find(service, whole.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, chargeNanoUsd: 0n, settlement: undefined });
+    harness.clock.advance(59_000);
+    await aWhile();
+    expect(harness.ledger.deliveries).toBe(0);
+    const reports = [whole, streamed].map((each) => report({ call: each }));
+    for (const each of reports) {
+      // As two gateways with the same spool would, and one that did not hear the answer.
+      const answers = await Promise.all([service, other.service, service].map((replica) => record(replica, each)));
+      expect(answers.map((answer) => answer.chargeNanoUsd)).toEqual([200_000n, 200_000n, 200_000n]);
+    }
+    await until(async () => (await outboxOf(service)).pending === 0n && harness.ledger.settled.size === 2);
+    harness.clock.advance(120_000);
+    await aWhile();
+    for (const each of [whole, streamed]) {
+      expect(await find(service, each.id)).toMatchObject({ ending: Ending.ENDING_COMPLETED, chargeNanoUsd: 200_000n, settlement: { capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n } });
+      expect(harness.ledger.settled.get(each.id)?.costNanoUsd).toBe(200_000n);
+    }
+    expect(harness.ledger.deliveries).toBe(2);
+  });
+
+  it('that were taken for lost stay so once they are settled, and other accounts cannot touch them', async () => {
+    const { service } = await harness.replica({ lostGraceMs: 60_000 });
+    const lost = call();
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    await expect(record(service, report({ call: { ...lost, accountId: call().accountId } }))).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
+    harness.clock.advance(60_001);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+    await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
+    expect(await find(service, lost.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, chargeNanoUsd: 100_000n });
+  });
+
+  it('are given one lease to come back after the database was away', async () => {
+    const { service } = await harness.replica();
+    const running = call();
+    await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 1 }) });
+    await harness.db.knex.schema.renameTable('open_call', 'away');
+    harness.clock.advance(10 * leaseMs);
+    await until(() => harness.lines.some((line) => line.msg === 'calls in flight could not be read'));
+    await harness.db.knex.schema.renameTable('away', 'open_call');
+    await aWhile();
+    expect(await find(service, running.id)).toBeUndefined();
+    expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 2 }) })).toEqual([true]);
+    expect(harness.lines).toHaveLength(1);
   });
 
   it('are given one lease to come back after metering itself was away', async () => {

@@ -1,16 +1,16 @@
 // Closes calls whose gateway vanished: a call in flight that nobody checkpoints for its lease is recorded at its last checkpoint.
 import type { Clock } from '#kit/clock.js';
-import { isDuplicate } from '#kit/db/errors.js';
+import { isDatabaseAway, isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
 import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
 import type { MeteringMetrics } from './metering-metrics.js';
-import type { OutboxWorker } from './outbox-worker.js';
-import { repeat } from '#kit/repeat.js';
+import { recordInstants } from './record-lane.js';
 import { insertLostRecord } from './store/close-calls.js';
 import { findUnseenCalls, type OpenCall } from './store/open-calls.js';
-import { settlementOf } from './store/outbox.js';
+import { releaseDeferred } from './store/outbox.js';
 import { deliversNothingUntilRecorded, type PricedRecord, priceRecord } from './usage-record.js';
 
 const callsPerSweepMax = 200;
@@ -22,27 +22,38 @@ export interface LeaseSweeperDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly outbox: OutboxWorker;
   readonly metrics: MeteringMetrics;
 }
 
 /** Several replicas may sweep at once: the delete of the row of the call in flight decides which of them records it. */
 export class LeaseSweeper {
   private stopSweeping: () => Promise<void> = async () => {};
+  private fromMs = 0;
 
   constructor(private readonly deps: LeaseSweeperDeps) {}
 
   /** Starts to sweep, one lease from now: while metering was away no call could be checkpointed, so first they all get their chance. */
   start(): void {
     const { clock, config, log } = this.deps;
-    const fromMs = clock.nowMs() + config.leaseMs;
+    this.postpone();
     this.stopSweeping = repeat(
       config.sweepIntervalMs,
       async () => {
-        if (clock.nowMs() >= fromMs) await this.sweep();
+        try {
+          await releaseDeferred(this.deps.db, clock.nowMs());
+          if (clock.nowMs() >= this.fromMs) await this.sweep();
+        } catch (error) {
+          // Nor could they be checkpointed while the database was away.
+          this.postpone();
+          throw error;
+        }
       },
       (error) => log.error({ err: error }, 'calls in flight could not be read'),
     );
+  }
+
+  private postpone(): void {
+    this.fromMs = this.deps.clock.nowMs() + this.deps.config.leaseMs;
   }
 
   stop(): Promise<void> {
@@ -57,20 +68,19 @@ export class LeaseSweeper {
       } catch (error) {
         // Its own record arrived between the look and the insert; that record stands, and the next sweep removes the rest.
         if (isDuplicate(error)) continue;
+        if (isDatabaseAway(error)) throw error;
         log.error({ err: error, call_id: lost.call.id }, 'a lost call could not be recorded; it will be tried again');
       }
     }
   }
 
   private async close(lost: OpenCall): Promise<void> {
-    const { clock, config, db, log, metrics, outbox } = this.deps;
+    const { clock, config, db, log, metrics } = this.deps;
     const nowMs = clock.nowMs();
     const record = lostRecord(lost, nowMs);
-    const instants = { claimedUntilMs: nowMs + config.outboxClaimMs, keptUntilMs: nowMs + config.keptAnswerTtlMs, promisedSinceMs: nowMs - config.keptAnswerTtlMs };
-    if (!(await insertLostRecord(db, lost, record, instants))) return;
-    log.warn({ call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs }, 'a gateway lost a call; it is charged at its last checkpoint');
+    if (!(await insertLostRecord(db, lost, record, recordInstants(config, nowMs), nowMs + config.lostGraceMs))) return;
+    log.warn({ call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs }, 'a gateway lost a call; it is charged at its last checkpoint unless its own report comes');
     metrics.recorded(record.record);
-    outbox.take([settlementOf(record)]);
   }
 }
 

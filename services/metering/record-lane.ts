@@ -4,7 +4,7 @@ import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { MeteringConfig } from './config.js';
-import { insertRecords } from './store/close-calls.js';
+import { insertRecords, type RecordInstants } from './store/close-calls.js';
 import type { PricedRecord } from './usage-record.js';
 
 const recordsPerTransactionMax = 100;
@@ -19,12 +19,16 @@ export function createRecordLane(deps: { config: MeteringConfig; db: Database; c
   const { config, db, clock } = deps;
   return new BatchLane({
     apply: async (records) => {
-      const nowMs = clock.nowMs();
-      await insertRecords(db, records, { claimedUntilMs: nowMs + config.outboxClaimMs, keptUntilMs: nowMs + config.keptAnswerTtlMs, promisedSinceMs: nowMs - config.keptAnswerTtlMs });
+      await insertRecords(db, records, recordInstants(config, clock.nowMs()));
       return records.map(() => undefined);
     },
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: recordsPerTransactionMax,
     queueMax,
   });
+}
+
+/** The instants of a record that is stored now. */
+export function recordInstants({ outboxClaimMs, keptAnswerTtlMs }: MeteringConfig, nowMs: number): RecordInstants {
+  return { claimedUntilMs: nowMs + outboxClaimMs, keptUntilMs: nowMs + keptAnswerTtlMs, promisedSinceMs: nowMs - keptAnswerTtlMs };
 }

@@ -39,6 +39,7 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
       TOLLGATE_STARTING_BALANCE_USD: '100',
       TOLLGATE_GATEWAY_RECORD_PATIENCE: `${patienceMs}ms`,
       TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
+      TOLLGATE_METERING_LOST_GRACE: '5s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '200ms',
       TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,

@@ -47,6 +47,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     // Short leases, so that what is lost is found within the test; longer than some stops, and shorter than others.
     system = await startSystem(mode, {
       TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
+      TOLLGATE_METERING_LOST_GRACE: '5s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: `${checkpointMs}ms`,
       TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,

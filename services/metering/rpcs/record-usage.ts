@@ -4,6 +4,8 @@ import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { Ending, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
+import { recordInstants } from '../record-lane.js';
+import { replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
 import { findRecord } from '../store/records.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../usage-record.js';
@@ -13,8 +15,9 @@ import { isEnding, requireThat, requireTokens, requireUint32, validateCall } fro
 const keptAnswerBytesMax = 7 * 1024 * 1024;
 
 /**
- * Answers after the commit. A repeat answers with the first record. Raises call_closed when the call was recorded as lost or
- * another call has its idempotency key, idempotency_mismatch when its id is on record for another account.
+ * Answers after the commit. A repeat answers with the first record. A report of a call that was taken for lost takes the place of
+ * that record until it is settled. Raises call_closed when it comes later or another call has its idempotency key, idempotency_mismatch when its id is on record for another
+ * account.
  */
 export async function recordUsage(request: RecordUsageRequest, _context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, metrics, outbox, records } = deps;
@@ -23,8 +26,10 @@ export async function recordUsage(request: RecordUsageRequest, _context: CallCon
     await records.add(priced);
   } catch (error) {
     // The key of a call that is on record may have expired, or have been given up with it.
-    if (isDuplicate(error) || hasReason(error, 'call_closed')) return replay(priced, deps, error);
-    throw error;
+    if (!isDuplicate(error) && !hasReason(error, 'call_closed')) throw error;
+    const replayed = await replay(priced, deps, error);
+    if (replayed !== undefined) return replayed;
+    log.info({ call_id: priced.record.call.id }, 'a call that was taken for lost was reported after all; its report stands');
   }
   outbox.take([settlementOf(priced)]);
   const { record } = priced;
@@ -35,17 +40,22 @@ export async function recordUsage(request: RecordUsageRequest, _context: CallCon
   return { record, replayed: false };
 }
 
-async function replay({ record }: PricedRecord, { db }: RpcDeps, cause: unknown): Promise<RecordUsageResponse> {
-  const { id, accountId } = record.call;
+/** The answer to a report whose call is on record already; undefined when the report took the place of that record. */
+async function replay(priced: PricedRecord, { config, clock, db }: RpcDeps, cause: unknown): Promise<RecordUsageResponse | undefined> {
+  const { id, accountId } = priced.record.call;
   const first = await findRecord(db, id);
   if (first === undefined) throw cause;
   if (first.call?.accountId !== accountId) {
     throw new AppError('idempotency_mismatch', 'This call id is on record for another account.', { details: { field: 'call.id' } });
   }
-  if (first.ending === Ending.ENDING_GATEWAY_LOST) {
-    throw new AppError('call_closed', 'The call was taken for lost and is on record at its last checkpoint.');
+  if (first.ending !== Ending.ENDING_GATEWAY_LOST) return { record: first, replayed: true };
+  if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()))) return undefined;
+  // Either another repeat of the report was faster, which the next look shows, or the charge of the lost call is settled.
+  const now = await findRecord(db, id);
+  if (now === undefined || now.ending === Ending.ENDING_GATEWAY_LOST) {
+    throw new AppError('call_closed', 'The call was taken for lost and is charged at its last checkpoint for good.');
   }
-  return { record: first, replayed: true };
+  return { record: now, replayed: true };
 }
 
 function validateRequest(request: RecordUsageRequest): EndedCall {

@@ -37,14 +37,14 @@ describe.each(testEngines)('what replicas compete for on %s', (engine) => {
     const read = openCall(1000);
     await putOpenCalls(test.db, [read], leaseUntilMs);
     await putOpenCalls(test.db, [{ ...read, lastSeenAtMs: 2000 }], leaseUntilMs);
-    expect(await insertLostRecord(test.db, read, lostRecord(read), instants)).toBe(false);
+    expect(await insertLostRecord(test.db, read, lostRecord(read), instants, 0)).toBe(false);
     expect(await findRecord(test.db, read.call.id)).toBeUndefined();
   });
 
   it('a lost call is recorded by one of those that try', async () => {
     const read = openCall(1000);
     await putOpenCalls(test.db, [read], leaseUntilMs);
-    const tries = await Promise.all([1, 2, 3].map(() => insertLostRecord(test.db, read, lostRecord(read), instants)));
+    const tries = await Promise.all([1, 2, 3].map(() => insertLostRecord(test.db, read, lostRecord(read), instants, 0)));
     expect(tries.toSorted()).toEqual([false, false, true]);
     expect((await findRecord(test.db, read.call.id))?.chargeNanoUsd).toBe(100_000n);
   });

@@ -4,18 +4,19 @@
 // idempotency key could be charged twice.
 import { AppError } from '#kit/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
+import { Ending } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../usage-record.js';
 import type { OpenCall } from './open-calls.js';
-import { closeKey, lockKeysOf } from './keyed-calls.js';
-import { enqueueSettlements } from './outbox.js';
+import { closeKey, lockKeysOf, reopenLostKey } from './keyed-calls.js';
+import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.js';
 import { bytesOf, recordColumns, recordValues } from './record-rows.js';
 import { recordedIds } from './records.js';
 
 const keyed = keyedText(['id']);
 const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 const insertUsageRecords = insertText('usage_record', recordColumns);
+const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${column} = ?`).join(', ')} WHERE id = ? AND account_id = ? AND ending = ?`;
 
 /** Until when what a record leaves behind is whose. */
 export interface RecordInstants {
@@ -36,15 +37,17 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
     const closed = await lockKeysOf(tx, records.map(({ record }) => record.call), instants.promisedSinceMs);
     if (closed.size > 0) throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
     await tx.run(deleteOpenCalls(records.length), records.map(({ record }) => bytesOf('req', record.call.id)));
-    await insertRecordRows(tx, records, instants);
+    await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
+    await enqueueSettlements(tx, records, instants.claimedUntilMs);
+    for (const record of records) await closeKey(tx, record, instants.keptUntilMs);
   });
 }
 
 /**
  * Stores the record of a call that was lost, unless the call was seen again or recorded meanwhile; true when stored. Of several
- * replicas that try, the one whose delete finds the row as it was read does it.
+ * replicas that try, the one whose delete finds the row as it was read does it. Its settlement waits until `settledAtMs`.
  */
-export async function insertLostRecord(db: Database, lost: OpenCall, record: PricedRecord, instants: RecordInstants): Promise<boolean> {
+export async function insertLostRecord(db: Database, lost: OpenCall, record: PricedRecord, instants: RecordInstants, settledAtMs: number): Promise<boolean> {
   return db.plainTransaction(async (tx) => {
     const closed = await lockKeysOf(tx, [lost.call], instants.promisedSinceMs);
     const id = bytesOf('req', lost.call.id);
@@ -52,13 +55,32 @@ export async function insertLostRecord(db: Database, lost: OpenCall, record: Pri
     if (deleted === 0) return false;
     // A checkpoint that overtook the record of its call leaves a row behind; the record stands and the row goes.
     if (closed.size > 0 || (await recordedIds(tx, [id])).size > 0) return false;
-    await insertRecordRows(tx, [record], instants);
+    await tx.run(insertUsageRecords(1), recordValues(record));
+    await deferSettlement(tx, record, settledAtMs);
+    await closeKey(tx, record, instants.keptUntilMs);
     return true;
   });
 }
 
-async function insertRecordRows(tx: PlainTransaction, records: readonly PricedRecord[], { claimedUntilMs, keptUntilMs }: RecordInstants): Promise<void> {
-  await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
-  await enqueueSettlements(tx, records, claimedUntilMs);
-  for (const record of records) await closeKey(tx, record, keptUntilMs);
+/**
+ * Puts a call's own report in place of the record that says that it was lost, as long as that one's settlement waits; false when
+ * there is no such record any more, or when the call's idempotency key was freed with it, so that another call may be charged under it.
+ */
+export async function replaceLostRecord(db: Database, record: PricedRecord, instants: RecordInstants): Promise<boolean> {
+  const { call } = record.record;
+  return db.plainTransaction(async (tx) => {
+    if ((await lockKeysOf(tx, [call], instants.promisedSinceMs)).size > 0) return false;
+    const rows = await tx.run(replaceLost, [...recordValues(record), bytesOf('req', call.id), bytesOf('acct', call.accountId), Ending.ENDING_GATEWAY_LOST]);
+    if (rows === 0) return false;
+    if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
+    await reopenLostKey(tx, call);
+    await closeKey(tx, record, instants.keptUntilMs);
+    return true;
+  }).catch((error: unknown) => {
+    if (error instanceof SettledMeanwhile) return false;
+    throw error;
+  });
 }
+
+/** Rolls the replacement of a record back whose settlement is under way. */
+class SettledMeanwhile extends Error {}

@@ -9,6 +9,8 @@ import { bytesOf } from './record-rows.js';
 
 const pending = 0;
 const failed = 1;
+/** Of a lost call, whose own report may still come: nobody delivers it before its time. */
+const deferred = 2;
 const errorCharsMax = 200;
 
 const columns = [
@@ -23,6 +25,7 @@ const settleWhole = textOfRows(
 );
 const settleOne = 'UPDATE usage_record SET captured_nano_usd = ?, shortfall_nano_usd = ?, settled_at_ms = ? WHERE id = ?';
 const setAside = `UPDATE outbox SET state = ${failed}, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
+const resettle = `UPDATE outbox SET state = ${pending}, charge_nano_usd = ?, next_attempt_at_ms = ? WHERE id = ? AND state = ${deferred}`;
 const postpone = `UPDATE outbox SET next_attempt_at_ms = ?, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
 
 /** A charge on its way to the ledger. */
@@ -48,15 +51,34 @@ export function settlementOf({ record }: PricedRecord): PendingSettlement {
 }
 
 /** Queues the settlements of new records, in the transaction that stores them. Nobody else delivers them before `claimedUntilMs`. */
-export async function enqueueSettlements(tx: PlainTransaction, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
+export function enqueueSettlements(tx: PlainTransaction, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
+  return insertRows(tx, records, pending, claimedUntilMs);
+}
+
+/** Queues the settlement of a lost call; until `dueAtMs` it may be replaced by that of the call's own report. */
+export function deferSettlement(tx: PlainTransaction, lost: PricedRecord, dueAtMs: number): Promise<void> {
+  return insertRows(tx, [lost], deferred, dueAtMs);
+}
+
+/** Puts the settlement of a call's own report in place of the deferred one; false when that is no longer possible. */
+export async function replaceDeferred(tx: PlainTransaction, { record }: PricedRecord, claimedUntilMs: number): Promise<boolean> {
+  return (await tx.run(resettle, [record.chargeNanoUsd, claimedUntilMs, bytesOf('req', record.call.id)])) === 1;
+}
+
+/** Lets the settlements of lost calls be delivered whose time has come. */
+export async function releaseDeferred(db: Database, nowMs: number): Promise<void> {
+  await db.knex('outbox').where({ state: deferred }).where('next_attempt_at_ms', '<=', nowMs).update({ state: pending });
+}
+
+async function insertRows(tx: PlainTransaction, records: readonly PricedRecord[], state: number, nextAttemptAtMs: number): Promise<void> {
   const values = records.flatMap(({ record }) => [
     bytesOf('req', record.call.id),
     bytesOf('acct', record.call.accountId),
     bytesOf('key', record.call.keyId),
     record.chargeNanoUsd,
-    pending,
+    state,
     0,
-    claimedUntilMs,
+    nextAttemptAtMs,
     record.recordedAtMs,
     '',
   ]);

@@ -7,6 +7,9 @@ import type { CallName, QueuedCharge } from '../reconcile/judge.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 import type { Position } from './queries.js';
 
+/** The state of an outbox row whose charge the ledger refused. */
+const failed = 1;
+
 /** Which calls: of one account (empty: all), started within an interval; 0 for no bound. */
 export interface Extent {
   readonly accountId: string;
@@ -76,7 +79,7 @@ export async function ownEvidence(db: Database, callIds: readonly string[]): Pro
   const idOf = (row: { id: unknown }): string => idFromBytes('req', asBytes(row.id));
   return {
     records: new Map(records.map((row) => [idOf(row), recordFromRow(row)])),
-    queued: new Map(queued.map((row) => [idOf(row), { chargeNanoUsd: asBigInt(row.charge_nano_usd), isRefused: asNumber(row.state) !== 0 }])),
+    queued: new Map(queued.map((row) => [idOf(row), { chargeNanoUsd: asBigInt(row.charge_nano_usd), isRefused: asNumber(row.state) === failed }])),
     closed: new Set(closed.map(idOf)),
     inFlight: new Set(inFlight.map(idOf)),
   };

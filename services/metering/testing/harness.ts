@@ -10,7 +10,7 @@ import { createMetering, type MeteringConfig, meteringSettings } from '../index.
 import { startedAtMs } from './calls.js';
 import { FakeLedger } from './fake-ledger.js';
 
-const config: MeteringConfig = { ...parseSettings(meteringSettings, {}), outboxPollMs: 5, sweepIntervalMs: 5, drainTimeoutMs: 500 };
+const config: MeteringConfig = { ...parseSettings(meteringSettings, {}), outboxPollMs: 5, sweepIntervalMs: 5, lostGraceMs: 0, drainTimeoutMs: 500 };
 
 /** Replicas of metering on one database, and what they stand on. */
 export class Harness {
