@@ -10,6 +10,7 @@ import { isRight } from './views/balance.js';
 
 const nodeMajorMin = 24;
 const httpTimeoutMs = 3000;
+const readyTextMax = 10_000;
 const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
 // Twice the longest interval that can be set.
@@ -41,16 +42,19 @@ export async function* examine(cli: Cli): AsyncGenerator<Finding> {
 
 async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGenerator<Finding> {
   let date: string | null = null;
+  let spool: SpoolView | undefined;
   yield await check('gateway', async () => {
     const url = `${config.gatewayUrl}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
       throw new CliError(`${url} does not answer.`, { fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to where it listens.', cause: error });
     });
     date = response.headers.get('date');
-    if (!response.ok) throw new CliError(`${url} answers ${response.status}: ${(await response.text()).slice(0, 200)}`, { fix: 'The checks below show what it is waiting for.' });
-    await response.body?.cancel();
+    const text = (await response.text()).slice(0, readyTextMax);
+    spool = spoolOf(text);
+    if (!response.ok) throw new CliError(`${url} answers ${response.status}: ${text.slice(0, 200)}`, { fix: 'The checks below show what it is waiting for.' });
     return `ready at ${config.gatewayUrl}`;
   });
+  if (spool !== undefined) yield await check('spool', () => Promise.resolve(checkSpool(spool!)));
   if (date !== null) yield await check('clock', () => Promise.resolve(checkClock(Date.parse(date!), nowMs())));
 }
 
@@ -72,6 +76,30 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
   } finally {
     services.close();
   }
+}
+
+/** What a gateway's readiness says of its spool. */
+interface SpoolView {
+  readonly waiting: number;
+  readonly refused: number;
+  readonly damaged_files: number;
+}
+
+/** Absent when there is nothing to say. */
+function spoolOf(readyText: string): SpoolView | undefined {
+  try {
+    return (JSON.parse(readyText) as { spool?: SpoolView }).spool;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Raises a CliError when the spool holds what only a person can deal with. */
+function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView): string {
+  if (refused + damagedFiles === 0) return `${waiting} ended calls wait for metering to record them`;
+  throw new CliError(`The gateway's spool holds ${refused} calls that metering refused for good and ${damagedFiles} damaged files.`, {
+    fix: 'Look at refused.jsonl and *.damaged in its spool folder and at the gateway\'s log, correct accounts with `tollgate balance adjust`, then move the files away.',
+  });
 }
 
 async function check(name: string, look: () => Promise<string>): Promise<Finding> {

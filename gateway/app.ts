@@ -17,12 +17,14 @@ import { countTokens } from './routes/count-tokens.js';
 import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
+import type { SpoolState } from './spool/spool.js';
 
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {
   readonly keys: KeyReplica;
   /** The parts without which calls cannot be served. */
   readiness(): Promise<string[]>;
+  spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
 }
 

@@ -108,7 +108,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, recorder, unknownHolds, readOn, keyedCalls, config, clock, log, readiness, isDraining: () => isDraining });
+      const app = createApp({ peers, models, keys, checkpoints, recorder, unknownHolds, readOn, keyedCalls, config, clock, log, readiness, spoolState: () => spool.state(), isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
       server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);

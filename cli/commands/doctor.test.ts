@@ -66,6 +66,13 @@ describe('the doctor', () => {
     expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('metering') });
   });
 
+  it('tells what waits in the spool, and what only a person can deal with', async () => {
+    gateway.state.readiness = { status: 'ok', spool: { waiting: 3, refused: 0, damaged_files: 0 } };
+    expect(await examine()).toMatchObject({ code: 0, checks: expect.arrayContaining(['spool']) });
+    gateway.state.readiness = { status: 'ok', spool: { waiting: 0, refused: 2, damaged_files: 1 } };
+    expect(await examine()).toMatchObject({ code: 1, fixes: { spool: expect.stringContaining('refused.jsonl') } });
+  });
+
   it('blames the service that is not ready', async () => {
     gateway.grpc.setServing(false);
     expect(Object.keys((await examine()).fixes)).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);

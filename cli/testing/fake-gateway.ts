@@ -45,7 +45,9 @@ export class FakeState {
   /** What a reconcile finds, one in each part. */
   drifts: Drift[] = [];
   charges: UnsettledCharge[] = [];
-  /** What the gateway's HTTP server takes for the time. */
+  /** What the gateway's HTTP server answers. */
+  readiness: object = { status: 'ok' };
+  /** What it takes for the time. */
   nowMs = testNowMs;
   /** Every caller's name. */
   readonly callers = new Set<string>();
@@ -96,7 +98,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
 }
 
 function startReadyServer(state: FakeState): Promise<Server> {
-  const server = createServer((_request, response) => response.writeHead(200, { date: new Date(state.nowMs).toUTCString() }).end('ready'));
+  const server = createServer((_request, response) => response.writeHead(200, { date: new Date(state.nowMs).toUTCString() }).end(JSON.stringify(state.readiness)));
   return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
 }
 

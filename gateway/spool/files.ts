@@ -112,7 +112,7 @@ export class SpoolFiles {
   /** How many reports were refused for good, and how many files are damaged: all are kept until an operator removes them. */
   async countSetAside(): Promise<{ refused: number; damagedFiles: number }> {
     const text = await readFile(join(this.folder, refusedName), 'latin1').catch(() => '');
-    const names = await readdir(this.folder);
+    const names = await readdir(this.folder).catch(() => [] as string[]);
     return { refused: text.split('\n').length - 1, damagedFiles: names.filter((name) => name.endsWith(damagedSuffix)).length };
   }
 

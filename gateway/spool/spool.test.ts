@@ -59,8 +59,8 @@ const away = (): never => {
 };
 const files = (at = folder): string[] => readdirSync(at).filter((name) => name.endsWith('.spool')).sort();
 
-async function until(check: () => boolean): Promise<void> {
-  for (let waitedMs = 0; !check(); waitedMs += 5) {
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waitedMs = 0; !(await check()); waitedMs += 5) {
     if (waitedMs > 8000) throw new Error('It never came true.');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -80,9 +80,9 @@ describe('a spool', () => {
     const { spool, posted } = await start(() => void (isAway && away()));
     const reports = [report({ endingDetail: 'a b\nc' }), report({ free: true }), report()];
     for (const each of reports) await spool.append(each);
-    expect(spool.state()).toEqual({ waiting: 3, refused: 0, damagedFiles: 0 });
+    expect(await spool.state()).toEqual({ waiting: 3, refused: 0, damagedFiles: 0 });
     isAway = false;
-    await until(() => spool.state().waiting === 0);
+    await until(async () => (await spool.state()).waiting === 0);
     expect(new Set(idsOf(posted))).toEqual(new Set(idsOf(reports)));
     expect(posted.find((each) => each.call!.id === reports[0]!.call!.id)).toEqual(reports[0]);
     await until(() => files().length === 0);
@@ -110,7 +110,7 @@ describe('a spool', () => {
     const first = spool.append(report());
     await Promise.all([first, ...Array.from({ length: 200 }, () => spool.append(report()))]);
     expect(files()).toHaveLength(1);
-    expect(spool.state().waiting).toBe(201);
+    expect((await spool.state()).waiting).toBe(201);
   });
 
   it('loses no whole report to a write that was cut off at any byte', async () => {
@@ -128,7 +128,7 @@ describe('a spool', () => {
       mkdirSync(cut);
       writeFileSync(join(cut, files(copy)[0]!), whole.subarray(0, bytes));
       const { spool: next, posted, lines } = await start(undefined, { folder: cut });
-      await until(() => next.state().waiting === 0);
+      await until(async () => (await next.state()).waiting === 0);
       expect(idsOf(posted)).toEqual(idsOf(reports.slice(0, ends.filter((end) => end <= bytes).length)));
       expect(lines.filter((line) => Number(line['level']) >= 50)).toEqual([]);
       await until(() => files(cut).length === 0);
@@ -147,12 +147,12 @@ describe('a spool', () => {
     writeFileSync(join(copy, '000000000000001-000001.spool'), 'nothing of ours\n');
     mkdirSync(join(copy, '000000000000002-000001.spool'));
     const { spool: next, posted, lines } = await start(undefined, { folder: copy });
-    await until(() => next.state().waiting === 0 && files(copy).length === 0);
+    await until(async () => (await next.state()).waiting === 0 && files(copy).length === 0);
     expect(idsOf(posted)).toEqual([reports[0]!.call!.id, reports[2]!.call!.id]);
     expect(lines.filter((line) => line['level'] === 50)).toHaveLength(3);
     await next.stop();
     const { spool: third } = await start(undefined, { folder: copy });
-    expect(third.state()).toMatchObject({ waiting: 0, damagedFiles: 3 });
+    expect(await third.state()).toMatchObject({ waiting: 0, damagedFiles: 3 });
   });
 
   it('keeps what metering refuses for good, for operators, and posts the others', async () => {
@@ -162,15 +162,15 @@ describe('a spool', () => {
     });
     const good = [report(), report()];
     await Promise.all([good[0]!, bad, good[1]!].map((each) => spool.append(each)));
-    await until(() => spool.state().waiting === 0);
+    await until(async () => (await spool.state()).waiting === 0);
     expect(idsOf(posted)).toEqual(idsOf(good));
-    expect(spool.state().refused).toBe(1);
+    expect((await spool.state()).refused).toBe(1);
     const kept = JSON.parse(readFileSync(join(folder, 'refused.jsonl'), 'utf8')) as { call_id: string; reason: string; report: string };
     expect(kept).toMatchObject({ call_id: bad.call!.id, reason: 'call_closed' });
     expect(RecordUsageRequest.decode(Buffer.from(kept.report, 'base64'))).toEqual(bad);
     expect(lines.filter((line) => line['level'] === 50)).toEqual([expect.objectContaining({ call_id: bad.call!.id })]);
     await spool.stop();
-    expect((await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
+    expect(await (await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
   });
 
   it('does not keep others waiting for reports that alone cannot be stored', async () => {
@@ -186,7 +186,7 @@ describe('a spool', () => {
     await until(() => posted.length === 5);
     expect(idsOf(posted)).toEqual(idsOf(good));
     isMended = true;
-    await until(() => spool.state().waiting === 0);
+    await until(async () => (await spool.state()).waiting === 0);
   }, 30_000);
 
   it('posts the last report of a call alone', async () => {
@@ -197,10 +197,10 @@ describe('a spool', () => {
     await spool.append(report({ call, ending: Ending.ENDING_GATEWAY_ERROR, free: true }));
     const copy = remains();
     isAway = false;
-    await until(() => spool.state().waiting === 0 && files().length === 0);
+    await until(async () => (await spool.state()).waiting === 0 && files().length === 0);
     expect(posted).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: true })]);
     const next = await start(undefined, { folder: copy });
-    await until(() => next.spool.state().waiting === 0 && files(copy).length === 0);
+    await until(async () => (await next.spool.state()).waiting === 0 && files(copy).length === 0);
     expect(next.posted).toEqual(posted);
   });
 
@@ -211,7 +211,7 @@ describe('a spool', () => {
     await spool.append(report());
     await expect(spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
     isAway = false;
-    await until(() => spool.state().waiting === 0);
+    await until(async () => (await spool.state()).waiting === 0);
     await spool.append(report());
     const small = await start(away, { bytesMax: 100, folder: join(base, 'small') });
     await small.spool.append(report());
@@ -236,6 +236,6 @@ describe('a spool', () => {
     await expect(spool.append(report())).rejects.toMatchObject({ code: 'ENOENT' });
     mkdirSync(folder);
     await spool.append(report());
-    expect(spool.state().waiting).toBe(1);
+    expect((await spool.state()).waiting).toBe(1);
   });
 });

@@ -17,12 +17,14 @@ import { Poster, type PostOutcome } from './poster.js';
 const batchMax = 500;
 /** Reports that wait for a write; more than calls can be in flight at once by default. */
 const queueMax = 10_000;
+/** How often the files that are kept for operators are counted at most. */
+const lookIntervalMs = 1000;
 
 /** How a spool stands. */
 export interface SpoolState {
   /** Reports that metering has not taken yet. */
   readonly waiting: number;
-  /** Reports that metering refused for good since the folder was last cleared; kept for operators. */
+  /** Reports that metering refused for good; kept for operators. */
   readonly refused: number;
   /** Files with lines that could not be read; kept for operators. */
   readonly damagedFiles: number;
@@ -32,7 +34,8 @@ export interface SpoolState {
 export interface Spool extends Part {
   /** Resolves once the report is durable. A later report of the same call takes its place. Raises overloaded when the spool is full, and what the disk raises. */
   append(request: RecordUsageRequest): Promise<void>;
-  state(): SpoolState;
+  /** The files are looked at now and then, since operators move them away. */
+  state(): Promise<SpoolState>;
 }
 
 /** What a spool works with. */
@@ -58,7 +61,7 @@ export function createSpool(deps: SpoolDeps): Spool {
   const files = new SpoolFiles(folder, log, clock.nowMs());
   /** By call id, in the order in which they are posted. */
   const entries = new Map<string, Entry>();
-  let setAside = { refused: 0, damagedFiles: 0 };
+  let seen: { atMs: number; setAside: ReturnType<SpoolFiles['countSetAside']> } | undefined;
   let unlock = (): void => undefined;
   let isOpen = false;
 
@@ -104,7 +107,7 @@ export function createSpool(deps: SpoolDeps): Spool {
 
   async function keepRefused({ report }: Entry, reason: string): Promise<void> {
     await files.keepRefused(report, reason, clock.nowMs());
-    setAside = { ...setAside, refused: setAside.refused + 1 };
+    seen = undefined;
     log.error({ call_id: report.callId, reason, folder }, 'metering refused a spooled call for good; it is kept in refused.jsonl');
   }
 
@@ -115,7 +118,6 @@ export function createSpool(deps: SpoolDeps): Spool {
         await makeFolder(folder);
         unlock = lockFolder(folder, 'TOLLGATE_GATEWAY_SPOOL_DIR');
         for (const { file, reports } of await files.readAll()) for (const report of reports) await put({ report, file });
-        setAside = await files.countSetAside();
       } catch (error) {
         unlock();
         if (error instanceof AppError) throw error;
@@ -138,7 +140,11 @@ export function createSpool(deps: SpoolDeps): Spool {
       if (entries.size >= reportsMax || files.bytes() >= bytesMax) throw new AppError('overloaded', 'The spool is full.');
       await lane.add(spooled(request));
     },
-    state: () => ({ waiting: entries.size, ...setAside }),
+    async state() {
+      const nowMs = clock.nowMs();
+      if (seen === undefined || nowMs - seen.atMs >= lookIntervalMs) seen = { atMs: nowMs, setAside: files.countSetAside() };
+      return { waiting: entries.size, ...(await seen.setAside) };
+    },
   };
 }
 

@@ -116,7 +116,8 @@ async function killSystem(mode: Mode, dataDir: string, child: Child): Promise<vo
     const { pids } = JSON.parse(readFileSync(join(dataDir, 'processes.json'), 'utf8')) as { pids: Record<string, number> };
     // The launcher first, so that it does not tidy up after the others.
     await child.end('SIGKILL');
-    for (const pid of Object.values(pids)) process.kill(pid, 'SIGKILL');
+    // One of them may be away already.
+    for (const pid of Object.values(pids).filter(isAlive)) process.kill(pid, 'SIGKILL');
     await eventually(() => (Object.values(pids).every((pid) => !isAlive(pid)) ? true : undefined));
     return;
   }
