@@ -19,8 +19,8 @@ const answerBytesMax = 20_000;
 
 const plain: Script = { blocks: [{ type: 'text', text: 'Hello from the stub upstream.' }] };
 
-/** A stream of a second or so, in small frames. */
-const slow: Script = { blocks: [{ type: 'text', text: 'word '.repeat(60) }], deltaChars: 5, frameDelayMs: 20 };
+/** A stream of two seconds or so, in small frames. */
+const slow: Script = { blocks: [{ type: 'text', text: 'word '.repeat(60) }], deltaChars: 5, frameDelayMs: 40 };
 
 describe.each(modes)('an idempotency key, %s', (mode) => {
   let system: System;
@@ -154,7 +154,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     const elsewhere = await customer.call(paths.find((other) => other !== path)!, 'order-1');
     expect([elsewhere.status, elsewhere.headers.get('idempotency-replayed')]).toEqual([200, null]);
     await customer.books(2);
-  });
+  }, 120_000);
 
   it.each(paths)('must have the form of one: %s', async (path) => {
     const customer = await Customer.create();
@@ -179,7 +179,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(new Set(answers.filter(({ status }) => status === 200).map((answer) => answer.text)).size).toBe(1);
     expect(customer.upstreamCalls()).toBe(1);
     await customer.books(1);
-  });
+  }, 120_000);
 
   it.each(paths)('carries a call on whose client left in the middle of the stream, for when it asks again: %s', async (path) => {
     const customer = await Customer.create(slow);
@@ -227,7 +227,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     await expect(anthropic.messages.create({ ...message, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(Anthropic.UnprocessableEntityError);
     expect(customer.upstreamCalls()).toBe(5);
     await customer.books(5);
-  });
+  }, 120_000);
 
   it('is free for another try after a refusal for want of money', async () => {
     const customer = await Customer.with(0n);
