@@ -2,194 +2,20 @@
 // Each case is called in both formats, streamed and whole, over upstreams of both formats.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { call, type Combination, combinations, promptText, type Seen } from './support/answers.js';
+import { call, type Combination, combinations, type Seen } from './support/answers.js';
 import { createKey, get, settled, type UsageRow } from './support/calls.js';
+import { broken, cases, type Expected, lingers, maxTokens, ours, part, type Tokens } from './support/ending-cases.js';
 import { eventually } from './support/process.js';
 import { killOne } from './support/processes.js';
 import { addModel, addUpstream, stubPrices } from './support/stub-models.js';
 import { type Mode, modes, startSystem, type System } from './support/system.js';
-import type { Fault, Script } from './upstream/script.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from './upstream/stub-upstream.js';
 
-const maxTokens = 100;
-const sentence = 'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
-/** What the upstream reports, where it gets to report. */
-const usage = { input: 12, cacheRead: 3, output: 34 };
-const deltas = 5;
-const deltaChars = 8;
-/** What has arrived after so many deltas. */
-const part = sentence.slice(0, deltas * deltaChars);
-
-interface Tokens {
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly output: number;
+/** Decimal USD in nano-USD. */
+function nanoUsd(usd: string): bigint {
+  const [whole, fraction = ''] = usd.split('.');
+  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
-
-/** What must come of one combination. */
-interface Expected {
-  readonly ending: string;
-  readonly detail: string;
-  readonly source: 'reported' | 'estimated';
-  readonly quarantined?: boolean;
-  readonly tokens: Tokens;
-  readonly free?: boolean;
-  /** Of the HTTP answer; absent where the caller left, and need not have got any. */
-  readonly status?: number;
-  readonly text?: string;
-  readonly isComplete: boolean;
-  readonly hasError?: boolean;
-}
-
-interface Case {
-  /** The row of the table. */
-  readonly row: string;
-  readonly what: string;
-  readonly script: (upstream: 'cc' | 'm') => Script;
-  readonly leave?: 'when-asked' | 'after-part' | 'in-the-middle';
-  readonly expected: (combination: Combination) => Expected;
-  readonly inDistributed?: boolean;
-}
-
-/** So many frames that just `part` has arrived: the first ones say who answers, and open the block. */
-const framesOf = (upstream: 'cc' | 'm'): number => deltas + (upstream === 'cc' ? 1 : 3);
-const breaksOff = (fault: (frames: number) => Fault, frames = framesOf) => (upstream: 'cc' | 'm'): Script => ({
-  blocks: [{ type: 'text', text: sentence }],
-  deltaChars,
-  usage,
-  fault: fault(frames(upstream)),
-});
-const stalls = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames }));
-const lingers = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames, signsOfLife: true }));
-const errorFrame = (afterFrames: number): Fault => ({ kind: 'error-frame', afterFrames, error: { type: 'api_error', message: 'Broken.', param: null, code: null } });
-
-const reported: Tokens = usage;
-/** The tokenizer's count, or the running one. A messages upstream reports its input at the start. */
-const ours = (upstream: 'cc' | 'm', text: string, count: 'exact' | 'running'): Tokens => {
-  const prompt = 4 + (count === 'exact' ? countTokens(promptText) : Math.ceil(Buffer.byteLength(promptText) / 4));
-  const output = count === 'exact' ? countTokens(text) : Math.ceil(Buffer.byteLength(text) / 4);
-  return upstream === 'm' ? { input: usage.input, cacheRead: usage.cacheRead, output } : { input: prompt, cacheRead: 0, output };
-};
-const finished = { source: 'reported', tokens: reported, status: 200, text: sentence, isComplete: true } as const;
-/** Nothing was delivered of a whole answer that did not end. */
-const broken = (combination: Combination, status: number) =>
-  ({ source: 'estimated', tokens: ours(combination.upstream, part, 'exact'), free: !combination.streaming, isComplete: false, hasError: true, ...(combination.streaming ? { status: 200, text: part } : { status, text: '' }) }) as const;
-
-const cases: readonly Case[] = [
-  {
-    row: 'completed',
-    what: 'by the figures of the upstream',
-    script: () => ({ blocks: [{ type: 'text', text: sentence }], usage }),
-    expected: () => ({ ending: 'completed', detail: '', ...finished }),
-    inDistributed: true,
-  },
-  {
-    row: 'completed',
-    what: 'by our count where the upstream gave none',
-    script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: 'none' }),
-    // A messages upstream cannot leave its input away; the zero that it says in its place is no input of any call.
-    expected: ({ upstream }) => ({
-      ...finished,
-      ending: 'completed',
-      detail: upstream === 'm' ? 'input_zero' : '',
-      source: 'estimated',
-      quarantined: upstream === 'm',
-      tokens: ours('cc', sentence, 'exact'),
-    }),
-  },
-  {
-    row: 'completed',
-    what: 'by our count where the figures of the upstream are absurd',
-    script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: { input: -5, output: 1e12 } }),
-    expected: () => ({ ...finished, ending: 'completed', detail: 'not_a_count', source: 'estimated', quarantined: true, tokens: ours('cc', sentence, 'exact') }),
-  },
-  {
-    row: 'max_tokens',
-    what: 'at its output cap',
-    script: (upstream) => ({ blocks: [{ type: 'text', text: sentence }], usage: { ...usage, output: maxTokens }, stopReason: upstream === 'cc' ? 'length' : 'max_tokens' }),
-    expected: () => ({ ...finished, ending: 'max_tokens', detail: '', tokens: { ...reported, output: maxTokens } }),
-  },
-  {
-    row: 'client_gone',
-    what: 'before the model began to answer, is free',
-    script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
-    leave: 'when-asked',
-    expected: () => ({ ending: 'client_gone', detail: '', source: 'estimated', tokens: { input: 0, cacheRead: 0, output: 0 }, free: true, isComplete: false }),
-  },
-  {
-    row: 'client_gone',
-    what: 'long before the end, is charged up to the leaving',
-    script: lingers,
-    leave: 'after-part',
-    expected: ({ upstream }) => ({ ending: 'client_gone', detail: '', source: 'estimated', tokens: ours(upstream, part, 'running'), isComplete: false }),
-  },
-  {
-    row: 'client_gone',
-    what: 'shortly before the end, is charged by the figures of the upstream',
-    script: () => ({ blocks: [{ type: 'text', text: part }], deltaChars, usage, frameDelayMs: 120 }),
-    leave: 'in-the-middle',
-    expected: () => ({ ending: 'client_gone', detail: '', source: 'reported', tokens: reported, isComplete: false }),
-    inDistributed: true,
-  },
-  {
-    row: 'upstream_error_before_output',
-    what: 'as an answer of its own, is free',
-    script: () => ({ fault: { kind: 'status', status: 500, body: { type: 'error', error: { type: 'api_error', message: 'no', code: null, param: null } } } }),
-    expected: () => ({
-      ending: 'upstream_error_before_output',
-      detail: 'upstream_failed',
-      source: 'estimated',
-      tokens: { input: 0, cacheRead: 0, output: 0 },
-      free: true,
-      status: 502,
-      text: '',
-      isComplete: false,
-      hasError: true,
-    }),
-  },
-  {
-    row: 'upstream_error_before_output',
-    what: 'within its answer, is free',
-    script: breaksOff(errorFrame, () => 1),
-    expected: (combination) => ({ ...broken(combination, 502), ending: 'upstream_error_before_output', detail: 'upstream_failed', tokens: ours(combination.upstream, '', 'exact'), free: true, text: '' }),
-  },
-  {
-    row: 'upstream_error_after_output',
-    what: 'by an error in its answer',
-    script: breaksOff(errorFrame),
-    expected: (combination) => ({ ...broken(combination, 502), ending: 'upstream_error_after_output', detail: 'upstream_failed' }),
-    inDistributed: true,
-  },
-  {
-    row: 'upstream_error_after_output',
-    what: 'by a broken frame',
-    script: breaksOff((afterFrames) => ({ kind: 'malformed-json', afterFrames })),
-    expected: (combination) => ({ ...broken(combination, 502), ending: 'upstream_error_after_output', detail: 'upstream_failed' }),
-  },
-  {
-    row: 'timeout',
-    what: 'before output, is free',
-    script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
-    expected: () => ({
-      ending: 'timeout',
-      detail: 'upstream_timeout',
-      source: 'estimated',
-      tokens: { input: 0, cacheRead: 0, output: 0 },
-      free: true,
-      status: 504,
-      text: '',
-      isComplete: false,
-      hasError: true,
-    }),
-  },
-  {
-    row: 'timeout',
-    what: 'in the middle of an answer',
-    script: stalls,
-    expected: (combination) => ({ ...broken(combination, 504), ending: 'timeout', detail: 'upstream_timeout' }),
-  },
-];
 
 /** Rows whose cases are written out below, for they need more than an upstream. */
 const rowsBelow = ['gateway_error', 'gateway_lost'];
@@ -235,15 +61,21 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     await stub?.stop();
   });
 
-  const spent = async (): Promise<bigint> => BigInt((await system.json<{ spent_nano_usd: string }>('balance', 'show', '--account', accountId)).spent_nano_usd);
+  /** The account's money by GET /v1/key, which costs no process as the command does. */
+  async function money(): Promise<{ spent: bigint; held: bigint }> {
+    const { balance } = (await (await get(system, '/v1/key', system.firstKey)).json()) as { balance: { spent_usd: string; held_usd: string } };
+    return { spent: nanoUsd(balance.spent_usd), held: nanoUsd(balance.held_usd) };
+  }
+
+  const spent = async (): Promise<bigint> => (await money()).spent;
 
   /** The settled records of calls by the ids that their callers gave them, once nothing is held any more. */
   async function recordsOf(clientRequestIds: readonly string[]): Promise<Map<string, UsageRow>> {
     return eventually(async () => {
+      if ((await money()).held !== 0n) return undefined;
       const lines = (await system.cli('usage', 'list', '--limit', '100', '--json', '--account', accountId)).trim().split('\n');
       const rows = lines.map((line) => JSON.parse(line) as UsageRow & { client_request_id: string }).filter((row) => clientRequestIds.includes(row.client_request_id));
-      const balance = await system.json<{ held_nano_usd: string }>('balance', 'show', '--account', accountId);
-      if (rows.length < clientRequestIds.length || rows.some((row) => row.settled_at === null) || balance.held_nano_usd !== '0') return undefined;
+      if (rows.length < clientRequestIds.length || rows.some((row) => row.settled_at === null)) return undefined;
       return new Map(rows.map((row) => [row.client_request_id, row]));
     }, 60_000);
   }
