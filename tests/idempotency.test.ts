@@ -330,7 +330,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it('leaves books that are right', async () => {
-    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
+    expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
   });
 });
 

@@ -72,6 +72,6 @@ describeIfDistributed('calls while the ledger is killed again and again', () => 
     expect(whole.filter((call) => !(charges.get(call.requestId!)! > 0n))).toEqual([]);
     expect(refused.filter((call) => (charges.get(call.requestId!) ?? 0n) > 0n)).toEqual([]);
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
-    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
+    expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
   }, 180_000);
 });

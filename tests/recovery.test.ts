@@ -57,7 +57,7 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
       expect(byId.get(id)!.output_tokens).toBeGreaterThan(0);
     }
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
-    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
+    expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
     expect((await chat(system, system.firstKey)).status).toBe(200);
   }, 120_000);
 });
