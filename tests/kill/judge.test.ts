@@ -17,6 +17,8 @@ const full: Outcome = {
   clientId: 'client-1',
   kind: stream,
   requestId: 'req_1',
+  idempotencyKey: undefined,
+  originalRequestId: undefined,
   beganAtMs: 0,
   endedAtMs: 1,
   status: 200,
@@ -103,6 +105,16 @@ describe('the judge', () => {
     ['a record of no call', full, [record, { ...record, id: 'req_2', client_request_id: 'somebody' }], 'a record of no call'],
   ])('objects to %s', (_, outcome, records, violation) => {
     expect(violationsOf([outcome], booksOf(records)).join('\n')).toContain(violation);
+  });
+
+  it('lets an answer be given again, and objects to one that was charged again', () => {
+    const first: Outcome = { ...cut, idempotencyKey: 'key-1' };
+    const second: Outcome = { ...full, clientId: 'client-2', requestId: 'req_2', idempotencyKey: 'key-1', originalRequestId: 'req_1' };
+    const again: RecordRow = { ...record, id: 'req_2', client_request_id: 'client-2' };
+    expect(violationsOf([first, second], booksOf([record]))).toEqual([]);
+    expect(violationsOf([first, second], booksOf([])).join('\n')).toContain('a full answer without a record');
+    expect(violationsOf([first, second], booksOf([record, again])).join('\n')).toContain('only given again');
+    expect(violationsOf([first, { ...second, originalRequestId: undefined }], booksOf([record, again])).join('\n')).toContain('more than one charge under the Idempotency-Key key-1');
   });
 
   const charge: EntryRow = { id: 'ent_1', kind: 'charge', amount_nano_usd: String(fullCharge), reference: 'req_1', linked_entry_id: null };

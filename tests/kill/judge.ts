@@ -46,20 +46,21 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
   for (const outcome of outcomes) {
     const records = byClientId.get(outcome.clientId) ?? [];
     byClientId.delete(outcome.clientId);
-    const ending = `${outcome.how} → ${records.map((record) => record.ending).join(' + ') || 'no record'}`;
+    const ending = `${outcome.how}${outcome.originalRequestId === undefined ? '' : ' again'} → ${records.map((record) => record.ending).join(' + ') || 'no record'}`;
     endings[ending] = (endings[ending] ?? 0) + 1;
-    violations.push(...judgeCall(outcome, records, expectations).map((fault) => `${fault} — ${describe(outcome, records)}`));
-    if (outcome.how === 'whole' || outcome.deltas === 0) continue;
+    const faults = outcome.originalRequestId === undefined ? judgeCall(outcome, records, expectations) : judgeReplay(outcome, records, books, expectations);
+    violations.push(...faults.map((fault) => `${fault} — ${describe(outcome, records)}`));
+    if (outcome.how === 'whole' || outcome.deltas === 0 || outcome.originalRequestId !== undefined) continue;
     partial.calls += 1;
     partial.deliveredNanoUsd += costOf(deliveredTokens(outcome, expectations), expectations.prices.get(outcome.kind.model)!);
     const [record] = records;
-    if (outcome.how !== 'left' && outcome.kind.tokensPerDeltaMax === 1 && record !== undefined && !finishedEndings.includes(record.ending)) {
+    if (!goesOn(outcome) && outcome.kind.tokensPerDeltaMax === 1 && record !== undefined && !finishedEndings.includes(record.ending)) {
       deltasOnTheWay = Math.max(deltasOnTheWay, record.output_tokens - outcome.deltas);
     }
     partial.chargedNanoUsd += records.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
   }
   for (const records of byClientId.values()) violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(shortened(record))}`));
-  violations.push(...judgeBooks(books));
+  violations.push(...judgeKeys(outcomes, books), ...judgeBooks(books));
   return { violations, partial, deltasOnTheWay, endings };
 }
 
@@ -98,11 +99,35 @@ function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, re
     check(charge === 0n, 'charged for a whole answer that was not delivered');
   } else {
     const deltas = outcome.deltas + deltasOnTheWayMax;
-    const output = how === 'left' ? reference.tokens.output : Math.min(reference.tokens.output, deltas * kind.tokensPerDeltaMax);
+    const output = goesOn(outcome) ? reference.tokens.output : Math.min(reference.tokens.output, deltas * kind.tokensPerDeltaMax);
     const most = costOf({ input: Math.max(reference.tokens.input, inputTokensMax), output }, price);
     check(charge <= most, `charged more than was delivered and on its way, ${most}`);
   }
   return faults;
+}
+
+/** Whether the answer may have been read on to its end after the client had gone. */
+function goesOn({ how, idempotencyKey }: Outcome): boolean {
+  return how === 'left' || idempotencyKey !== undefined;
+}
+
+/** An answer that was given again: nothing of its own is on the books, and the first call has what a full answer must have. */
+function judgeReplay(outcome: Outcome, records: readonly RecordRow[], books: Books, expectations: Expectations): string[] {
+  const faults = records.length === 0 ? [] : ['a record of an answer that was only given again'];
+  if (outcome.how !== 'whole') return faults;
+  const originals = books.records.filter(({ id }) => id === outcome.originalRequestId);
+  return [...faults, ...judgeCall({ ...outcome, requestId: outcome.originalRequestId }, originals, expectations)];
+}
+
+/** Whatever was asked for again under one key is charged once. */
+function judgeKeys(outcomes: readonly Outcome[], { records }: Books): string[] {
+  const keyOf = new Map(outcomes.map(({ clientId, idempotencyKey }) => [clientId, idempotencyKey]));
+  const charged = new Map<string, string[]>();
+  for (const { id, client_request_id: clientId, charge_nano_usd: charge } of records) {
+    const key = keyOf.get(clientId ?? '');
+    if (key !== undefined && charge !== '0') charged.set(key, [...(charged.get(key) ?? []), id]);
+  }
+  return [...charged].filter(([, ids]) => ids.length > 1).map(([key, ids]) => `more than one charge under the Idempotency-Key ${key}: ${ids.join(', ')}`);
 }
 
 function judgeBooks({ records, balances, entries, verification }: Books): string[] {

@@ -16,6 +16,10 @@ export interface Outcome {
   readonly kind: CallKind;
   /** Tollgate's id for it, when an answer came. */
   readonly requestId: string | undefined;
+  /** The Idempotency-Key that it was made under. */
+  readonly idempotencyKey: string | undefined;
+  /** Of an answer that was given again: Tollgate's id of the call that it was the answer to. */
+  readonly originalRequestId: string | undefined;
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   /** 0 when the connection failed before an answer. */
@@ -38,8 +42,15 @@ export interface Outcome {
 // Far above any outage here, and above the gateway's own patience with metering.
 const callMsMax = 120_000;
 
+/** How a call is made beside its kind. */
+export interface CallOptions {
+  readonly idempotencyKey?: string;
+  /** Whether it is read to its end even where its kind leaves early. */
+  readonly stays?: boolean;
+}
+
 /** Makes one call on a connection of its own and reads until its end, whatever that is. */
-export function makeCall(baseUrl: string, secret: string, kind: CallKind): Promise<Outcome> {
+export function makeCall(baseUrl: string, secret: string, kind: CallKind, { idempotencyKey, stays = false }: CallOptions = {}): Promise<Outcome> {
   const clientId = randomUUID();
   const beganAtMs = Date.now();
   const isMessages = kind.path === '/v1/messages';
@@ -62,6 +73,8 @@ export function makeCall(baseUrl: string, secret: string, kind: CallKind): Promi
         clientId,
         kind,
         requestId: header(response, 'x-request-id'),
+        idempotencyKey,
+        originalRequestId: header(response, 'x-tollgate-original-request-id'),
         beganAtMs,
         endedAtMs: Date.now(),
         status: response?.statusCode ?? 0,
@@ -78,6 +91,7 @@ export function makeCall(baseUrl: string, secret: string, kind: CallKind): Promi
       'content-length': Buffer.byteLength(body),
       authorization: `Bearer ${secret}`,
       'x-request-id': clientId,
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       ...(isMessages ? { 'anthropic-version': '2023-06-01' } : {}),
     };
     const sent = request(`${baseUrl}${kind.path}`, { method: 'POST', agent: false, headers }, (incoming) => {
@@ -86,7 +100,7 @@ export function makeCall(baseUrl: string, secret: string, kind: CallKind): Promi
       incoming.setEncoding('utf8');
       incoming.on('data', (chunk: string) => {
         received += chunk;
-        if (kind.leavesAfter === undefined) return;
+        if (kind.leavesAfter === undefined || stays) return;
         deltasSeen += chunk.split('data: ').length - 1;
         if (deltasSeen < kind.leavesAfter || hasLeft) return;
         hasLeft = true;
