@@ -8,7 +8,7 @@ import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { Ending } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../usage-record.js';
 import type { OpenCall } from './open-calls.js';
-import { closeKey, lockKeysOf, reopenLostKey } from './keyed-calls.js';
+import { closeKey, lockKeysOf } from './keyed-calls.js';
 import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.js';
 import { bytesOf, recordColumns, recordValues } from './record-rows.js';
 import { recordedIds } from './records.js';
@@ -73,7 +73,6 @@ export async function replaceLostRecord(db: Database, record: PricedRecord, inst
     const rows = await tx.run(replaceLost, [...recordValues(record), bytesOf('req', call.id), bytesOf('acct', call.accountId), Ending.ENDING_GATEWAY_LOST]);
     if (rows === 0) return false;
     if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
-    await reopenLostKey(tx, call);
     await closeKey(tx, record, instants.keptUntilMs);
     return true;
   }).catch((error: unknown) => {

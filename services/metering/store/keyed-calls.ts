@@ -135,14 +135,6 @@ export async function closeKey(tx: PlainTransaction, { record, free, keptAnswer 
   await addKept(tx, accountId, 1, keptBytes);
 }
 
-/** Takes back what the key's row says of its call, which was taken for lost and is being recorded anew. Its row is locked. */
-export async function reopenLostKey(tx: PlainTransaction, call: PricedCall): Promise<void> {
-  if (!isKeyed(call)) return;
-  const accountId = bytesOf('acct', call.accountId);
-  const key = await lockKey(tx, accountId, call.idempotencyKeyHash);
-  if (key?.state === KeyState.gatewayLost && key.callId.equals(bytesOf('req', call.id))) await addKept(tx, accountId, -1, -key.keptBytes);
-}
-
 function isKeyed(call: PricedCall): boolean {
   return call.idempotencyKeyHash.length > 0;
 }
