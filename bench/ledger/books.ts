@@ -33,7 +33,8 @@ export interface Books {
   close(): Promise<void>;
 }
 
-const connections = 32;
+/** Of the pool, and so transactions of the naive way at a time. */
+export const connections = 32;
 
 /** Books of so many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
 export async function openBooks(engine: Engine, accounts: number, lanes: number): Promise<Books> {

@@ -2,8 +2,8 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '#kit/clock.js';
+import { type Books, connections, type Engine, openBooks } from './books.ts';
 import { callersOf, type Doer, type Measured, runCycles } from './cycles.ts';
-import { type Engine, type Books, openBooks } from './books.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -29,6 +29,23 @@ interface Line {
   readonly batched: Measured;
 }
 
+/** Lets so many be done at a time and the others wait, as a pool of connections does, but for as long as it takes. */
+function atMost(many: number, doer: Doer): Doer {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (operation) => {
+    if (running === many) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await doer(operation);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
 /** The median run by its cycles per second. */
 async function median(books: Books, doer: Doer, callers: number): Promise<Measured> {
   const runs: Measured[] = [];
@@ -42,7 +59,7 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
   try {
     const { lane, store } = books;
     const batched: Doer = (operation) => lane.add(operation);
-    const naive: Doer = async (operation) => (await store.execute([operation], systemClock.nowMs()))[0]!;
+    const naive = atMost(connections, async (operation) => (await store.execute([operation], systemClock.nowMs()))[0]!);
     // The code and the pages of the database are warm before anything counts.
     await runCycles(callersOf(books.customers, 64), batched, 1.5);
     const lines: Line[] = [];
