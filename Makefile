@@ -31,8 +31,8 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 
 build: dist/.built ## compile to dist/
 
-check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite
-	@$(JEST) --selectProjects unit --maxWorkers=100%
+check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite, few histories of the ledger's model
+	@TOLLGATE_TEST_HISTORIES=300 $(JEST) --selectProjects unit --maxWorkers=100%
 
 test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
