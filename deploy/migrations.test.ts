@@ -1,0 +1,42 @@
+// The version before runs on beside a new one until the last of its processes is replaced, so a migration only ever adds: what old
+// statements read and write must still be there, and what they do not write must have a default.
+import { describe, expect, it } from '@jest/globals';
+import { dialects } from '#kit/db/dialect.js';
+import { migrations as ledger } from '../services/ledger/migrations/index.js';
+import { migrations as metering } from '../services/metering/migrations/index.js';
+
+const engines = ['sqlite', 'mysql'] as const;
+
+/** Statements of another form that were thought through, with the reason why old code does not notice. */
+const exceptions = [
+  // Its rows are found by the same columns as before, which still lead the key, and the new one has a default.
+  'ALTER TABLE journal DROP PRIMARY KEY, ADD PRIMARY KEY (slot, account_id, seq, day)',
+];
+
+function isAdditive(statement: string): boolean {
+  const text = statement.replaceAll(/\s+/g, ' ').trim();
+  if (exceptions.includes(text)) return true;
+  if (/^CREATE (TABLE|INDEX) /.test(text)) return true;
+  const column = /^ALTER TABLE \w+ ADD COLUMN \w+ (.*)$/.exec(text)?.[1];
+  return column !== undefined && (column.includes('DEFAULT') || !column.includes('NOT NULL'));
+}
+
+describe.each([['ledger', ledger], ['metering', metering]] as const)('migrations of %s', (_service, migrations) => {
+  it.each(engines)('only add, on %s', (engine) => {
+    const later = migrations.slice(1).flatMap((migration) => migration.statements(dialects[engine]));
+    expect(later.length).toBeGreaterThan(0);
+    expect(later.filter((statement) => !isAdditive(statement))).toEqual([]);
+  });
+
+  it('are applied in the order of their numbers', () => {
+    const names = migrations.map(({ name }) => name);
+    expect(names).toEqual([...names].sort());
+    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
+  });
+});
+
+it('knows what does not only add', () => {
+  for (const statement of ['DROP TABLE a', 'ALTER TABLE a DROP COLUMN b', 'ALTER TABLE a ADD COLUMN b BIGINT NOT NULL', 'CREATE UNIQUE INDEX a ON b (c)']) {
+    expect(isAdditive(statement)).toBe(false);
+  }
+});
