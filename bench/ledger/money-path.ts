@@ -1,0 +1,121 @@
+// What money costs a call in single mode: hold, usage record and settlement, from the gateway's clients through the codec and every
+// decorator to synced SQLite files, without HTTP and models. Beside it a yardstick for how fast the machine is just now.
+import { createHmac } from 'node:crypto';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
+import { openDatabase } from '#kit/db/open.js';
+import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { localClient } from '#kit/rpc/local-client.js';
+import { decorateService } from '#kit/rpc/standard-chain.js';
+import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { DepositSource, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { Ending, MeteringServiceDefinition, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { createLedger, ledgerPolicy, ledgerSettings } from '#services/ledger/index.js';
+import { createMetering, meteringPolicy, meteringSettings } from '#services/metering/index.js';
+import { percentile } from '../load.ts';
+
+const { values: options } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '3' }, callers: { type: 'string', default: '1,32,64' } } });
+const rounds = Number(options.rounds);
+const seconds = Number(options.seconds);
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+const open = (name: string) => openDatabase(`sqlite:${join(folder, `${name}.db`)}`);
+const log = createLogger({ name: 'bench', level: 'error' }, process.stderr);
+const databases = { ledger: open('ledger'), metering: open('metering') };
+const ledgerModule = createLedger(parseSettings(ledgerSettings, {}), { db: databases.ledger, clock: systemClock, log });
+const ledgerService = decorateService(LedgerServiceDefinition, ledgerModule.service, { policy: ledgerPolicy, log });
+const meteringModule = createMetering(parseSettings(meteringSettings, {}), {
+  db: databases.metering,
+  clock: systemClock,
+  log,
+  ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
+  catalog: { listPriceVersions: async () => ({ prices: [], nextPageToken: '' }) },
+});
+await ledgerModule.start();
+await meteringModule.start();
+const ledger = localClient(LedgerServiceDefinition, ledgerService, { caller: 'gateway' });
+const metering = localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, meteringModule.service, { policy: meteringPolicy, log }), { caller: 'gateway' });
+
+const price = PriceVersion.fromPartial({ id: newId('price'), modelId: 'bench/model', inputNanoUsdPerMtok: 1_000_000_000n, outputNanoUsdPerMtok: 2_000_000_000n });
+const customers = Array.from({ length: 100 }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
+const context = () => callContext({ caller: 'gateway', timeoutMs: 10_000 });
+for (const { accountId } of customers) {
+  const operator = localClient(LedgerServiceDefinition, ledgerService, { caller: 'operator' });
+  await operator.deposit({ idempotencyKey: 'start', accountId, amountNanoUsd: 10n ** 15n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: '' }, callContext({ caller: 'operator', timeoutMs: 10_000 }));
+}
+
+async function oneCall(): Promise<void> {
+  const { accountId, keyId } = customers[Math.floor(Math.random() * customers.length)]!;
+  const id = newId('req');
+  const keyLimit = { limitNanoUsd: undefined, version: 1n };
+  const { hold } = await ledger.hold({ holdId: id, accountId, keyId, keyLimit, amountNanoUsd: 1_000_000n, minAmountNanoUsd: 1_000_000n, ttlMs: 120_000 }, context());
+  const report = RecordUsageRequest.fromPartial({
+    call: {
+      id, accountId, keyId, modelId: 'bench/model', upstreamId: 'bench', upstreamModel: 'model', format: 1, price, heldNanoUsd: hold!.amountNanoUsd, outputCapTokens: 400,
+      startedAtMs: BigInt(systemClock.nowMs()),
+    },
+    tokens: { inputTokens: 100, outputTokens: 50 },
+    source: UsageSource.USAGE_SOURCE_REPORTED,
+    ending: Ending.ENDING_COMPLETED,
+    durationMs: 10,
+  });
+  await metering.recordUsage(report, context());
+}
+
+interface Run {
+  readonly callsPerSecond: number;
+  readonly cpuUs: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+async function run(callers: number): Promise<Run> {
+  const latencies: number[] = [];
+  const startedAtMs = performance.now();
+  const before = process.cpuUsage();
+  await Promise.all(
+    Array.from({ length: callers }, async () => {
+      while (performance.now() < startedAtMs + seconds * 1000) {
+        const fromMs = performance.now();
+        await oneCall();
+        latencies.push(performance.now() - fromMs);
+      }
+    }),
+  );
+  // The settlements belong to the calls.
+  while ((await metering.getOutbox({}, context())).pending > 0n) await new Promise((resolve) => setTimeout(resolve, 5));
+  const { user, system } = process.cpuUsage(before);
+  latencies.sort((a, b) => a - b);
+  return { callsPerSecond: (latencies.length * 1000) / (performance.now() - startedAtMs), cpuUs: (user + system) / latencies.length, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) };
+}
+
+/** Microseconds for the keyed hash of a kilobyte, which does not depend on us. */
+function yardstickUs(): number {
+  const body = Buffer.alloc(1024, 7);
+  const before = process.cpuUsage();
+  for (let count = 0; count < 50_000; count += 1) createHmac('sha256', 'key').update(body).digest();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 50_000;
+}
+
+process.stdout.write(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`);
+await run(32);
+process.stdout.write('| callers | calls/s | CPU µs a call | p50 / p99 ms | keyed hash of 1 kB, µs |\n| ---: | ---: | ---: | ---: | ---: |\n');
+for (const callers of options.callers.split(',').map(Number)) {
+  const runs: (Run & { yardstick: number })[] = [];
+  for (let round = 0; round < rounds; round += 1) runs.push({ yardstick: yardstickUs(), ...(await run(callers)) });
+  runs.sort((a, b) => a.cpuUs - b.cpuUs);
+  const { callsPerSecond, cpuUs, p50, p99, yardstick } = runs[Math.floor(runs.length / 2)]!;
+  process.stdout.write(`| ${callers} | ${Math.round(callsPerSecond)} | ${cpuUs.toFixed(0)} | ${p50.toFixed(1)} / ${p99.toFixed(1)} | ${yardstick.toFixed(2)} |\n`);
+}
+await meteringModule.stop();
+await ledgerModule.stop();
+for (const db of Object.values(databases)) await db.close();
+rmSync(folder, { recursive: true });
+process.exit(0);
