@@ -193,7 +193,8 @@ describe('who may call the catalog', () => {
     expect(methods.filter((method) => allowed('operator', method))).toEqual(methods);
   });
 
-  it('is no other service', () => {
-    expect(methods.filter((method) => allowed('metering', method))).toEqual([]);
+  it('is metering, for the prices of its records, and no other service', () => {
+    expect(methods.filter((method) => allowed('metering', method))).toEqual(['listPriceVersions']);
+    for (const stranger of ['auth', 'ledger', 'inference']) expect(methods.filter((method) => allowed(stranger, method))).toEqual([]);
   });
 });

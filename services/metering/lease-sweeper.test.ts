@@ -154,8 +154,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const { service } = replicas[0]!;
     await checkpoint(service, ...lost.map((each) => ({ call: each, tokens: tokens({ inputTokens: 100 }) })));
     harness.clock.advance(leaseMs + 1);
-    await until(async () => (await outboxOf(service)).openCalls === 0n && (await outboxOf(service)).pending === 0n);
-    expect(harness.ledger.settled.size).toBe(30);
+    await until(async () => harness.ledger.settled.size === 30 && (await outboxOf(service)).openCalls === 0n && (await outboxOf(service)).pending === 0n);
     expect(harness.ledger.deliveries).toBe(30);
     expect(harness.lines.filter((line) => line.msg.includes('lost a call'))).toHaveLength(30);
   });
