@@ -1,6 +1,6 @@
 // The one kind of log line: JSON by pino, with the trace id of the active span and with secrets blanked.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger, stdSerializers } from 'pino';
 
 export type { Logger };
 
@@ -23,12 +23,21 @@ function standardOutput(): DestinationStream {
   return destination;
 }
 
+/** An error as pino writes it, without the statement that mysql2 puts into its errors with all bound values: those are customers' data. */
+function withoutStatement(error: Error): unknown {
+  const written: unknown = stdSerializers.err(error);
+  if (typeof written !== 'object' || written === null) return written;
+  const { sql: _sql, sqlMessage: _sqlMessage, ...rest } = written as Record<string, unknown>;
+  return rest;
+}
+
 /** A logger for a process. Lines go to standard output unless `destination` says otherwise. */
 export function createLogger(options: { name: string; level: (typeof logLevels)[number] }, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
       name: options.name,
       level: options.level,
+      serializers: { err: withoutStatement },
       redact: {
         paths: ['secret', 'authorization', 'password', '*.secret', '*.authorization', '*.password', '*.apiKey', 'headers["x-api-key"]', 'headers.authorization'],
         censor: '[redacted]',

@@ -7,6 +7,7 @@ import { repeat } from '#kit/repeat.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
 import { entryLine } from './entry-line.js';
+import type { RebuildSums } from './model.js';
 import { Rebuild } from './rebuild.js';
 import type { ArchivedPart, ArchiveStore } from './store/archive.js';
 import type { Audit } from './store/audit.js';
@@ -18,6 +19,14 @@ const entriesOfPart = 1000;
 /** Entries of one file at most, which are in memory while it is written. */
 const entriesOfFile = 50_000;
 const msPerDay = 86_400_000;
+/** Beyond every entry. */
+const seqMax = 2n ** 53n - 1n;
+
+interface Part extends ArchivedPart {
+  readonly entries: readonly Entry[];
+}
+
+type MendedTo = Awaited<ReturnType<ArchiveStore['mendDays']>>;
 
 export interface ArchiverDeps {
   readonly config: Pick<LedgerConfig, 'archiveDir' | 'archiveIntervalMs' | 'retentionDays'>;
@@ -57,55 +66,72 @@ export class Archiver {
 
   /** Archives all that is older than the retention; how many entries that were. Several replicas may write an entry twice, into different files. */
   async archive(folder: string): Promise<number> {
-    const { clock, config, store, log } = this.deps;
-    const nowMs = clock.nowMs();
-    const untilMs = nowMs - config.retentionDays * msPerDay;
+    const { clock, config, store } = this.deps;
+    const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
+    await store.noteUntil(untilMs);
     await this.mendDays();
     let archived = 0;
-    await store.noteUntil(untilMs);
-    for (let batch = await this.batch(untilMs); batch.entries.length > 0 && !this.isStopping; batch = await this.batch(untilMs)) {
-      const path = await writeArchive(folder, 'journal', batch.entries.map(entryLine), nowMs);
-      let removed = 0;
-      for (const part of batch.parts) removed += (await store.remove(part)) ? 1 : 0;
-      log.info({ path, entries: batch.entries.length, accounts: removed }, 'old entries of the journal were archived');
-      archived += batch.entries.length;
-      // Another replica archives the same accounts; it goes on with them.
-      if (removed === 0) break;
+    let gathered: Part[] = [];
+    let count = 0;
+    for await (const part of this.oldParts(untilMs)) {
+      gathered.push(part);
+      count += part.entries.length;
+      if (count < entriesOfFile) continue;
+      archived += await this.move(folder, gathered);
+      gathered = [];
+      count = 0;
     }
+    archived += await this.move(folder, gathered);
     while (!this.isStopping && (await store.removeHoldsWithoutEntries(untilMs, entriesOfPart)) === entriesOfPart);
     return archived;
   }
 
-  /** Looks through the whole journal, so only once in the life of a process: versions that write no day are not started any more. */
-  private async mendDays(): Promise<void> {
-    while (!this.areDaysMended && !this.isStopping) this.areDaysMended = (await this.deps.store.mendDays(entriesOfPart)) < entriesOfPart;
+  /** Writes parts into a file and then removes them; how many entries that were. */
+  private async move(folder: string, parts: readonly Part[]): Promise<number> {
+    if (parts.length === 0) return 0;
+    const { clock, store, log } = this.deps;
+    const entries = parts.flatMap((part) => part.entries);
+    const path = await writeArchive(folder, 'journal', entries.map(entryLine), clock.nowMs());
+    let removed = 0;
+    for (const part of parts) if (await store.remove(part)) removed += part.entries.length;
+    log.info({ path, entries: entries.length, removed }, 'old entries of the journal were archived');
+    return removed;
   }
 
-  /** Old entries of as many accounts as go into one file. */
-  private async batch(untilMs: number): Promise<{ entries: Entry[]; parts: ArchivedPart[] }> {
-    const entries: Entry[] = [];
-    const parts: ArchivedPart[] = [];
-    for (let last: string | undefined; entries.length < entriesOfFile && !this.isStopping; ) {
+  /** Looks through the whole journal, so only once in the life of a process: versions that write no day are not started any more. */
+  private async mendDays(): Promise<void> {
+    if (this.areDaysMended || this.deps.store.isWithoutPartitions) return;
+    let end: MendedTo;
+    do end = await this.deps.store.mendDays(end, entriesOfPart);
+    while (end !== undefined && !this.isStopping);
+    this.areDaysMended = !this.isStopping;
+  }
+
+  /** The old parts of all accounts, each account's one after another. */
+  private async *oldParts(untilMs: number): AsyncGenerator<Part> {
+    for (let last: string | undefined; ; ) {
       const accountIds = await this.deps.audit.accountIdsAfter(last, accountsPageSize);
       for (const accountId of accountIds) {
-        if (entries.length >= entriesOfFile) break;
-        const part = await this.partOf(accountId, untilMs);
-        if (part === undefined) continue;
-        parts.push(part.part);
-        entries.push(...part.entries);
+        let base = await this.deps.reads.base(accountId);
+        for (;;) {
+          if (this.isStopping) return;
+          const part = await this.partAfter(accountId, base, untilMs);
+          if (part === undefined) break;
+          yield part;
+          base = part.sums;
+        }
       }
       last = accountIds.at(-1);
-      if (accountIds.length < accountsPageSize) break;
+      if (accountIds.length < accountsPageSize) return;
     }
-    return { entries, parts };
   }
 
   /** The next part of an account's journal that is old enough. One that contradicts itself stays where it can be looked at. */
-  private async partOf(accountId: string, untilMs: number): Promise<{ part: ArchivedPart; entries: Entry[] } | undefined> {
+  private async partAfter(accountId: string, base: RebuildSums | undefined, untilMs: number): Promise<Part | undefined> {
     const { reads, log } = this.deps;
-    const { base, lastSeq: newestSeq } = await reads.snapshot(accountId);
     const afterSeq = BigInt(base?.seq ?? 0);
-    const page = await reads.entriesBetween(accountId, afterSeq, newestSeq, entriesOfPart);
+    if ((await reads.createdAtMsAfter(accountId, afterSeq)) >= untilMs) return undefined;
+    const page = await reads.entriesBetween(accountId, afterSeq, seqMax, entriesOfPart);
     const firstYoung = page.findIndex((entry) => Number(entry.createdAtMs) >= untilMs);
     const entries = firstYoung === -1 ? page : page.slice(0, firstYoung);
     const end = entries.at(-1);
@@ -118,6 +144,6 @@ export class Archiver {
       log.error({ account_id: accountId, drifts: rebuild.drifts.length }, 'the books disagree, so this account is not archived');
       return undefined;
     }
-    return { part: { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums() }, entries };
+    return { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums(), entries };
   }
 }

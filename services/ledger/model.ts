@@ -205,6 +205,8 @@ export interface Touched {
   readonly hold: HoldRecord | undefined;
   /** What was done before under the operation's idempotency key. */
   readonly record: OperationRecord | undefined;
+  /** Holds made before this may be archived, and are then unknown; undefined when none can be, or the operation's hold is known. */
+  readonly archivedUntilMs?: number | undefined;
 }
 
 /** New values of the rows that changed, and the entries to append to the journal. */

@@ -70,3 +70,8 @@ export function mismatch(what: string): AppError {
 export function holdClosed(holdId: string): AppError {
   return new AppError('hold_closed', `The hold ${holdId} was released and can no longer be used.`);
 }
+
+/** The hold is so old that it may have been settled and archived, in which case its cost would be taken a second time. */
+export function holdArchived(holdId: string): AppError {
+  return new AppError('hold_closed', `The hold ${holdId} is older than what is kept; whether it was settled is in the archive.`);
+}

@@ -52,7 +52,7 @@ export class AccountRows {
 
   constructor(readonly accountId: string) {}
 
-  touchedBy(operation: Operation): Touched {
+  touchedBy(operation: Operation, archivedUntilMs: number | undefined): Touched {
     const hold = 'holdId' in operation ? this.holds.get(operation.holdId) : undefined;
     const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);
     return {
@@ -60,6 +60,7 @@ export class AccountRows {
       key: keyId === undefined ? undefined : this.keys.get(keyId),
       hold,
       record: 'idempotencyKey' in operation ? this.operations.get(operation.idempotencyKey) : undefined,
+      archivedUntilMs,
     };
   }
 
@@ -81,6 +82,8 @@ export class AccountRows {
 export class WorkingSet {
   private readonly byAccount = new Map<string, AccountRows>();
   readonly entries: Entry[] = [];
+  /** Loaded only when a hold is missing that a settlement names. */
+  archivedUntilMs: number | undefined;
 
   /** The rows of an account, none at first. */
   of(accountId: string): AccountRows {
@@ -96,7 +99,7 @@ export class WorkingSet {
   /** Applies one operation and keeps its changes for the operations after it. */
   apply<O extends Operation>(operation: O, nowMs: number): Applied<ReplyTo<O>> {
     const rows = this.of(operation.accountId);
-    const applied = apply(rows.touchedBy(operation), operation, nowMs);
+    const applied = apply(rows.touchedBy(operation, this.archivedUntilMs), operation, nowMs);
     rows.keep(applied.changes);
     if (applied.changes.entries !== undefined) this.entries.push(...applied.changes.entries);
     return applied;

@@ -19,6 +19,12 @@ export function isDuplicate(error: unknown): boolean {
   return errno === 1062 || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE';
 }
 
+/** MySQL: the table (1050), the column (1060) or the index (1061) that a statement makes exists. */
+export function isAlreadyThere(error: unknown): boolean {
+  const { errno } = driverError(error);
+  return errno === 1050 || errno === 1060 || errno === 1061;
+}
+
 /** The transaction was rolled back for no fault of its own: deadlock (1213), changed snapshot (1020), lock wait (1205), busy file. */
 export function isRetryable(error: unknown): boolean {
   const { code, errno } = driverError(error);

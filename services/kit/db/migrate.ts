@@ -1,8 +1,12 @@
 // Brings a service's own schema up to date. Migrations are plain SQL with the few type names that differ between engines.
 import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
+import { AppError } from '../errors/app-error.js';
+import { isAlreadyThere } from './errors.js';
 import { holdingLease } from './migration-lease.js';
 import type { Database } from './open.js';
+
+const lockMinutesMax = 240;
 
 /** One step of a schema. Once released it is never changed; code must run both before and after it. */
 export interface Migration {
@@ -23,7 +27,12 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
     const applied: string[] = [];
     for (const migration of migrations) {
       if (done.has(migration.name)) continue;
-      for (const statement of migration.statements(dialect)) await knex.raw(statement);
+      for (const [index, statement] of migration.statements(dialect).entries()) {
+        const step = `${migration.name} ${index + 1}`;
+        if (done.has(step)) continue;
+        await runStatement(knex, statement);
+        if (db.engine === 'mysql') await knex('schema_migration').insert({ name: step });
+      }
       await knex('schema_migration').insert({ name: migration.name });
       applied.push(migration.name);
     }
@@ -33,13 +42,34 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
   // MySQL commits before each DDL statement, so a named lock on one connection keeps replicas apart instead of a transaction. Nodes of
   // a Galera cluster do not know each other's named locks, so there a lease is taken too.
   return db.knex.transaction(async (connection) => {
-    await connection.raw("SELECT GET_LOCK(CONCAT(DATABASE(), '.migrate'), 60)");
+    await lock(connection);
     try {
       return await ((await isGalera(connection)) ? holdingLease(db.knex, () => apply(connection)) : apply(connection));
     } finally {
       await connection.raw("SELECT RELEASE_LOCK(CONCAT(DATABASE(), '.migrate'))");
     }
   });
+}
+
+/**
+ * A statement of a migration. MySQL commits each by itself, so a process that dies may leave the first of them done and not noted; what
+ * is there already is then no fault.
+ */
+async function runStatement(knex: Knex, statement: string): Promise<void> {
+  try {
+    await knex.raw(statement);
+  } catch (error) {
+    if (!isAlreadyThere(error)) throw error;
+  }
+}
+
+/** Waits for its turn, however long the replica before takes over a large table. Raises service_unavailable after `lockMinutesMax`. */
+async function lock(connection: Knex): Promise<void> {
+  for (let minutes = 0; minutes < lockMinutesMax; minutes += 1) {
+    const [rows] = (await connection.raw("SELECT GET_LOCK(CONCAT(DATABASE(), '.migrate'), 60) AS is_mine")) as [{ is_mine: unknown }[], unknown];
+    if (Number(rows[0]?.is_mine) === 1) return;
+  }
+  throw new AppError('service_unavailable', 'Another process has been bringing the schema up to date for hours, so this one cannot start.');
 }
 
 async function isGalera(knex: Knex): Promise<boolean> {

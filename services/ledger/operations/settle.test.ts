@@ -110,6 +110,12 @@ describe('Settle', () => {
     expect(replyOf(apply(touched(hold()), settleOperation(50n, { keyId: undefined }), nowMs)).hold.capturedNanoUsd).toBe(50n);
   });
 
+  row('S13', 'refuses what may have been settled and archived, and takes what cannot have been', () => {
+    const madeAtMs = Number.parseInt(settleOperation(70n).holdId.slice(4, 16), 16);
+    expectRefused({ ...touched(undefined), archivedUntilMs: madeAtMs + 1 }, settleOperation(70n), 'hold_closed');
+    expect(entriesOf(apply({ ...touched(undefined), archivedUntilMs: madeAtMs }, settleOperation(70n), nowMs))).toEqual([[EntryKind.ENTRY_KIND_CHARGE, 70n]]);
+  });
+
   row('S12', 'refuses the key of another hold', () => {
     expectRefused(touched(hold()), settleOperation(50n, { keyId: `key_${'d'.repeat(32)}` }), 'idempotency_mismatch');
   });

@@ -4,7 +4,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../buckets.js';
 import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../model.js';
-import { holdClosed, mismatch } from '../refusals.js';
+import { holdArchived, holdClosed, mismatch } from '../refusals.js';
 import { closeHold, reservedNanoUsd } from './close-hold.js';
 
 /** Books the cost whatever state the hold is in. See the outcome table in the README. */
@@ -52,6 +52,7 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
     const message = `The hold ${operation.holdId} is unknown, so key_id must say whose spend it is.`;
     return refused(new AppError('invalid_request', message, { details: { field: 'key_id' } }));
   }
+  if (touched.archivedUntilMs !== undefined && madeAtMs(operation.holdId) < touched.archivedUntilMs) return refused(holdArchived(operation.holdId));
   const lost: HoldRecord = {
     id: operation.holdId,
     accountId: operation.accountId,
@@ -69,4 +70,9 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
     chargeSeq: 0n,
   };
   return settle(touched, lost, operation.costNanoUsd, nowMs);
+}
+
+/** When a call id was made: a UUIDv7 begins with its milliseconds (RFC 9562, section 5.7). */
+function madeAtMs(holdId: string): number {
+  return Number.parseInt(holdId.slice(-32, -20), 16);
 }

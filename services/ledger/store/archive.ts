@@ -1,8 +1,9 @@
 // What the archiver reads and removes. Only this file ever deletes rows of the books.
+import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
-import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
-import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
-import { idFromBytes } from '#kit/id.js';
+import type { Row } from '#kit/db/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import { asBigInt, asNumber } from '#kit/db/values.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { RebuildSums } from '../model.js';
 import { accountColumns, accountScope, baseTable, bucketTable, bytesOf, holdTable, noAccount, toHold } from './rows.js';
@@ -20,13 +21,24 @@ export interface ArchivedPart {
   readonly sums: RebuildSums;
 }
 
+/** As many as MariaDB's plan for lists of keys allows; see the operations of one transaction. */
+const holdsPerStatement = 200;
+const keyedHolds = keyedText(holdTable.key);
+const deleteHolds = textOfRows((rows) => `DELETE FROM hold WHERE ${keyedHolds(rows)}`);
+
 /** Archiving over a database. */
 export class ArchiveStore {
   constructor(private readonly db: Database) {}
 
+  /** A SQLite file, where nothing reads the day of an entry. */
+  get isWithoutPartitions(): boolean {
+    return this.db.engine === 'sqlite';
+  }
+
   /**
    * Removes what is archived: charges and their corrections, and ended holds that no later entry is about. Deposits, adjustments and
-   * refunds stay, for their idempotency keys lead to them. False when somebody else has archived this account meanwhile.
+   * refunds stay, for their idempotency keys lead to them. False when somebody else has archived this account meanwhile, or when one of the
+   * calls was refunded or settled since its entries were read, so that the sums lack what is still to come.
    */
   async remove(part: ArchivedPart): Promise<boolean> {
     return this.db.plainTransaction(async (tx) => {
@@ -35,12 +47,15 @@ export class ArchiveStore {
       await tx.lock(bucketTable, [[slot, account, accountScope]]);
       const [base] = await tx.find(baseTable, [[slot, account]]);
       if (asBigInt(base?.[2] ?? 0n) !== part.afterSeq) return false;
+      const holds = (await tx.find(holdTable, part.holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]))).map(toHold);
+      if (holds.some(({ id, lastSeq }) => lastSeq > part.lastSeq && part.sums.holds[id] === undefined)) return false;
       await tx.run('DELETE FROM journal WHERE slot = ? AND account_id = ? AND seq > ? AND seq <= ? AND idempotency_key IS NULL', [
         slot, account, part.afterSeq, part.lastSeq,
       ]);
-      const holds = await tx.find(holdTable, part.holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]));
-      for (const { id, state, lastSeq } of holds.map(toHold)) {
-        if (state !== HoldState.HOLD_STATE_OPEN && lastSeq <= part.lastSeq) await removeHold(tx, slot, bytesOf('req', id), account);
+      const ended = holds.filter(({ state, lastSeq }) => state !== HoldState.HOLD_STATE_OPEN && lastSeq <= part.lastSeq);
+      for (let start = 0; start < ended.length; start += holdsPerStatement) {
+        const keys = ended.slice(start, start + holdsPerStatement).map(({ id }) => [slot, bytesOf('req', id), account]);
+        await tx.run(deleteHolds(keys.length), keys.flat());
       }
       const row = [slot, account, part.lastSeq, part.untilMs, JSON.stringify(part.sums)];
       if (base === undefined) await tx.insert(baseTable, [row]);
@@ -52,11 +67,17 @@ export class ArchiveStore {
   /** Notes that from now on what is older than this instant may be gone; it only ever moves on. */
   async noteUntil(untilMs: number): Promise<void> {
     const key = [noAccount.slot, noAccount.account_id];
-    await this.db.plainTransaction(async (tx) => {
-      const [known] = await tx.lock(baseTable, [key]);
-      const row = [...key, 0n, untilMs, ''];
-      if (known === undefined) await tx.insert(baseTable, [row]);
-      else if (asNumber(known[3]) < untilMs) await tx.overwrite(baseTable, [row]);
+    const note = () =>
+      this.db.plainTransaction(async (tx) => {
+        const [known] = await tx.lock(baseTable, [key]);
+        const row = [...key, 0n, untilMs, ''];
+        if (known === undefined) await tx.insert(baseTable, [row]);
+        else if (asNumber(known[3]) < untilMs) await tx.overwrite(baseTable, [row]);
+      });
+    await note().catch((error: unknown) => {
+      // Another replica noted it first; now there is a row to lock.
+      if (isDuplicate(error)) return note();
+      throw error;
     });
   }
 
@@ -67,28 +88,37 @@ export class ArchiveStore {
     const rows: Row[] = await knex('hold').select('slot', 'id', 'account_id').whereIn('state', ended).where('expires_at_ms', '<', untilMs).where({ last_seq: 0 }).limit(limit);
     if (rows.length === 0) return 0;
     await this.db.plainTransaction(async (tx) => {
-      for (const row of rows) await removeHold(tx, row['slot'], row['id'], row['account_id']);
-    });
-    return rows.length;
-  }
-
-  /** Gives entries the day that a version before days did not write; at most `limit`. How many they were. */
-  async mendDays(limit: number): Promise<number> {
-    const { knex, engine } = this.db;
-    const rows: Row[] = await knex('journal').select('slot', 'account_id', 'seq', 'created_at_ms').where({ day: 0 }).limit(limit);
-    if (rows.length === 0) return 0;
-    await this.db.plainTransaction(async (tx) => {
       for (const row of rows) {
-        const accountId = idFromBytes('acct', asBytes(row['account_id']));
-        const { slot, account_id: account } = accountColumns(accountId, engine);
-        const day = asBigInt(row['created_at_ms']) / 86_400_000n;
-        await tx.run('UPDATE journal SET day = ? WHERE slot = ? AND account_id = ? AND seq = ?', [day, slot, account, asBigInt(row['seq'])]);
+        // One that was settled since it was looked for stays.
+        await tx.run(`DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ? AND last_seq = 0 AND state <> ${HoldState.HOLD_STATE_OPEN}`, [row['slot'], row['id'], row['account_id']]);
       }
     });
     return rows.length;
   }
-}
 
-async function removeHold(tx: PlainTransaction, slot: unknown, id: unknown, account: unknown): Promise<void> {
-  await tx.run('DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ?', [slot, id, account]);
+  /**
+   * Gives entries after this place the day that a version before days did not write; at most `limit`, in the order of the key. Where they
+   * end; undefined: there are no more.
+   */
+  async mendDays(after: Row | undefined, limit: number): Promise<Row | undefined> {
+    const query = this.db.knex('journal').select('slot', 'account_id', 'seq', 'created_at_ms').where({ day: 0 });
+    if (after !== undefined) {
+      const { slot, account_id, seq } = after;
+      query.where((later) =>
+        later
+          .where('slot', '>', slot as number)
+          .orWhere((same) => same.where({ slot }).where('account_id', '>', account_id as Buffer))
+          .orWhere((same) => same.where({ slot, account_id }).where('seq', '>', seq as string)),
+      );
+    }
+    const rows: Row[] = await query.orderBy(['slot', 'account_id', 'seq']).limit(limit);
+    if (rows.length === 0) return undefined;
+    await this.db.plainTransaction(async (tx) => {
+      for (const row of rows) {
+        const day = asBigInt(row['created_at_ms']) / 86_400_000n;
+        await tx.run('UPDATE journal SET day = ? WHERE slot = ? AND account_id = ? AND seq = ? AND day = 0', [day, row['slot'], row['account_id'], row['seq']]);
+      }
+    });
+    return rows.at(-1);
+  }
 }

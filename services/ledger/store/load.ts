@@ -2,11 +2,11 @@
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { textOfRows, keyedText } from '#kit/db/sql-text.js';
 import type { Values } from '#kit/db/table.js';
-import { asBytes } from '#kit/db/values.js';
+import { asBytes, asNumber } from '#kit/db/values.js';
 import type { Operation } from '../model.js';
 import { WorkingSet } from '../working-set.js';
 import {
-  accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, operationId, toAccount, toEntry, toHold, toKey,
+  accountScope, baseTable, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, noAccount, operationId, toAccount, toEntry, toHold, toKey,
 } from './rows.js';
 import { AccountColumnsOf } from './account-columns.js';
 
@@ -63,6 +63,10 @@ export async function loadWorkingSet(tx: PlainTransaction, operations: readonly 
     ofHolds.push([slot, account, bytesOf('key', keyId)]);
   }
   if (ofHolds.length > 0) loadBuckets(set, await tx.lock(bucketTable, inOrder(tx, ofHolds)));
+  if (operations.some((operation) => operation.kind === 'settle' && set.of(operation.accountId).holds.get(operation.holdId) === undefined)) {
+    const [row] = await tx.find(baseTable, [[noAccount.slot, noAccount.account_id]]);
+    set.archivedUntilMs = row === undefined ? undefined : asNumber(row[3]);
+  }
   if (credits.length > 0) await loadOperations(tx, set, credits, columns);
   return set;
 }

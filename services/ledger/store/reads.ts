@@ -123,6 +123,18 @@ export class Reads {
     return this.db.knex.transaction(work, isolation);
   }
 
+  /** When the first entry after this number was made; infinity when there is none. */
+  async createdAtMsAfter(accountId: string, seq: bigint): Promise<number> {
+    const where = accountColumns(accountId, this.db.engine);
+    const row: Row | undefined = await this.db.knex('journal').select('created_at_ms').where(where).where('seq', '>', asNumber(seq)).orderBy('seq').first();
+    return row === undefined ? Number.POSITIVE_INFINITY : asNumber(row['created_at_ms']);
+  }
+
+  /** What the archived beginning of an account's journal adds up to; undefined while all of it is there. */
+  async base(accountId: string): Promise<RebuildSums | undefined> {
+    return toBase(await this.db.knex('journal_base').select('sums').where(accountColumns(accountId, this.db.engine)).first());
+  }
+
   /** The number of the last archived entry; 0 for none. */
   async baseSeq(accountId: string): Promise<bigint> {
     const row: Row | undefined = await this.db.knex('journal_base').select('seq').where(accountColumns(accountId, this.db.engine)).first();
