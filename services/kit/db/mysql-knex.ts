@@ -2,10 +2,15 @@
 import createKnex, { type Knex } from 'knex';
 import type { Logger } from '../log.js';
 import { parseMysqlUrl } from './mysql-address.js';
-import { MysqlNodes, type WatchedConnection } from './mysql-nodes.js';
+import { MysqlNodes } from './mysql-nodes.js';
+import { isDead, type Login } from './mysql-probe.js';
+import { SilenceWatch, type WatchedConnection } from './mysql-silence.js';
 import { quietKnex } from './quiet-knex.js';
 
 const poolMaxDefault = 8;
+// A server that has no stand-in is given time.
+const loneSilenceMs = 5000;
+const loneProbeMs = 5000;
 
 /** Options of a MySQL database. */
 export interface MysqlOptions {
@@ -40,7 +45,10 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
     // Where there is another host to go to, a silent one is not waited for.
     connectTimeout: hosts.length > 1 ? 2000 : 5000,
   };
-  const nodes = hosts.length > 1 ? new MysqlNodes(hosts, { user, password }, log) : undefined;
+  const login = { user, password };
+  const nodes = hosts.length > 1 ? new MysqlNodes(hosts, login, log) : undefined;
+  // Behind a Unix socket the server cannot go away without the system closing its connections.
+  const watch = nodes ?? (socketPath === undefined ? watchOne(login, log) : undefined);
   const knex = createKnex({
     ...quietKnex,
     client: 'mysql2',
@@ -58,7 +66,7 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
   const connect = client.acquireRawConnection.bind(client);
   const open = async (): Promise<MysqlConnection> => {
     const connection = await connect();
-    nodes?.watch(connection);
+    watch?.watch(connection);
     await prepareSession(connection).catch((error: unknown) => {
       connection.destroy();
       throw error;
@@ -73,7 +81,15 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
       return open();
     });
   };
-  return { knex, close: async () => nodes?.close() };
+  return { knex, close: async () => watch?.close() };
+}
+
+function watchOne(login: Login, log: MysqlOptions['log']): SilenceWatch {
+  return new SilenceWatch({
+    silenceMs: loneSilenceMs,
+    isDead: (host) => isDead(host, login, loneProbeMs),
+    onDead: (host, error) => log?.warn({ ...host, err: error }, 'the database does not answer; ending the statements that wait for it'),
+  });
 }
 
 async function prepareSession(connection: MysqlConnection): Promise<void> {

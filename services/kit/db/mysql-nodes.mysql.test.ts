@@ -107,6 +107,14 @@ for (const engine of testEngines.filter((each) => each === 'mysql')) describe(`a
     expect([runs, await stored()]).toEqual([2, [1, 2]]);
   }, 20_000);
 
+  it('ends what waits on a silent host that others have left before', async () => {
+    await insert(1);
+    first.isSilent = true;
+    // One waits on the open connection. Another opens a new one, and leaves the host before the silence of the first is long enough.
+    await Promise.all([insert(2), insert(3)]);
+    expect(await stored()).toEqual([1, 2, 3]);
+  }, 20_000);
+
   it('leaves a slow statement alone', async () => {
     await db.knex.raw('SELECT SLEEP(4)');
     expect(lines).toEqual([]);

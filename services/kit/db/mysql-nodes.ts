@@ -5,6 +5,7 @@ import type { Logger } from '../log.js';
 import { isConnectionLost } from './errors.js';
 import type { MysqlHost } from './mysql-address.js';
 import { faultOf, type Login } from './mysql-probe.js';
+import { isSame, SilenceWatch, type WatchedConnection } from './mysql-silence.js';
 
 /** Times of the choice; tests shorten them. */
 export interface NodeTimes {
@@ -18,19 +19,8 @@ export interface NodeTimes {
 
 const standardTimes: NodeTimes = { probeMs: 1500, chooseMs: 4000, silenceMs: 1000 };
 const roundMs = 100;
-const watchMs = 250;
 /** A connection is tried so often; each time another node may be chosen. */
 const connectsMax = 3;
-
-type Callback = (error: Error | null, ...results: unknown[]) => void;
-
-/** What is used of a mysql2 connection. */
-export interface WatchedConnection {
-  readonly config: MysqlHost;
-  readonly stream: { destroy(error: Error): unknown };
-  /** What is asked, and last a callback. */
-  query(...args: unknown[]): unknown;
-}
 
 /** The nodes of one database in one process. Call `close` when done. */
 export class MysqlNodes {
@@ -38,10 +28,7 @@ export class MysqlNodes {
   /** The node that failed last: the others are preferred to it. */
   private failed: MysqlHost | undefined;
   private choosing: Promise<MysqlHost> | undefined;
-  /** Since when a connection waits for the answer to its statement. */
-  private readonly waiting = new Map<WatchedConnection, number>();
-  private readonly timer: NodeJS.Timeout;
-  private isProbing = false;
+  private readonly silence: SilenceWatch;
 
   constructor(
     private readonly hosts: readonly MysqlHost[],
@@ -49,12 +36,16 @@ export class MysqlNodes {
     private readonly log: Pick<Logger, 'warn'> | undefined,
     private readonly times: NodeTimes = standardTimes,
   ) {
-    this.timer = setInterval(() => void this.askTheSilent(), watchMs).unref();
+    this.silence = new SilenceWatch({
+      silenceMs: times.silenceMs,
+      isDead: async (host) => (await faultOf(host, login, times.probeMs)) !== undefined,
+      onDead: (host, error) => this.lose(host, error),
+    });
   }
 
   /** Whether connections to this host are still of use. */
-  isCurrent({ host, port }: MysqlHost): boolean {
-    return this.current !== undefined && this.current.host === host && this.current.port === port;
+  isCurrent(host: MysqlHost): boolean {
+    return this.current !== undefined && isSame(this.current, host);
   }
 
   /**
@@ -76,24 +67,14 @@ export class MysqlNodes {
 
   /** Has the statements of a connection watched: an error that tells of a lost node, or silence, makes the process choose anew. */
   watch(connection: WatchedConnection): void {
-    const query = connection.query.bind(connection);
-    connection.query = (...args) => {
-      const done = args.at(-1);
-      // Only streams of rows have no callback, and they show their life by their rows.
-      if (!isCallback(done)) return query(...args);
-      this.waiting.set(connection, performance.now());
-      const answered: Callback = (error, ...results) => {
-        this.waiting.delete(connection);
-        if (error !== null && isConnectionLost(error)) this.lose(connection.config, error);
-        done(error, ...results);
-      };
-      return query(...args.slice(0, -1), answered);
-    };
+    this.silence.watch(connection, (error) => {
+      if (isConnectionLost(error)) this.lose(connection.config, error);
+    });
   }
 
   /** Ends the watch. */
   close(): void {
-    clearInterval(this.timer);
+    this.silence.close();
   }
 
   private choose(): Promise<MysqlHost> {
@@ -132,36 +113,4 @@ export class MysqlNodes {
     this.failed = this.current;
     this.current = undefined;
   }
-
-  /**
-   * A stopped process answers nothing and closes nothing, and a slow statement looks the same. So a node whose statement waits for
-   * long is asked over a new connection; only if that fails too, everything that waits there is ended with an error.
-   */
-  private async askTheSilent(): Promise<void> {
-    const host = this.current;
-    if (host === undefined || this.isProbing || !this.isSilent(host)) return;
-    this.isProbing = true;
-    const fault = await faultOf(host, this.login, this.times.probeMs).finally(() => (this.isProbing = false));
-    if (fault === undefined || this.current !== host || !this.isSilent(host)) return;
-    this.lose(host, silence());
-    for (const connection of this.waiting.keys()) {
-      if (connection.config.host === host.host && connection.config.port === host.port) connection.stream.destroy(silence());
-    }
-  }
-
-  private isSilent({ host, port }: MysqlHost): boolean {
-    const sinceMs = performance.now() - this.times.silenceMs;
-    for (const [{ config }, startedMs] of this.waiting) {
-      if (startedMs <= sinceMs && config.host === host && config.port === port) return true;
-    }
-    return false;
-  }
-}
-
-function isCallback(value: unknown): value is Callback {
-  return typeof value === 'function';
-}
-
-function silence(): Error {
-  return Object.assign(new Error('The database node does not answer any more.'), { code: 'ETIMEDOUT' });
 }

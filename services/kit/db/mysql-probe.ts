@@ -1,4 +1,4 @@
-// Asks one MySQL server whether it can be written to now.
+// Asks one MySQL server whether it can be written to now, or is there at all.
 import { createConnection } from 'mysql2';
 import type { MysqlHost } from './mysql-address.js';
 
@@ -17,7 +17,25 @@ const synced = '4';
  * Why the server cannot be written to, or undefined when it answers in time and accepts writes: no replica that is read-only, and as a
  * Galera node in the cluster's primary part and with all of its data. Never raises.
  */
-export async function faultOf({ host, port }: MysqlHost, { user, password }: Login, timeoutMs: number): Promise<string | undefined> {
+export async function faultOf(host: MysqlHost, login: Login, timeoutMs: number): Promise<string | undefined> {
+  return probe(host, login, timeoutMs).catch((error: unknown) => (error as Error).message);
+}
+
+// What of an attempt to connect tells that nothing is there. A name that is not found or a lack of files of ours tells nothing.
+const deadCodes: ReadonlySet<unknown> = new Set([
+  'ETIMEDOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'PROTOCOL_CONNECTION_LOST',
+]);
+
+/** Whether a server gives no answer at all in time; an error from it, as when it has no connection to spare, is one. Never raises. */
+export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
+  return probe(host, login, timeoutMs).then(
+    () => false,
+    (error: unknown) => deadCodes.has((error as { code?: unknown }).code),
+  );
+}
+
+/** As `faultOf`, but raises when the server does not answer in time or answers with an error. */
+async function probe({ host, port }: MysqlHost, { user, password }: Login, timeoutMs: number): Promise<string | undefined> {
   const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs });
   // Its errors are those of the statements too.
   connection.on('error', () => undefined);
@@ -27,13 +45,11 @@ export async function faultOf({ host, port }: MysqlHost, { user, password }: Log
     return new Map(pairs.map((row) => [row.Variable_name.toLowerCase(), row.Value]));
   };
   let timer: NodeJS.Timeout | undefined;
-  const overdue = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve('it does not answer'), timeoutMs);
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })), timeoutMs);
   });
   try {
     return await Promise.race([stateFault(ask), overdue]);
-  } catch (error) {
-    return (error as Error).message;
   } finally {
     clearTimeout(timer);
     connection.destroy();

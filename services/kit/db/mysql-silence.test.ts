@@ -1,0 +1,85 @@
+// What becomes of statements whose server says nothing: a listener stands for the server, as the system accepts for a stopped process too.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server, type Socket } from 'node:net';
+import { untilTrue } from '../testing/waiting.js';
+import type { MysqlHost } from './mysql-address.js';
+import { isDead } from './mysql-probe.js';
+import { SilenceWatch, type WatchedConnection } from './mysql-silence.js';
+
+const login = { user: 'me', password: 'secret' };
+const tooManyConnections = Buffer.concat([Buffer.from([23, 0, 0, 0, 0xff, 0x10, 0x04]), Buffer.from('Too many connections')]);
+
+describe('a statement that waits', () => {
+  const sockets = new Set<Socket>();
+  let greeting: Buffer | undefined;
+  let asked = 0;
+  let server: Server;
+  let host: MysqlHost;
+  let watch: SilenceWatch;
+  let dead: MysqlHost[] = [];
+
+  beforeEach(async () => {
+    asked = 0;
+    dead = [];
+    server = createServer((socket) => {
+      asked += 1;
+      sockets.add(socket.on('error', () => undefined));
+      if (greeting !== undefined) socket.write(greeting);
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    host = { host: '127.0.0.1', port: (server.address() as { port: number }).port };
+    watch = new SilenceWatch({ silenceMs: 40, isDead: async (each) => each.host === host.host && isDead(each, login, 100), onDead: (each) => dead.push(each) });
+  });
+
+  afterEach(async () => {
+    watch.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((done) => server.close(done));
+  });
+
+  /** A connection that never answers; its statement ends with the error that it is destroyed with. */
+  function send(config: MysqlHost): { ended: Promise<Error | null>; destroyed: boolean; close(): void } {
+    let done: (error: Error | null) => void = () => undefined;
+    let close = (): void => undefined;
+    const connection: WatchedConnection = {
+      config,
+      stream: {
+        destroy: (error) => {
+          sent.destroyed = true;
+          done(error);
+        },
+        once: (_, closed) => (close = closed),
+      },
+      query: (...args) => (done = args.at(-1) as typeof done),
+    };
+    watch.watch(connection);
+    const sent = { ended: new Promise<Error | null>((resolve) => connection.query('SELECT 1', resolve)), destroyed: false, close: () => close() };
+    return sent;
+  }
+
+  it('ends when its server is silent, and on another server waits on', async () => {
+    greeting = undefined;
+    const [fine, lost] = [send({ ...host, host: 'elsewhere' }), send(host)];
+    expect(await lost.ended).toMatchObject({ code: 'ETIMEDOUT' });
+    expect(fine.destroyed).toBe(false);
+    expect(dead).toEqual([host]);
+  });
+
+  it('is left alone when its server answers, be it with a refusal', async () => {
+    greeting = tooManyConnections;
+    const slow = send(host);
+    await untilTrue(() => asked >= 3);
+    expect(asked).toBeGreaterThanOrEqual(3);
+    expect([slow.destroyed, dead]).toEqual([false, []]);
+  });
+
+  it('has nobody asked when its connection was closed', async () => {
+    greeting = tooManyConnections;
+    const given = send(host);
+    await untilTrue(() => asked >= 1);
+    given.close();
+    const before = asked;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(asked - before).toBeLessThanOrEqual(1);
+  });
+});
