@@ -6,6 +6,8 @@ import { type Call, Ending, type RecordUsageRequest, UsageSource } from '#proto/
 import { toAppError } from '#kit/errors/app-error.js';
 import type { Readable } from './read-on.js';
 
+const uint32Max = 4_294_967_295;
+
 /** No usage yet. */
 export const noTokens: TokenCounts = TokenCounts.fromPartial({});
 
@@ -93,10 +95,15 @@ export function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number
     source: finished?.usageReported === true ? UsageSource.USAGE_SOURCE_REPORTED : UsageSource.USAGE_SOURCE_ESTIMATED,
     ending: outcome.ending,
     endingDetail: outcome.detail,
-    firstOutputMs: firstOutputAtMs === undefined ? undefined : firstOutputAtMs - startedAtMs,
-    durationMs: endedAtMs - startedAtMs,
+    firstOutputMs: firstOutputAtMs === undefined ? undefined : elapsed(startedAtMs, firstOutputAtMs),
+    durationMs: elapsed(startedAtMs, endedAtMs),
     free: outcome.free,
     quarantined: finished !== undefined && finished.usageFault !== '',
     keptAnswer,
   };
+}
+
+/** What a record can hold, for the time of day may be set while a call runs. */
+function elapsed(fromMs: number, toMs: number): number {
+  return Math.min(uint32Max, Math.max(0, Math.trunc(toMs - fromMs)));
 }

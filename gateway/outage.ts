@@ -23,7 +23,7 @@ export class Outage {
   /** The service did not answer. */
   began(error: unknown): void {
     if (this.sinceMs !== undefined) return;
-    this.sinceMs = this.clock.nowMs();
+    this.sinceMs = this.clock.monotonicMs();
     this.log.warn({ err: error }, `${this.name} is away: ${this.meaning}`);
   }
 
@@ -35,7 +35,7 @@ export class Outage {
   /** The service answered. */
   ended(): void {
     if (this.sinceMs === undefined) return;
-    this.log.info({ outage_ms: this.clock.nowMs() - this.sinceMs, calls: this.calls }, `${this.name} is back`);
+    this.log.info({ outage_ms: Math.round(this.clock.monotonicMs() - this.sinceMs), calls: this.calls }, `${this.name} is back`);
     this.sinceMs = undefined;
     this.calls = 0;
   }

@@ -144,6 +144,33 @@ describe('an ended call that not even the spool takes', () => {
   });
 });
 
+describe('whatever the clock does', () => {
+  it('an ended call is offered to the spool before it is given up', async () => {
+    const clock = new ManualClock();
+    const spool = takingSpool();
+    const { recorder } = recorderOver(() => (clock.advance(10_000), away()), { spool, clock, persistenceMs: 5000 });
+    await recorder.record(report(true)).record;
+    expect(spool.kept).toHaveLength(1);
+  });
+
+  it.each([3_600_000, -3_600_000])('an outage is noticed and over when metering answers (clock set by %i ms)', async (ms) => {
+    const clock = new ManualClock();
+    let isAway = false;
+    const { recorder } = recorderOver(() => void (isAway && (clock.advance(spoolAfterMs), away())), { spool: takingSpool(), clock });
+    await recorder.record(report(true)).record;
+    isAway = true;
+    clock.advance(1);
+    clock.step(ms);
+    await recorder.record(report(true)).record;
+    expect(() => recorder.assertRecording()).toThrow(unavailable);
+    clock.step(-ms);
+    clock.advance(4999);
+    expect(recorder.isRecording()).toBe(false);
+    clock.advance(1);
+    expect(recorder.isRecording()).toBe(true);
+  });
+});
+
 describe('new calls', () => {
   it('are refused while metering is away, but for a trial, and let in again when it answers', async () => {
     const clock = new ManualClock();

@@ -76,21 +76,21 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
   }
 
   function answered(): void {
-    recordedAtMs = clock.nowMs();
+    recordedAtMs = clock.monotonicMs();
     outage.ended();
   }
 
   /** Metering did not take a report in time. Where it took others since, the fault is in that report alone. */
   function missed(startedAtMs: number, error: unknown): void {
     if (recordedAtMs >= startedAtMs) return;
-    if (!outage.isOn()) trialAtMs = clock.nowMs();
+    if (!outage.isOn()) trialAtMs = clock.monotonicMs();
     outage.began(error);
   }
 
   async function persist(request: RecordUsageRequest): Promise<Recorded> {
     const { tokens } = request;
     const callId = request.call!.id;
-    const startedAtMs = clock.nowMs();
+    const startedAtMs = clock.monotonicMs();
     const withoutEnd = withheld(request);
     const wanted = (): RecordUsageRequest => (overdue.has(callId) ? withoutEnd : request);
     let isSpooling = outage.isOn();
@@ -104,12 +104,12 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
           spoolFault.began(error);
         }
       }
-      const leftMs = spoolAfterMs - (clock.nowMs() - startedAtMs);
+      const leftMs = spoolAfterMs - (clock.monotonicMs() - startedAtMs);
       try {
         return { tokens: tokens!, record: await ask(wanted(), isSpooling ? rpcTimeoutMs : Math.max(pauseMsMin, Math.min(rpcTimeoutMs, leftMs))) };
       } catch (error) {
-        const waitedMs = clock.nowMs() - startedAtMs;
-        if (isRefusal(error) || waitedMs >= persistenceMs) {
+        const waitedMs = clock.monotonicMs() - startedAtMs;
+        if (isRefusal(error) || (isSpooling && waitedMs >= persistenceMs)) {
           log.error({ err: error, call_id: callId }, 'a call could not be put on record; metering will close it at its last checkpoint');
           throw error;
         }
@@ -132,7 +132,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
   }
 
   // Should only the reports that wait be at fault, a new call is recorded and shows it.
-  const isTrialDue = (): boolean => clock.nowMs() - trialAtMs >= trialIntervalMs;
+  const isTrialDue = (): boolean => clock.monotonicMs() - trialAtMs >= trialIntervalMs;
 
   return {
     record(request) {
@@ -155,7 +155,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     assertRecording() {
       if (!outage.isOn()) return;
       if (isTrialDue()) {
-        trialAtMs = clock.nowMs();
+        trialAtMs = clock.monotonicMs();
         return;
       }
       outage.count();
@@ -163,7 +163,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     },
     isRecording: () => !outage.isOn() || isTrialDue(),
     async post(request) {
-      const startedAtMs = clock.nowMs();
+      const startedAtMs = clock.monotonicMs();
       try {
         await ask(request, rpcTimeoutMs);
       } catch (error) {

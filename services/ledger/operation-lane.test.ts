@@ -1,5 +1,6 @@
 // Operations that share a transaction: each has its own outcome, and none is done that nobody waits for.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
 import { isCheckViolation } from '#kit/db/errors.js';
 import { openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
@@ -169,7 +170,7 @@ describe('the lane of operations', () => {
     const lane = createOperationLane({
       config: { ...quietConfig, lanes: 1 },
       engine: 'mysql',
-      clock: { nowMs: () => 0 },
+      clock: new ManualClock(0),
       store: {
         execute(operations, nowMs) {
           executions += 1;

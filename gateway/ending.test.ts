@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { GenerateResponse } from '#proto/inference/v1/inference.js';
+import { Call, Ending, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { Progress, reportOf } from './ending.js';
+
+const startedAtMs = 1_800_000_000_000;
+
+/** The report as it travels, of a call whose first output and end were seen so much after its start. */
+function travelled(firstOutputMs: number, durationMs: number): RecordUsageRequest {
+  const progress = new Progress(Call.fromPartial({ id: 'req_1' }), startedAtMs);
+  progress.take(GenerateResponse.fromPartial({ events: [{ event: { $case: 'blockStart', value: { index: 0 } } }] }), startedAtMs + firstOutputMs);
+  const report = reportOf(progress, { ending: Ending.ENDING_COMPLETED, detail: '', free: false }, startedAtMs + durationMs, Buffer.alloc(0));
+  return RecordUsageRequest.decode(RecordUsageRequest.encode(report).finish());
+}
+
+describe('the report of an ended call', () => {
+  it('tells how long the call took', () => {
+    expect(travelled(20, 300)).toMatchObject({ firstOutputMs: 20, durationMs: 300 });
+  });
+
+  it.each([
+    [-3_600_000, -3_599_000, 0, 0],
+    [20, -3_599_000, 20, 0],
+    [5_000_000_000, 5_000_000_001, 4_294_967_295, 4_294_967_295],
+  ])('can be recorded though the clock was set meanwhile: first output after %i ms, end after %i ms', (firstOutput, end, firstOutputMs, durationMs) => {
+    expect(travelled(firstOutput, end)).toMatchObject({ firstOutputMs, durationMs });
+  });
+});
