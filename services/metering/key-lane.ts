@@ -6,6 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { MeteringConfig } from './config.js';
+import type { LeaseGrace } from './lease-grace.js';
 import { isRunning } from './store/expired-keys.js';
 import { keptBytesOf, keptBytesOfAll } from './store/kept-answers.js';
 import { deleteKey, insertKey, type KeyRow, KeyState, lockKey } from './store/keyed-calls.js';
@@ -25,10 +26,8 @@ export type KeyOutcome = { readonly kind: 'begun' } | { readonly kind: 'full'; r
 export type KeyLane = BatchLane<KeyRequest, KeyOutcome>;
 
 /** The lane of this replica. */
-export function createKeyLane(deps: { config: MeteringConfig; db: Database; clock: Clock }): KeyLane {
-  const { config, db, clock } = deps;
-  // While metering was away nobody could renew a lease, so first they all get their chance.
-  const leasesEndFromMs = clock.nowMs() + config.leaseMs;
+export function createKeyLane(deps: { config: MeteringConfig; db: Database; clock: Clock; grace: LeaseGrace }): KeyLane {
+  const { config, db, clock, grace } = deps;
   let sum = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
 
   async function begin(tx: PlainTransaction, request: KeyRequest, nowMs: number): Promise<KeyOutcome> {
@@ -49,7 +48,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
 
   async function isTaken(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
     if (key.state !== KeyState.running) return key.expiresAtMs > nowMs;
-    return nowMs < leasesEndFromMs || isRunning(tx, key, nowMs);
+    return grace.isOn() || isRunning(tx, key, nowMs);
   }
 
   async function lackOfRoom(tx: PlainTransaction, accountId: Buffer, nowMs: number): Promise<AppError | undefined> {
@@ -58,16 +57,24 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
     return sum.bytes >= config.keptBytesMax ? full('This gateway keeps') : undefined;
   }
 
+  async function beginAll(tx: PlainTransaction, requests: readonly KeyRequest[]): Promise<KeyOutcome[]> {
+    const nowMs = clock.nowMs();
+    const outcomes: KeyOutcome[] = [];
+    // In key order, so that two replicas cannot wait for each other.
+    const order = [...requests.keys()].toSorted((a, b) => compare(requests[a]!, requests[b]!) || a - b);
+    for (const index of order) outcomes[index] = await begin(tx, requests[index]!, nowMs);
+    return outcomes;
+  }
+
   return new BatchLane({
-    apply: (requests) =>
-      db.plainTransaction(async (tx) => {
-        const nowMs = clock.nowMs();
-        const outcomes: KeyOutcome[] = [];
-        // In key order, so that two replicas cannot wait for each other.
-        const order = [...requests.keys()].toSorted((a, b) => compare(requests[a]!, requests[b]!) || a - b);
-        for (const index of order) outcomes[index] = await begin(tx, requests[index]!, nowMs);
-        return outcomes;
-      }),
+    async apply(requests) {
+      try {
+        return await db.plainTransaction((tx) => beginAll(tx, requests));
+      } catch (error) {
+        if (isDatabaseAway(error)) grace.begin();
+        throw error;
+      }
+    },
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: keysPerTransactionMax,
     queueMax,

@@ -213,6 +213,19 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await checkpoint(restarted.service, { call: first, tokens: used })).toEqual([true]);
   });
 
+  it('are not taken for lost because the database was away', async () => {
+    const first = keyedCall();
+    await begin(first);
+    await harness.db.knex.schema.renameTable('open_call', 'away');
+    harness.clock.advance(2 * leaseMs);
+    await until(() => harness.lines.some((line) => line.msg === 'calls in flight could not be read'));
+    await harness.db.knex.schema.renameTable('away', 'open_call');
+    expect((await begin(repeatOf(first))).$case).toBe('running');
+    harness.clock.advance(leaseMs - 1);
+    expect(await checkpoint(service, { call: first, tokens: used })).toEqual([true]);
+    expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+  });
+
   it('are forgotten with their answers when their time is over', async () => {
     const [first, second] = [keyedCall(), keyedCall()];
     for (const each of [first, second]) {

@@ -6,6 +6,7 @@ import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
+import type { LeaseGrace } from './lease-grace.js';
 import type { MeteringMetrics } from './metering-metrics.js';
 import { recordInstants } from './record-lane.js';
 import { insertLostRecord } from './store/close-calls.js';
@@ -23,37 +24,33 @@ export interface LeaseSweeperDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MeteringMetrics;
+  readonly grace: LeaseGrace;
 }
 
 /** Several replicas may sweep at once: the delete of the row of the call in flight decides which of them records it. */
 export class LeaseSweeper {
   private stopSweeping: () => Promise<void> = async () => {};
-  private fromMs = 0;
 
   constructor(private readonly deps: LeaseSweeperDeps) {}
 
   /** Starts to sweep, one lease from now: while metering was away no call could be checkpointed, so first they all get their chance. */
   start(): void {
-    const { clock, config, log } = this.deps;
-    this.postpone();
+    const { clock, config, grace, log } = this.deps;
+    grace.begin();
     this.stopSweeping = repeat(
       config.sweepIntervalMs,
       async () => {
         try {
           await releaseDeferred(this.deps.db, clock.nowMs());
-          if (clock.nowMs() >= this.fromMs) await this.sweep();
+          if (!grace.isOn()) await this.sweep();
         } catch (error) {
           // Nor could they be checkpointed while the database was away.
-          this.postpone();
+          grace.begin();
           throw error;
         }
       },
       (error) => log.error({ err: error }, 'calls in flight could not be read'),
     );
-  }
-
-  private postpone(): void {
-    this.fromMs = this.deps.clock.nowMs() + this.deps.config.leaseMs;
   }
 
   stop(): Promise<void> {
