@@ -32,21 +32,31 @@ export async function* answerBatches(requests: AsyncIterable<BatchRequest>, cont
     for await (const { operations } of requests) {
       answers.begin(operations, context);
       await answers.room();
+      if (answers.isLeft) return;
     }
   };
-  const reading = read()
-    .catch((error: unknown) => (failure = { error }))
-    .finally(() => {
-      isReading = false;
-      answers.wake();
-    });
-  for (;;) {
-    await answers.some();
-    if (context.signal.aborted) break;
-    yield* answers.take();
-    if (!isReading && answers.isIdle()) break;
+  const leave = (): void => answers.leave();
+  context.signal.addEventListener('abort', leave);
+  try {
+    const reading = read()
+      .catch((error: unknown) => (failure = { error }))
+      .finally(() => {
+        isReading = false;
+        answers.wake();
+      });
+    while (!context.signal.aborted) {
+      await answers.some();
+      if (context.signal.aborted) break;
+      yield* answers.take();
+      if (!isReading && answers.isIdle()) break;
+    }
+    leave();
+    await reading;
+  } finally {
+    context.signal.removeEventListener('abort', leave);
+    // The caller may leave at any `yield`, after which nothing is taken and the reader would wait for room for ever.
+    leave();
   }
-  await reading;
   if (failure !== undefined) throw failure.error;
 }
 
@@ -70,6 +80,8 @@ class EncodedResponse extends EncodedMessage implements BatchResponse {
 
 /** The operations of one stream that are not answered yet. */
 class Answers {
+  /** Whether nothing is taken any more. */
+  isLeft = false;
   private ready: Answer[] = [];
   private inFlight = 0;
   private wakeWriter: (() => void) | undefined;
@@ -90,9 +102,16 @@ class Answers {
     }
   }
 
+  /** Notes that nothing is taken any more, so that nobody waits for room or for an outcome. */
+  leave(): void {
+    this.isLeft = true;
+    this.wakeReader?.();
+    this.wake();
+  }
+
   /** Waits while even refusals pile up, which they do when the sender does not read. */
   async room(): Promise<void> {
-    while (this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
+    while (!this.isLeft && this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
   }
 
   /** Waits until something is ready, or `wake`; then until this turn has made ready what it will. */

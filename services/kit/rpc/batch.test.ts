@@ -8,7 +8,7 @@ import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService }
 import { register, type Telemetry } from '../telemetry-sdk.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { type Connection, transports } from '../testing/transports.js';
-import { failureOf, promised, untilTrue } from '../testing/waiting.js';
+import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
 import { batchClient } from './batch-client.js';
 import { type BatchRequest, inFlightMax, operationsPerMessageMax } from './batch-contract.js';
 import { type CallContext, callContext } from './call-context.js';
@@ -217,5 +217,32 @@ describe('the service of a batch', () => {
     const outcomes = await outcomesOf(Array.from({ length: operationsPerMessageMax + 2 }, (__, tag) => operation(tag)), { release: echoing });
     expect(outcomes.filter(([, name]) => name === 'error').map(([tag]) => tag)).toEqual([operationsPerMessageMax, operationsPerMessageMax + 1]);
     expect(outcomes.at(-1)![2]).toMatchObject({ reason: 'invalid_request', details: { field: 'operations' } });
+  });
+
+  it.each(['breaks off', 'stops reading'])('reads no more when its caller %s while nothing fits in any more', async (how) => {
+    const { service, messages } = batchedService({ release: () => new Promise(() => {}) });
+    let isReading = true;
+    const requests = async function* (): AsyncGenerator<BatchRequest> {
+      try {
+        for (;;) yield { operations: Array.from({ length: operationsPerMessageMax }, (__, tag) => operation(tag)) };
+      } finally {
+        isReading = false;
+      }
+    };
+    const leaving = new AbortController();
+    const responses = service.apply(requests() as Parameters<LedgerService['apply']>[0], context({ signal: leaving.signal }))[Symbol.asyncIterator]();
+    // The first refusal is read, and the rest pile up.
+    await responses.next();
+    await untilStill(() => messages.length);
+    const read = messages.length;
+    expect([read > inFlightMax / operationsPerMessageMax, isReading]).toEqual([true, true]);
+    if (how === 'breaks off') {
+      leaving.abort();
+      while ((await responses.next().catch(() => undefined))?.done === false);
+    } else {
+      await responses.return!();
+    }
+    await untilTrue(() => !isReading);
+    expect([isReading, messages.length]).toEqual([false, read]);
   });
 });
