@@ -115,6 +115,16 @@ for (const engine of testEngines.filter((each) => each === 'mysql')) describe(`a
     expect(await stored()).toEqual([1, 2, 3]);
   }, 20_000);
 
+  it.each([1026, 1290])('goes to the second host when the first cannot write (%i)', async (errno) => {
+    await insert(1);
+    await expect(db.knex.raw(`SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`)).rejects.toMatchObject({ errno });
+    const before = second.connections;
+    await insert(2);
+    expect(second.connections).toBeGreaterThan(before);
+    expect(await stored()).toEqual([1, 2]);
+    expect(lines.map((line) => line['msg'])).toEqual(['this database node failed; choosing another', 'writing to this database node from now on']);
+  });
+
   it('leaves a slow statement alone', async () => {
     await db.knex.raw('SELECT SLEEP(4)');
     expect(lines).toEqual([]);

@@ -2,7 +2,7 @@
 // several nodes of a Galera cluster are safe, but they roll each other back.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log.js';
-import { isConnectionLost } from './errors.js';
+import { isConnectionLost, isUnwritable } from './errors.js';
 import type { MysqlHost } from './mysql-address.js';
 import { faultOf, type Login } from './mysql-probe.js';
 import { isSame, SilenceWatch, type WatchedConnection } from './mysql-silence.js';
@@ -65,10 +65,10 @@ export class MysqlNodes {
     }
   }
 
-  /** Has the statements of a connection watched: an error that tells of a lost node, or silence, makes the process choose anew. */
+  /** Has the statements of a connection watched: an error that tells of a lost node or of one that cannot write, or silence, makes the process choose anew. */
   watch(connection: WatchedConnection): void {
     this.silence.watch(connection, (error) => {
-      if (isConnectionLost(error)) this.lose(connection.config, error);
+      if (isConnectionLost(error) || isUnwritable(error)) this.lose(connection.config, error);
     });
   }
 
