@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { AppError } from '../errors/app-error.js';
 import { hostsMax, parseMysqlUrl } from './mysql-address.js';
 
 describe('the address of a MySQL database', () => {
@@ -31,6 +32,10 @@ describe('the address of a MySQL database', () => {
     'mysql:///x',
     'postgres://me:secret@a/x',
     'mysql://me:secret@a,b/x?socketPath=/run/s',
+    'mysql://me:secret@a/x?ssl-mode=REQUIRED',
+    'mysql://me:12?secret@a/x',
+    'mysql://me:12?secret&more@a/x',
+    'mysql://me:12?%73ecret=@a/x',
     `mysql://me:secret@${Array.from({ length: hostsMax + 1 }, (_, index) => `h${index}`).join(',')}/x`,
   ])('is refused, without its password, as %s', (url) => {
     let message = 'accepted';
@@ -41,5 +46,11 @@ describe('the address of a MySQL database', () => {
     }
     expect(message).toMatch(/MySQL address/);
     expect(message).not.toContain('secret');
+  });
+
+  it('is refused with what it would not heed, by its name', () => {
+    const parse = (): unknown => parseMysqlUrl('mysql://me:secret@a/x?socketPath=/run/s&ssl-mode=REQUIRED&charset=latin1');
+    expect(parse).toThrow(AppError);
+    expect(parse).toThrow('A MySQL address cannot have the parameter ssl-mode, charset: socketPath is the only one.');
   });
 });

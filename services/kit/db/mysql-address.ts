@@ -24,7 +24,10 @@ export const hostsMax = 9;
 const defaultPort = 3306;
 const wanted = 'mysql://user:password@host:port/schema, or with several hosts mysql://user:password@host1:port,host2:port/schema';
 
-/** Reads mysql://user:password@host:port,host:port/schema?socketPath=… . Raises invalid_request, without quoting what may be secret. */
+/**
+ * Reads mysql://user:password@host:port,host:port/schema?socketPath=… . Raises invalid_request, also for any other
+ * parameter, without quoting what may be secret.
+ */
 export function parseMysqlUrl(url: string): MysqlAddress {
   const parts = /^mysql:\/\/(?:([^/?#]*)@)?([^/?#@]+)(.*)$/s.exec(url);
   if (parts === null) throw new AppError('invalid_request', `A MySQL address is ${wanted}.`);
@@ -32,6 +35,7 @@ export function parseMysqlUrl(url: string): MysqlAddress {
   const hosts = names.split(',').map(parseHost);
   if (hosts.length > hostsMax) throw new AppError('invalid_request', `A MySQL address names at most ${hostsMax} hosts.`);
   const parsed = parseWhole(`mysql://${login === '' ? '' : `${login}@`}host${rest}`);
+  refuseParameters(parsed, rest);
   const socketPath = parsed.searchParams.get('socketPath') ?? undefined;
   if (socketPath !== undefined && hosts.length > 1) throw new AppError('invalid_request', 'A MySQL address with a socketPath names one host.');
   return {
@@ -41,6 +45,16 @@ export function parseMysqlUrl(url: string): MysqlAddress {
     password: decodeURIComponent(parsed.password),
     database: decodeURIComponent(parsed.pathname.slice(1)),
   };
+}
+
+// What is not heeded must not look as though it were, least of all a demand for encryption.
+function refuseParameters({ searchParams }: URL, rest: string): void {
+  const unknown = [...searchParams.keys()].filter((name) => name !== 'socketPath');
+  if (unknown.length === 0) return;
+  // After a password with an unescaped "?" these would be parts of it.
+  const areNames = !rest.includes('@') && unknown.every((name) => /^[\w.-]+$/.test(name));
+  const refused = areNames ? `the parameter ${unknown.join(', ')}` : 'such a parameter (a "?" in a password is written %3F)';
+  throw new AppError('invalid_request', `A MySQL address cannot have ${refused}: socketPath is the only one.`);
 }
 
 function parseHost(text: string): MysqlHost {
