@@ -8,6 +8,9 @@ WITH_NODE = PATH="$(NODE_BIN):$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules
 WITH_GALERA = PATH="$(NODE_BIN):$(CURDIR)/.toolchain/galera:$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
 JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx --no-install jest
 
+# No test asserts how long it takes, so a slow machine must not fail one.
+PATIENTLY = --testTimeout=30000
+
 PROTOS := $(shell find proto/tollgate -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find services gateway cli deploy \( -name '*.ts' -o -name '*.json' \) -not -name '*.test.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
@@ -32,11 +35,11 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 build: dist/.built ## compile to dist/
 
 check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite, few histories of the ledger's model
-	@TOLLGATE_TEST_HISTORIES=300 $(JEST) --selectProjects unit --maxWorkers=100%
+	@TOLLGATE_TEST_HISTORIES=300 $(JEST) --selectProjects unit --maxWorkers=100% $(PATIENTLY)
 
 test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
-	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit
-	@$(JEST) --selectProjects e2e --maxWorkers=1 --forceExit
+	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=2 $(PATIENTLY)
+	@$(JEST) --selectProjects e2e --maxWorkers=2 --forceExit
 
 nightly: test-programs node_modules/.for-tests dist/.built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, 100,000 ledger histories
 	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/kill/
