@@ -132,7 +132,7 @@ function assertMayBeTold({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, {
 }
 
 function gone(callId: string, cause: Cause): AppError {
-  const why = cause === Cause.CAUSE_TOO_LARGE ? 'it was larger than what is kept' : 'the gateway that ran it was lost, and what it had delivered was charged';
+  const why = cause === Cause.CAUSE_TOO_LARGE ? 'it was larger than what is kept, or there was no room for it' : 'the gateway that ran it was lost, and what it had delivered was charged';
   return new AppError('idempotency_answer_gone', `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be given again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`, {
     details: particulars(callId),
   });

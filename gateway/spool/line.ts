@@ -25,6 +25,11 @@ export function spooled(request: RecordUsageRequest): SpooledReport {
   return { callId: request.call!.id, bytes: Buffer.from(RecordUsageRequest.encode(request).finish()) };
 }
 
+/** How long the line of a report is, but for a few bytes. */
+export function lineBytes({ callId, bytes }: SpooledReport): number {
+  return callId.length + Math.ceil(bytes.length / 3) * 4;
+}
+
 /** The line of a report, with its end. The id is there for people who search the file. */
 export function encodeLine({ callId, bytes }: SpooledReport): string {
   const content = `${callId} ${bytes.toString('base64')}`;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -216,6 +217,32 @@ describe('a spool', () => {
     const small = await start(away, { bytesMax: 100, folder: join(base, 'small') });
     await small.spool.append(report());
     await expect(small.spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
+  });
+
+  it('takes the later report of a call also when it is full', async () => {
+    let isAway = true;
+    const { spool, posted } = await start(() => void (isAway && away()), { reportsMax: 1 });
+    const { call } = report();
+    await spool.append(report({ call }));
+    await spool.append(report({ call, free: true }));
+    await expect(spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
+    isAway = false;
+    await until(async () => (await spool.state()).waiting === 0);
+    expect(posted).toEqual([expect.objectContaining({ free: true })]);
+  });
+
+  it('keeps room for reports when many come with large answers', async () => {
+    let isAway = true;
+    const { spool, posted, lines } = await start(() => void (isAway && away()), { bytesMax: 100_000 });
+    const large = Array.from({ length: 20 }, () => report({ keptAnswer: randomBytes(30_000) }));
+    await Promise.all(large.map((each) => spool.append(each)));
+    const small = Array.from({ length: 20 }, () => report());
+    for (const each of small) await spool.append(each);
+    isAway = false;
+    await until(async () => (await spool.state()).waiting === 0);
+    expect(idsOf(posted).toSorted()).toEqual(idsOf([...large, ...small]).toSorted());
+    expect(posted.filter(({ keptAnswer }) => keptAnswer.length > 0)).toEqual([large[0]]);
+    expect(lines.filter(({ msg }) => String(msg).includes('no room for answers'))).toHaveLength(1);
   });
 
   it('belongs to one process', async () => {

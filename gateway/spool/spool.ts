@@ -10,13 +10,17 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import { makeFolder, type SpoolFile, SpoolFiles } from './files.js';
-import { type SpooledReport, spooled } from './line.js';
+import { lineBytes, type SpooledReport, spooled } from './line.js';
 import { Poster, type PostOutcome } from './poster.js';
 
 /** Reports that share a write. */
 const batchMax = 500;
 /** Reports that wait for a write; more than calls can be in flight at once by default. */
 const queueMax = 10_000;
+/** Bytes of reports that wait for a write, so that neither a write nor a file is ever larger than what can be read again. */
+const writingBytesMax = 64 * 1024 * 1024;
+/** How much of the room answers that are kept for repeats may take: a report without its answer is better than none. */
+const answersShare = 0.5;
 /** How often the files that are kept for operators are counted at most. */
 const lookIntervalMs = 1000;
 
@@ -32,7 +36,10 @@ export interface SpoolState {
 
 /** What the recorder needs of a spool. */
 export interface Spool extends Part {
-  /** Resolves once the report is durable. A later report of the same call takes its place. Raises overloaded when the spool is full, and what the disk raises. */
+  /**
+   * Resolves once the report is durable, without its kept answer when that would take the room of other reports. A later report of
+   * the same call takes its place. Raises overloaded when the spool is full, and what the disk raises.
+   */
   append(request: RecordUsageRequest): Promise<void>;
   /** The files are looked at now and then, since operators move them away. */
   state(): Promise<SpoolState>;
@@ -64,6 +71,9 @@ export function createSpool(deps: SpoolDeps): Spool {
   let seen: { atMs: number; setAside: ReturnType<SpoolFiles['countSetAside']> } | undefined;
   let unlock = (): void => undefined;
   let isOpen = false;
+  /** Of reports that wait for a write, as they will be in the file. */
+  let writingBytes = 0;
+  let isShortOfRoom = false;
 
   const poster = new Poster<Entry>({
     next: (count) => firstOf(entries.values(), count),
@@ -111,6 +121,20 @@ export function createSpool(deps: SpoolDeps): Spool {
     log.error({ call_id: report.callId, reason, folder }, 'metering refused a spooled call for good; it is kept in refused.jsonl');
   }
 
+  /** The report as there is room for it. */
+  function fitting(request: RecordUsageRequest): SpooledReport {
+    // A later report of a call takes the place of the one that is there: should the one be kept, the other must be.
+    const isFull = entries.size >= reportsMax || files.bytes() + writingBytes >= bytesMax || writingBytes >= writingBytesMax;
+    if (isFull && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
+    const report = spooled(request);
+    if (request.keptAnswer.length === 0) return report;
+    const room = Math.min(answersShare * bytesMax - files.bytes(), answersShare * writingBytesMax) - writingBytes;
+    const hasRoom = lineBytes(report) <= room;
+    if (!hasRoom && !isShortOfRoom) log.warn({ call_id: request.call!.id, folder }, 'the spool has no room for answers: from now on those of calls with an idempotency key are not kept with their reports');
+    isShortOfRoom = !hasRoom;
+    return hasRoom ? report : spooled({ ...request, keptAnswer: Buffer.alloc(0) });
+  }
+
   return {
     name: 'spool',
     async start() {
@@ -137,8 +161,14 @@ export function createSpool(deps: SpoolDeps): Spool {
     },
     async append(request) {
       if (!isOpen) throw new AppError('service_unavailable', 'The spool is closed.');
-      if (entries.size >= reportsMax || files.bytes() >= bytesMax) throw new AppError('overloaded', 'The spool is full.');
-      await lane.add(spooled(request));
+      const report = fitting(request);
+      const bytes = lineBytes(report);
+      writingBytes += bytes;
+      try {
+        await lane.add(report);
+      } finally {
+        writingBytes -= bytes;
+      }
     },
     async state() {
       const nowMs = clock.nowMs();
