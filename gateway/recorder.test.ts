@@ -17,10 +17,12 @@ interface Options {
   persistenceMs?: number;
   clock?: ManualClock;
   spool?: Pick<Spool, 'append'>;
+  /** Of every record. */
+  chargeNanoUsd?: bigint;
 }
 
 /** A recorder over a metering that does as `play` says with each request; what it took is in `recorded`. */
-function recorderOver(play: (request: RecordUsageRequest) => void, { persistenceMs = 5000, clock, spool = fullSpool }: Options = {}) {
+function recorderOver(play: (request: RecordUsageRequest) => void | Promise<void>, { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd }: Options = {}) {
   const recorded: RecordUsageRequest[] = [];
   let attempts = 0;
   const { log, lines } = recordingLogger();
@@ -29,9 +31,9 @@ function recorderOver(play: (request: RecordUsageRequest) => void, { persistence
       metering: {
         async recordUsage(request) {
           attempts += 1;
-          play(request);
+          await play(request);
           recorded.push(request);
-          return { record: UsageRecord.fromPartial({ ending: request.ending }), replayed: false };
+          return { record: UsageRecord.fromPartial({ ending: request.ending, chargeNanoUsd }), replayed: false };
         },
       },
       clock: clock ?? systemClock,
@@ -130,6 +132,44 @@ describe('an ended call that not even the spool takes', () => {
     await expect(record).rejects.toEqual(unavailable);
     await ended;
     expect(spool.kept.at(-1)).toMatchObject({ ending: Ending.ENDING_GATEWAY_ERROR, free: true });
+  });
+
+  it('is posted as free when its caller was told of a fault before the spool was done with it', async () => {
+    let isAway = true;
+    const slow = { append: () => sleep(patienceMs * 2) };
+    const { recorder, recorded } = recorderOver(() => void (isAway && away()), { spool: slow });
+    const request = { ...report(false), keptAnswer: Buffer.from('answer') };
+    const { record, ended } = recorder.record(request);
+    await expect(record).rejects.toEqual(unavailable);
+    isAway = false;
+    await recorder.post(request);
+    expect(recorded).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: true, keptAnswer: Buffer.alloc(0) })]);
+    await ended;
+  });
+
+  it.each([
+    ['of a whole answer', false, 1],
+    ['of a stream', true, 0],
+  ])('%s, which metering had charged already, is told to those who can refund it where nothing was delivered', async (_what, streaming, told) => {
+    let isAway = true;
+    const { recorder, lines } = recorderOver(() => void (isAway && away()), { chargeNanoUsd: 700n });
+    const request = report(streaming);
+    const { record, ended } = recorder.record(request);
+    await expect(record).rejects.toEqual(unavailable);
+    isAway = false;
+    await ended;
+    expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(told);
+  });
+
+  it('is told so also when its report was under way as its caller was told of a fault', async () => {
+    let answer = (): void => undefined;
+    const { recorder, lines } = recorderOver(() => new Promise<void>((resolve) => (answer = resolve)), { chargeNanoUsd: 700n });
+    const request = report(false);
+    const { record, ended } = recorder.record(request);
+    await expect(record).rejects.toEqual(unavailable);
+    answer();
+    await ended;
+    expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(1);
   });
 
   it('is given up in the end', async () => {

@@ -68,11 +68,23 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     try {
       const { record } = await metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs }));
       answered();
+      tellIfOwed(request, record!);
       return record!;
     } catch (error) {
       if (isRefusal(error)) answered();
       throw error;
     }
+  }
+
+  /** A report of what was withheld may have come to metering, or have been stored there, before its caller was told of a fault. */
+  function tellIfOwed(request: RecordUsageRequest, { chargeNanoUsd }: UsageRecord): void {
+    const { id, accountId } = request.call!;
+    const isUndelivered = request.free || (overdue.has(id) && withheld(request) !== request);
+    if (!isUndelivered || chargeNanoUsd === 0n) return;
+    log.error(
+      { call_id: id, account_id: accountId, charge_nano_usd: chargeNanoUsd },
+      `an answer was charged whose end was withheld; give the charge back: tollgate balance refund ${id} --reason "the answer was not delivered"`,
+    );
   }
 
   function answered(): void {
@@ -165,7 +177,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     async post(request) {
       const startedAtMs = clock.monotonicMs();
       try {
-        await ask(request, rpcTimeoutMs);
+        await ask(overdue.has(request.call!.id) ? withheld(request) : request, rpcTimeoutMs);
       } catch (error) {
         if (isMeteringAway(error)) missed(startedAtMs, error);
         throw error;
@@ -178,5 +190,5 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
 function withheld(request: RecordUsageRequest): RecordUsageRequest {
   const isFinished = request.ending === Ending.ENDING_COMPLETED || request.ending === Ending.ENDING_MAX_TOKENS;
   if (request.call!.streaming || !isFinished) return request;
-  return { ...request, ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true };
+  return { ...request, ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true, keptAnswer: Buffer.alloc(0) };
 }

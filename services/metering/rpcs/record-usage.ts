@@ -19,11 +19,12 @@ const keptAnswerBytesMax = 7 * 1024 * 1024;
  * that record until it is settled. Raises call_closed when it comes later or another call has its idempotency key, idempotency_mismatch when its id is on record for another
  * account.
  */
-export async function recordUsage(request: RecordUsageRequest, _context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
+export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, metrics, outbox, records } = deps;
   const priced = priceRecord(validateRequest(request), clock.nowMs());
   try {
-    await records.add(priced);
+    // What nobody waits for any more is reported anew, perhaps otherwise: what was withheld meanwhile is free.
+    await records.add(priced, context);
   } catch (error) {
     // The key of a call that is on record may have expired, or have been given up with it.
     if (!isDuplicate(error) && !hasReason(error, 'call_closed')) throw error;
