@@ -202,7 +202,13 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
         detail: 'service_unavailable',
         tokens: ours(combination.upstream, part, 'running'),
       }));
-      await eventually(async () => ((await fetch(`${system.baseUrl}/readyz`)).status === 200 ? true : undefined), 60_000);
+      // Readiness is looked at now and then, so it may not have seen the loss yet; a count of tokens costs nothing and needs inference.
+      const counts = async () => {
+        const headers = { 'content-type': 'application/json', 'x-api-key': system.firstKey, 'anthropic-version': '2023-06-01' };
+        const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
+        return (await fetch(`${system.baseUrl}/v1/messages/count_tokens`, { method: 'POST', headers, body })).status === 200 ? true : undefined;
+      };
+      await eventually(counts, 60_000);
     }, 120_000);
   }
 
