@@ -82,7 +82,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     const isUndelivered = request.free || (overdue.has(id) && withheld(request) !== request);
     if (!isUndelivered || chargeNanoUsd === 0n) return;
     log.error(
-      { call_id: id, account_id: accountId, charge_nano_usd: chargeNanoUsd },
+      { call_id: id, account_id: accountId, charge_nano_usd: String(chargeNanoUsd) },
       `an answer was charged whose end was withheld; give the charge back: tollgate balance refund ${id} --reason "the answer was not delivered"`,
     );
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
+import { callContext } from '#kit/rpc/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Ending, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, price, report, tokens } from '../testing/calls.js';
@@ -95,6 +96,13 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(before + 1n);
     await record(service, request);
     expect((await outboxOf(service)).openCalls).toBe(before);
+  });
+
+  it('is not stored when nobody waits for it any more, and then as it is reported anew', async () => {
+    const request = report();
+    await expect(service.recordUsage(request, callContext({ caller: 'gateway', timeoutMs: -1 }))).rejects.toMatchObject({ reason: 'deadline_exceeded' });
+    expect(await find(service, request.call!.id)).toBeUndefined();
+    expect(await record(service, { ...request, free: true })).toMatchObject({ chargeNanoUsd: 0n });
   });
 
   it('shares its transaction with others, and suffers from none of them', async () => {
