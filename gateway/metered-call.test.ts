@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
-import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { ModalityNeed } from './formats/format.js';
+import { Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
@@ -52,6 +53,7 @@ interface Play {
   /** Metering says that the call is closed, this long after its start. */
   closesAfterMs?: number;
   permitted?: string[];
+  needs?: ModalityNeed[];
   /** How an answer is read on after its caller has left. */
   readOn?: Partial<ConstructorParameters<typeof ReadOn>[0]>;
 }
@@ -120,6 +122,9 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         request: GenerateRequest.fromPartial({}),
         includeUsage: false,
         inputTokensMax: 50,
+        images: 0,
+        documents: 0,
+        needs: options.needs ?? [],
         droppedFields: [],
       },
       clientRequestId: '',
@@ -183,6 +188,13 @@ describe('a metered call', () => {
   it('asks nothing of an upstream when the key may not use the model', async () => {
     const { error, holds, generated } = await play({ permitted: ['other'] });
     expect(error?.reason).toBe('model_not_permitted');
+    expect([holds.length, generated.length]).toEqual([0, 0]);
+  });
+
+  it('asks nothing of an upstream when the model cannot read what the body holds', async () => {
+    const { error, holds, generated } = await play({ needs: [{ modality: Modality.MODALITY_IMAGE, field: 'messages[0].content[1]' }] });
+    expect(error).toMatchObject({ reason: 'unsupported_field', details: { field: 'messages[0].content[1]' } });
+    expect(error?.message).toContain('does not read images');
     expect([holds.length, generated.length]).toEqual([0, 0]);
   });
 

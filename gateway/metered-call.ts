@@ -4,7 +4,7 @@
 // the caller leaves. The record is durable before the caller gets the end of the answer.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
-import type { Model } from '#proto/catalog/v1/catalog.js';
+import { Modality, type Model } from '#proto/catalog/v1/catalog.js';
 import type { Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call, Format } from '#proto/metering/v1/metering.js';
@@ -15,7 +15,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { endingOf, noTokens, type Outcome, Progress, reportOf } from './ending.js';
-import type { ParsedCall } from './formats/format.js';
+import type { ModalityNeed, ParsedCall } from './formats/format.js';
 import type { GatewayPeers } from './peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
 import type { ReadOn } from './read-on.js';
@@ -79,6 +79,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const startedAtMs = deps.clock.nowMs();
   const callable = deps.models.resolve(request.parsed.model);
   assertPermitted(request.key, callable.model);
+  assertReads(callable.model, request.parsed.needs);
   deps.recorder.assertRecording();
 
   const held = await hold(request, callable, deps);
@@ -116,7 +117,13 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       signal: AbortSignal.any([reading.signal, closed.signal, ...(request.broken === undefined ? [] : [request.broken])]),
     });
     const answer = deps.peers.inference.generate(
-      { ...request.parsed.request, callId: request.id, targets: [...callable.targets], maxOutputTokens: held.outputCapTokens },
+      {
+        ...request.parsed.request,
+        callId: request.id,
+        targets: [...callable.targets],
+        maxOutputTokens: held.outputCapTokens,
+        inputTokensMax: held.inputTokensMax,
+      },
       context,
     );
     for await (const batch of answer) {
@@ -153,6 +160,22 @@ export function assertPermitted(key: Key, model: Model): void {
   });
 }
 
+const modalityNames: Partial<Record<Modality, string>> = {
+  [Modality.MODALITY_IMAGE]: 'images',
+  [Modality.MODALITY_DOCUMENT]: 'documents',
+  [Modality.MODALITY_AUDIO]: 'audio',
+};
+
+/** The model must be able to read all that the body holds; raises unsupported_field. */
+export function assertReads(model: Model, needs: readonly ModalityNeed[]): void {
+  const unread = needs.find(({ modality }) => !model.inputModalities.includes(modality));
+  if (unread === undefined) return;
+  const what = modalityNames[unread.modality] ?? 'this kind of content';
+  throw new AppError('unsupported_field', `${unread.field}: the model "${model.id}" does not read ${what}; leave it out, or choose a model that does (input_modalities in GET /v1/models).`, {
+    details: { field: unread.field },
+  });
+}
+
 /** Whether the key may list and call the model. */
 export function isPermitted(key: Key, model: Model): boolean {
   const permission = key.models;
@@ -162,7 +185,7 @@ export function isPermitted(key: Key, model: Model): boolean {
 /** Sets the worst case aside; without a cap of the caller's, as much of it as the balance affords. */
 async function hold(request: CallRequest, { model, price }: CallableModel, { peers, unknownHolds, config }: CallDeps) {
   const { key, parsed } = request;
-  const quote = quoteCall(model, price, parsed.inputTokensMax, parsed.maxOutputTokens);
+  const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
   try {
     const response = await peers.ledger.hold(
       {
@@ -178,7 +201,7 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
     );
     unknownHolds.answered();
     const amountNanoUsd = response.hold!.amountNanoUsd;
-    return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd) };
+    return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd), inputTokensMax: quote.inputTokensMax };
   } catch (error) {
     // A release also keeps a hold that arrives late from being taken.
     if (isUnknownOutcome(error)) throw unknownHolds.release({ holdId: request.id, accountId: key.accountId }, error);

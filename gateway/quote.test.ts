@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
+import { affordableOutputTokens, explainRefusal, imageTokensMaxDefault, type Quote, quoteCall } from './quote.js';
 
 const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLimitTokens: 4000 });
 const price = PriceVersion.fromPartial({
@@ -12,6 +12,11 @@ const price = PriceVersion.fromPartial({
   cacheWrite1hNanoUsdPerMtok: 200_000_000n,
   outputNanoUsdPerMtok: 400_000_000n,
 });
+
+/** The quote of one answer to a prompt of text. */
+function quoteOf(forModel: Model, atPrice: PriceVersion, inputTokensMax: number, maxOutputTokens: number | undefined): Quote {
+  return quoteCall(forModel, atPrice, { inputTokensMax, images: 0, documents: 0, choices: 1, ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }) });
+}
 
 const lineNanoUsd = (tokens: number, perMtok: bigint): bigint => (BigInt(tokens) * perMtok + 999_999n) / 1_000_000n;
 
@@ -33,7 +38,7 @@ describe('a quote', () => {
             outputNanoUsdPerMtok: prices.output,
             reasoningNanoUsdPerMtok: prices.reasoning,
           });
-          const quote = quoteCall(model, version, a + b + c + d, output);
+          const quote = quoteOf(model, version, a + b + c + d, output);
           const reasoning = Math.floor(output * reasoningShare);
           const charge =
             lineNanoUsd(a, prices.input) +
@@ -48,20 +53,43 @@ describe('a quote', () => {
   });
 
   it('is all or nothing when the caller gave a cap', () => {
-    const quote = quoteCall(model, price, 100, 50);
+    const quote = quoteOf(model, price, 100, 50);
     expect(quote.minAmountNanoUsd).toBe(quote.amountNanoUsd);
     expect(quote.outputCapTokens).toBe(50);
   });
 
   it('asks for the model’s limit but takes less when the caller gave no cap', () => {
-    const quote = quoteCall(model, price, 100, undefined);
+    const quote = quoteOf(model, price, 100, undefined);
     expect(quote.outputCapTokens).toBe(4000);
     expect(quote.minAmountNanoUsd).toBeLessThan(quote.amountNanoUsd);
   });
 
   it('lowers a cap above the model’s limit to it, and input above the context to that', () => {
-    expect(quoteCall(model, price, 100, 1_000_000).outputCapTokens).toBe(4000);
-    expect(quoteCall(model, price, 1_000_000, 10).amountNanoUsd).toBe(quoteCall(model, price, 10_000, 10).amountNanoUsd);
+    expect(quoteOf(model, price, 100, 1_000_000).outputCapTokens).toBe(4000);
+    expect(quoteOf(model, price, 1_000_000, 10).amountNanoUsd).toBe(quoteOf(model, price, 10_000, 10).amountNanoUsd);
+  });
+});
+
+describe('a quote for more than text', () => {
+  const demand = { inputTokensMax: 100, images: 0, documents: 0, choices: 1, maxOutputTokens: 50 };
+  const large = Model.fromPartial({ ...model, contextLimitTokens: 100_000 });
+
+  it('counts each image at what the catalog says it may have, or at the default', () => {
+    expect(quoteCall(Model.fromPartial({ ...large, imageTokensMax: 1600 }), price, { ...demand, images: 3 }).inputTokensMax).toBe(100 + 3 * 1600);
+    expect(quoteCall(large, price, { ...demand, images: 2 }).inputTokensMax).toBe(100 + 2 * imageTokensMaxDefault);
+    expect(quoteCall(model, price, { ...demand, images: 2 }).inputTokensMax).toBe(model.contextLimitTokens);
+  });
+
+  it('lets a document fill the context', () => {
+    expect(quoteCall(large, price, { ...demand, documents: 1 })).toMatchObject({ inputTokensMax: 100_000, inputNanoUsd: 100_000n * 200n + 5n });
+  });
+
+  it('pays for every answer wanted, and gives each the same cap', () => {
+    const one = quoteCall(model, price, demand);
+    const three = quoteCall(model, price, { ...demand, choices: 3 });
+    expect(three.amountNanoUsd - three.inputNanoUsd).toBe(3n * (one.amountNanoUsd - one.inputNanoUsd));
+    expect(three.outputCapTokens).toBe(50);
+    expect(affordableOutputTokens(three, three.inputNanoUsd + 3n * 10n * 400n)).toBe(10);
   });
 });
 
@@ -69,7 +97,7 @@ describe('the affordable cap', () => {
   it('never costs more than what is held', () => {
     fc.assert(
       fc.property(fc.nat(5000), fc.bigInt({ min: 0n, max: 10_000_000n }), (inputTokens, heldNanoUsd) => {
-        const quote = quoteCall(model, price, inputTokens, undefined);
+        const quote = quoteOf(model, price, inputTokens, undefined);
         const tokens = affordableOutputTokens(quote, heldNanoUsd);
         return tokens === 0 || quote.inputNanoUsd + lineNanoUsd(tokens, 400_000_000n) <= heldNanoUsd + 1n;
       }),
@@ -77,7 +105,7 @@ describe('the affordable cap', () => {
   });
 
   it('is the whole cap when the whole amount is held, and no more when more is', () => {
-    const quote = quoteCall(model, price, 100, 50);
+    const quote = quoteOf(model, price, 100, 50);
     expect(affordableOutputTokens(quote, quote.amountNanoUsd)).toBe(50);
     expect(affordableOutputTokens(quote, quote.amountNanoUsd * 9n)).toBe(50);
   });
@@ -85,7 +113,7 @@ describe('the affordable cap', () => {
 
 describe('a refusal', () => {
   it('says how many output tokens would be affordable', () => {
-    const quote = quoteCall(model, price, 100, 4000);
+    const quote = quoteOf(model, price, 100, 4000);
     const refusal = new AppError('balance_empty', 'Too little.', { details: { available_nano_usd: '100000' } });
     const explained = explainRefusal(refusal, quote) as AppError;
     expect(explained.reason).toBe('balance_empty');
@@ -95,6 +123,6 @@ describe('a refusal', () => {
 
   it('stays as it is when it is not about money', () => {
     const error = new AppError('overloaded', 'Busy.');
-    expect(explainRefusal(error, quoteCall(model, price, 1, 1))).toBe(error);
+    expect(explainRefusal(error, quoteOf(model, price, 1, 1))).toBe(error);
   });
 });

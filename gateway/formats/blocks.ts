@@ -3,7 +3,7 @@ import { type BlockStart, type Event, StopReason } from '#proto/inference/v1/inf
 
 /** One block of an answer, as far as its events go. */
 export interface Block {
-  kind: 'text' | 'refusal' | 'reasoning' | 'toolCall';
+  kind: 'text' | 'refusal' | 'reasoning' | 'toolCall' | 'foreign';
   /** Of a text, refusal or reasoning block. */
   text: string;
   /** Of a reasoning block; empty when the vendor made none. */
@@ -49,7 +49,7 @@ export class Blocks {
         const block = this.byIndex.get(event.value.index);
         if (block === undefined || event.value.delta === undefined) return;
         const { $case, value } = event.value.delta;
-        block[$case] += value;
+        if ($case !== 'foreignJson') block[$case] += value;
         return;
       }
       case 'finished':
@@ -59,6 +59,7 @@ export class Blocks {
         return;
       case 'started':
       case 'blockStop':
+      case 'foreign':
         return;
     }
   }

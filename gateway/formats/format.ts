@@ -1,5 +1,6 @@
 // What a wire format is to the rest of the gateway: a set of pure functions between its JSON and the common inference call.
 import type { AppError } from '#kit/errors/app-error.js';
+import type { Modality } from '#proto/catalog/v1/catalog.js';
 import type { Event, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 
@@ -20,12 +21,25 @@ export interface ParsedCall {
    * message, 512 for each tool, and 1024 if there are tools.
    */
   inputTokensMax: number;
+  /** Images in the prompt; how many tokens each may have is the model's to say. */
+  images: number;
+  /** Documents in the prompt whose tokens nobody can tell from their bytes, PDFs above all: with one, the input may fill the context. */
+  documents: number;
+  /** What the model must be able to read beside text, each with the path of the first field that needs it. */
+  needs: readonly ModalityNeed[];
   /** Fields that were accepted but have no effect here, for the response header x-tollgate-dropped-params. */
   droppedFields: string[];
 }
 
+/** Something in a body that only some models can read. */
+export interface ModalityNeed {
+  readonly modality: Modality;
+  /** The path as the caller would write it. */
+  readonly field: string;
+}
+
 /** The fields of a common inference call that no caller's body fills. */
-export const unfilledRequest = { callId: '', targets: [], maxOutputTokens: 0, messagesVersion: '' };
+export const unfilledRequest = { callId: '', targets: [], maxOutputTokens: 0, messagesVersion: '', inputTokensMax: 0 };
 
 /** What an answer needs to know beside its events. */
 export interface AnswerContext {

@@ -1,5 +1,5 @@
 // How many tokens a prompt can have at most, so that the hold covers the call whatever the vendor's tokenizer makes of it.
-import type { Message, Part, Prompt } from '#proto/inference/v1/inference.js';
+import type { Part, Prompt } from '#proto/inference/v1/inference.js';
 
 // No tokenizer in use makes more tokens than bytes; the constants cover what vendors add around messages and tools.
 const messageOverhead = 64;
@@ -10,16 +10,16 @@ const toolsOverhead = 1024;
 export function inputTokensMax(prompt: Prompt): number {
   let bound = prompt.system.length * messageOverhead + prompt.messages.length * messageOverhead;
   for (const text of prompt.system) bound += Buffer.byteLength(text);
-  for (const message of prompt.messages) bound += messageBytes(message);
+  for (const message of prompt.messages) bound += contentBytes(message.parts);
   for (const tool of prompt.tools) {
     bound += toolOverhead + Buffer.byteLength(tool.name) + Buffer.byteLength(tool.description) + Buffer.byteLength(tool.parametersJson);
   }
   return prompt.tools.length === 0 ? bound : bound + toolsOverhead;
 }
 
-function messageBytes(message: Message): number {
+function contentBytes(parts: readonly Part[]): number {
   let bytes = 0;
-  for (const { part } of message.parts) if (part !== undefined) bytes += partBytes(part);
+  for (const { part } of parts) if (part !== undefined) bytes += partBytes(part);
   return bytes;
 }
 
@@ -30,8 +30,15 @@ function partBytes(part: NonNullable<Part['part']>): number {
     case 'toolCall':
       return Buffer.byteLength(part.value.id) + Buffer.byteLength(part.value.name) + Buffer.byteLength(part.value.argumentsJson);
     case 'toolResult':
-      return Buffer.byteLength(part.value.toolCallId) + Buffer.byteLength(part.value.text);
+      return Buffer.byteLength(part.value.toolCallId) + Buffer.byteLength(part.value.text) + contentBytes(part.value.content);
     case 'reasoning':
       return Buffer.byteLength(part.value.text) + Buffer.byteLength(part.value.signature) + Buffer.byteLength(part.value.redactedData);
+    case 'document': {
+      const { title, context, source } = part.value;
+      return Buffer.byteLength(title) + Buffer.byteLength(context) + (source?.$case === 'text' ? Buffer.byteLength(source.value) : 0);
+    }
+    case 'image':
+      // Counted by the piece: its bytes say nothing about its tokens.
+      return 0;
   }
 }

@@ -10,7 +10,7 @@ export function toolCallPart(id: string, name: string, argumentsJson: string): P
 }
 
 export function toolResultPart(toolCallId: string, text: string, isError: boolean): Part {
-  return { part: { $case: 'toolResult', value: { toolCallId, text, isError } } };
+  return { part: { $case: 'toolResult', value: { toolCallId, text, isError, content: [] } } };
 }
 
 /** `redactedData` of a redacted block, whose text is empty. */

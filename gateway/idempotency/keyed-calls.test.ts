@@ -101,7 +101,7 @@ function world(play: Play = {}) {
         id: newId('req'),
         key,
         format: Format.FORMAT_MESSAGES,
-        parsed: { model: 'm', streaming, maxOutputTokens: 100, request: GenerateRequest.fromPartial({}), includeUsage: false, inputTokensMax: 50, droppedFields: [] },
+        parsed: { model: 'm', streaming, maxOutputTokens: 100, request: GenerateRequest.fromPartial({}), includeUsage: false, inputTokensMax: 50, images: 0, documents: 0, needs: [], droppedFields: [] },
         clientRequestId: '',
       },
       { key: 'order-1', endpoint: 'messages', fingerprint: Buffer.alloc(32, 1) },

@@ -16,7 +16,7 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
     assertPermitted(stateOf(ctx).key!, model);
     const { prompt, reasoning, messagesVersion } = parsed.request;
     const counted = await peers.inference.countTokens(
-      { targets: [...targets], prompt, reasoning, messagesVersion },
+      { targets: [...targets], prompt, reasoning, messagesVersion, native: undefined, responseFormat: undefined },
       callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: leaving(ctx.res) }),
     );
     if (counted.estimated) ctx.set('x-tollgate-estimated', 'true');

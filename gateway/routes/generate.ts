@@ -11,6 +11,7 @@ import { readJson } from '../middleware/json-body.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
 import { stateOf } from '../request-state.js';
 import { createSseWriter } from '../sse.js';
+import { tellDroppedFields } from '../dropped-fields.js';
 import { versionOf } from './version.js';
 
 const formatCodes: Record<Format['name'], FormatCode> = {
@@ -31,7 +32,6 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const version = versionOf(ctx);
     const parsed = format.parse(body, { version });
     const key = idempotencyKeyOf(ctx.req.headers);
-    if (parsed.droppedFields.length > 0) ctx.set('x-tollgate-dropped-params', parsed.droppedFields.join(', ').slice(0, 1000));
     const call: Omit<CallRequest, 'left'> = {
       id: state.requestId,
       key: state.key!,
@@ -54,7 +54,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
     const answer = { requestId: callId, model: modelId, createdAtMs: startedAtMs, includeUsage: parsed.includeUsage };
-    if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, deps);
+    if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, parsed, deps);
     else await answerWhole(ctx, format, steps, answer, parsed);
   };
 }
@@ -65,8 +65,10 @@ type Answer = Omit<AnswerContext, 'inputTokensEstimate'>;
 async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: Answer, parsed: ParsedCall): Promise<void> {
   const collector = format.collector({ ...answer, inputTokensEstimate: parsed.inputTokensMax });
   for await (const step of steps) {
-    if (step.kind === 'events') collector.push(step.events);
-    else if (step.kind === 'recorded') {
+    if (step.kind === 'events') {
+      tellDroppedFields(ctx, parsed.droppedFields, step.events);
+      collector.push(step.events);
+    }    if (step.kind === 'recorded') {
       const { record, tokens } = step.recorded;
       if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
       ctx.body = collector.finish(record?.tokens ?? tokens);
@@ -75,7 +77,7 @@ async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<Ca
 }
 
 /** Each event as it comes; the end only after it is on record. */
-async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: Answer, deps: CallDeps): Promise<void> {
+async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: Answer, parsed: ParsedCall, deps: CallDeps): Promise<void> {
   ctx.respond = false;
   const { requestId } = answer;
   const sse = createSseWriter(ctx.res, {
@@ -90,6 +92,7 @@ async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterabl
       if (step.kind === 'events') {
         const { inputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens } = step.tokens;
         encoder ??= format.stream({ ...answer, inputTokensEstimate: inputTokens + cacheReadTokens + cacheWrite5mTokens + cacheWrite1hTokens });
+        if (!sse.hasBegun()) tellDroppedFields(ctx, parsed.droppedFields, step.events);
         await sse.write(encoder.push(step.events));
       } else if (step.kind === 'recorded') {
         await sse.write(encoder!.finish(step.recorded.record?.tokens ?? step.recorded.tokens));

@@ -156,7 +156,7 @@ describe('the conversation of a chat-completions request', () => {
     );
     expect(shortly(request.prompt?.messages).slice(1)).toEqual([
       'assistant: {"id":"a","name":"f","argumentsJson":"{}"} {"id":"b","name":"f","argumentsJson":"{}"}',
-      'user: {"toolCallId":"b","text":"B","isError":false} {"toolCallId":"a","text":"A1\\nA2","isError":false}',
+      'user: {"toolCallId":"b","text":"B","isError":false,"content":[]} {"toolCallId":"a","text":"A1\\nA2","isError":false,"content":[]}',
       'user: {"text":"go on"}',
     ]);
   });

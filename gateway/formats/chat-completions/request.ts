@@ -19,7 +19,7 @@ export function parseChatCompletions(value: unknown): ParsedCall {
   const tools = (body.tools ?? []).map(translateTool);
   assertUniqueNames(tools);
   const { offered, toolChoice } = translateToolChoice(body, tools);
-  const prompt = { system, messages, tools: offered, toolChoice };
+  const prompt = { system, messages, tools: offered, toolChoice, systemCacheTtls: {} };
   const parsed: ParsedCall = {
     model: body.model,
     streaming: body.stream === true,
@@ -38,9 +38,15 @@ export function parseChatCompletions(value: unknown): ParsedCall {
       reasoning: translateReasoning(body.reasoning_effort),
       endUser: endUserOf(body.user ?? body.safety_identifier),
       streaming: body.stream === true,
+      native: undefined,
+      responseFormat: undefined,
+      choices: 1,
     },
     includeUsage: body.stream_options?.include_usage === true,
     inputTokensMax: inputTokensMax(prompt),
+    images: 0,
+    documents: 0,
+    needs: [],
     droppedFields: dropped.names,
   };
   // The newer name wins: clients that send both fill the older one for servers that know no other.

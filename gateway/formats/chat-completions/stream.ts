@@ -76,7 +76,7 @@ class ChatCompletionStream implements StreamEncoder {
 
   private addDelta({ index, delta }: BlockDelta): string {
     const opened = this.open.get(index);
-    if (opened === undefined || delta === undefined || delta.value === '') return '';
+    if (opened === undefined || delta === undefined || delta.value === '' || delta.$case === 'foreignJson') return '';
     const { block } = opened;
     const json = JSON.stringify(delta.value);
     switch (block.kind) {
@@ -90,6 +90,8 @@ class ChatCompletionStream implements StreamEncoder {
       case 'toolCall':
         opened.hasArguments = true;
         return this.argumentsChunk(opened.toolIndex, json);
+      case 'foreign':
+        return '';
     }
   }
 

@@ -141,7 +141,7 @@ describe('the conversation of a messages request', () => {
     expect(shortly(prompt?.messages).slice(1)).toEqual([
       'assistant: {"text":"","signature":"c2lnbmVk","redactedData":""} {"text":"","signature":"","redactedData":"c2VhbGVk"} {"text":"I look."} ' +
         '{"id":"toolu_1","name":"Bash","argumentsJson":"{\\"command\\":\\"ls\\"}"} {"id":"toolu_2","name":"Bash","argumentsJson":"{\\"command\\":\\"date\\"}"}',
-      'user: {"toolCallId":"toolu_1","text":"README.md\\nsrc","isError":false} {"toolCallId":"toolu_2","text":"date: not found","isError":true} {"text":"Go on."}',
+      'user: {"toolCallId":"toolu_1","text":"README.md\\nsrc","isError":false,"content":[]} {"toolCallId":"toolu_2","text":"date: not found","isError":true,"content":[]} {"text":"Go on."}',
     ]);
   });
 
@@ -182,7 +182,7 @@ describe('the conversation of a messages request', () => {
   it('may refer to deferred tools and leave results empty', () => {
     const results = [{ ...result('a'), content: [{ type: 'tool_reference', tool_name: 'f' }] }, { type: 'tool_result', tool_use_id: 'b' }];
     const parsed = parseMessages(after({ role: 'assistant', content: [use('a'), use('b')] }, { role: 'user', content: results }), {});
-    expect(shortly(parsed.request.prompt?.messages)[2]).toBe('user: {"toolCallId":"a","text":"","isError":false} {"toolCallId":"b","text":"","isError":false}');
+    expect(shortly(parsed.request.prompt?.messages)[2]).toBe('user: {"toolCallId":"a","text":"","isError":false,"content":[]} {"toolCallId":"b","text":"","isError":false,"content":[]}');
     expect(parsed.droppedFields).toEqual(['tool_reference']);
   });
 });

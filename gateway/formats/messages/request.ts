@@ -46,11 +46,17 @@ export function parseMessages(value: unknown, headers: { version?: string }): Pa
       reasoning,
       endUser: endUserOf(body.metadata?.user_id),
       streaming: body.stream === true,
+      native: undefined,
+      responseFormat: undefined,
+      choices: 1,
       messagesVersion: headers.version ?? '',
     },
     // The final usage is a part of every streamed answer in this format.
     includeUsage: true,
     inputTokensMax: inputTokensMax(prompt),
+    images: 0,
+    documents: 0,
+    needs: [],
     droppedFields: dropped.names,
   };
 }
@@ -81,6 +87,7 @@ function translatePrompt(body: CountTokensRequest, dropped: DroppedFields): Prom
     messages: translateMessages(body.messages, dropped),
     tools,
     toolChoice: translateToolChoice(body.tool_choice, tools),
+    systemCacheTtls: {},
   };
 }
 

@@ -50,6 +50,8 @@ function contentOf(block: Block): ContentBlock[] {
       if (block.redactedData !== '') return [{ type: 'redacted_thinking', data: block.redactedData }];
       // A signature without text is a thought whose display was omitted; the next turn needs it.
       return block.text === '' && block.signature === '' ? [] : [{ type: 'thinking', thinking: block.text, signature: block.signature }];
+    case 'foreign':
+      return [];
     case 'toolCall':
       return [{ type: 'tool_use', id: block.id, name: block.name, input: inputOf(block.argumentsJson), caller: { type: 'direct' } }];
   }

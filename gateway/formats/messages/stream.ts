@@ -77,6 +77,7 @@ class MessageStream implements StreamEncoder {
   private addDelta({ index, delta }: BlockDelta): string {
     const block = this.byUpstreamIndex.get(index);
     if (block === undefined || delta === undefined) return '';
+    if (delta.$case === 'foreignJson') return '';
     block.unwritten[delta.$case] += delta.value;
     return this.queue[0] === block ? this.write(block) : '';
   }
@@ -140,6 +141,8 @@ function emptyContentOf(block: Block): object {
       return block.redactedData === '' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'redacted_thinking', data: block.redactedData };
     case 'toolCall':
       return { type: 'tool_use', id: block.id, name: block.name, input: {}, caller: { type: 'direct' } };
+    case 'foreign':
+      return { type: 'foreign' };
   }
 }
 

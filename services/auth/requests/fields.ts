@@ -6,7 +6,7 @@ import type { ModelPermission } from '#proto/auth/v1/auth.js';
 
 const nameCharactersMax = 200;
 const idempotencyKeyCharactersMax = 200;
-// With ids of 200 characters a page of 1000 such keys has 31 MB, below the 32 MiB that a message may have.
+// With ids of 200 characters a page of 1000 such keys has 31 MB, below what a message may have.
 const modelIdsMax = 150;
 const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;

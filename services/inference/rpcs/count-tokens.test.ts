@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const count = (upstreamId: string, changes: Partial<CountTokensRequest> = {}) =>
-  inference.service.countTokens({ targets: [{ upstreamId, upstreamModel: 'x' }], prompt, reasoning: undefined, messagesVersion: '', ...changes }, operator);
+  inference.service.countTokens({ targets: [{ upstreamId, upstreamModel: 'x' }], prompt, reasoning: undefined, messagesVersion: '', native: undefined, responseFormat: undefined, ...changes }, operator);
 
 describe('counting tokens', () => {
   it("is the vendor's own where it has a count", async () => {

@@ -5,6 +5,7 @@ import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/infe
 import { AttemptSpan } from '../attempt-span.js';
 import type { RpcDeps } from '../deps.js';
 import { checkGenerateRequest } from '../request-rules.js';
+import { refusalFor } from '../upstreams/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 import { retryableReasons } from '../upstreams/upstream.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
@@ -19,13 +20,16 @@ export async function* generate(request: GenerateRequest, context: CallContext, 
     for (const [position, target] of targets.entries()) {
       let hasBegun = false;
       try {
+        const refusal = refusalFor(request, target.upstream.format);
+        if (refusal !== undefined) throw refusal;
         for await (const message of attempt(target, request, watchdog.signal, deps)) {
           hasBegun = true;
           yield message;
         }
         return;
       } catch (error) {
-        const isRetryable = !hasBegun && !watchdog.signal.aborted && hasReason(error, ...retryableReasons);
+        // A field that this target's format cannot honour may be no trouble for the next.
+        const isRetryable = !hasBegun && !watchdog.signal.aborted && hasReason(error, 'unsupported_field', ...retryableReasons);
         if (!isRetryable || position + 1 === targets.length) throw error;
       }
     }

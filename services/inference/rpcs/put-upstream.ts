@@ -5,7 +5,7 @@ import type { PutUpstreamRequest, PutUpstreamResponse, Upstream } from '#proto/i
 import type { RpcDeps } from '../deps.js';
 import { lastFour } from '../secret-box.js';
 import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
-import { isRemoteWireFormat } from '../upstreams/create-upstream.js';
+import { isRemoteWireFormat } from '../upstreams/remote-format.js';
 import { parseBaseUrl } from '../upstreams/http/base-url.js';
 import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
 

@@ -88,6 +88,8 @@ function word(event: NonNullable<Event['event']>): string {
       return `${event.value.delta?.$case === 'signature' ? 'signature=' : ''}${event.value.delta?.value}`;
     case 'blockStop':
       return `${event.value.index}.`;
+    case 'foreign':
+      return `foreign ${event.value.json}`;
     case 'finished':
       return `finished ${event.value.stopReason}${event.value.stopSequence}`;
   }

@@ -30,8 +30,9 @@ export class Meter {
 
   constructor(request: GenerateRequest) {
     this.#prompt = request.prompt!;
-    this.#outputMax = request.maxOutputTokens;
-    this.#inputMax = inputTokensMax(this.#prompt);
+    this.#outputMax = request.maxOutputTokens * Math.max(1, request.choices);
+    // What money is held for also covers images and documents, whose bytes say nothing about their tokens.
+    this.#inputMax = request.inputTokensMax || inputTokensMax(this.#prompt);
     this.#roughInput = Math.min(roughInputTokens(this.#prompt), this.#inputMax);
   }
 
@@ -42,7 +43,9 @@ export class Meter {
         const { index, block } = event.value;
         this.#reasoningBlock = block?.$case === 'reasoning' ? index : undefined;
         if (block?.$case === 'toolCall') this.#deliver(block.value.name, false);
-      } else if (event?.$case === 'blockDelta' && event.value.delta !== undefined && event.value.delta.$case !== 'signature') {
+      } else if (event?.$case === 'foreign') {
+        this.#deliver(event.value.countedText, false);
+      } else if (event?.$case === 'blockDelta' && event.value.delta !== undefined && event.value.delta.$case !== 'signature' && event.value.delta.$case !== 'foreignJson') {
         this.#deliver(event.value.delta.value, event.value.index === this.#reasoningBlock);
       }
     }

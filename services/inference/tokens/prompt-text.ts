@@ -28,6 +28,14 @@ export function* partTexts(part: Part['part']): Generator<string> {
     case 'toolResult':
       yield part.value.toolCallId;
       yield part.value.text;
+      for (const each of part.value.content) yield* partTexts(each.part);
+      break;
+    case 'document':
+      yield part.value.title;
+      yield part.value.context;
+      if (part.value.source?.$case === 'text') yield part.value.source.value;
+      break;
+    case 'image':
       break;
     case 'reasoning':
       yield part.value.text;

@@ -13,13 +13,17 @@ export class BlockWriter {
   /** Kinds of block written so far. */
   readonly written = new Set<Block['$case']>();
 
-  constructor(private readonly target: Target) {}
+  /** `droppedFields` are those of the caller's that the upstream was not sent. */
+  constructor(
+    private readonly target: Target,
+    private readonly droppedFields: readonly string[] = [],
+  ) {}
 
   /** Writes `started`, once; repeats are ignored. */
   start(upstreamRequestId: string, upstreamReportedModel: string): void {
     if (this.#started) return;
     this.#started = true;
-    this.#write({ $case: 'started', value: { target: this.target, upstreamRequestId, upstreamReportedModel } });
+    this.#write({ $case: 'started', value: { target: this.target, upstreamRequestId, upstreamReportedModel, droppedFields: [...this.droppedFields] } });
   }
 
   /** Opens a block; one that is still open is ended first. */

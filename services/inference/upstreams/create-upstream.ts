@@ -3,15 +3,8 @@ import { WireFormat } from '#proto/inference/v1/inference.js';
 import { chatCompletionsWire } from './chat-completions/wire.js';
 import { HttpUpstream, type HttpUpstreamDeps, type HttpUpstreamSettings } from './http/http-upstream.js';
 import { messagesWire } from './messages/wire.js';
+import type { RemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
-
-/** The wire formats that an upstream outside this process can speak. */
-export type RemoteWireFormat = WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS | WireFormat.WIRE_FORMAT_MESSAGES;
-
-/** Whether a format is one of those. */
-export function isRemoteWireFormat(format: WireFormat): format is RemoteWireFormat {
-  return format === WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS || format === WireFormat.WIRE_FORMAT_MESSAGES;
-}
 
 /** An upstream behind HTTP. */
 export function createHttpUpstream(format: RemoteWireFormat, settings: HttpUpstreamSettings, deps: HttpUpstreamDeps): Upstream {

@@ -1,10 +1,11 @@
 // The upstreams that are built in or come from the environment. They are in no database, and no RPC changes them.
 import { type Upstream as UpstreamMessage, WireFormat } from '#proto/inference/v1/inference.js';
 import { lastFour } from '../secret-box.js';
-import { createHttpUpstream, type RemoteWireFormat } from './create-upstream.js';
+import { createHttpUpstream } from './create-upstream.js';
 import { parseBaseUrl, withVersionSegment } from './http/base-url.js';
 import type { HttpUpstreamDeps } from './http/http-upstream.js';
 import { Sandbox, sandboxId } from './sandbox/sandbox.js';
+import type { RemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
 /** An upstream and how it is shown. */

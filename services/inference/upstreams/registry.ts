@@ -4,9 +4,10 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
 import type { SecretBox } from '../secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';
-import { createHttpUpstream, isRemoteWireFormat } from './create-upstream.js';
+import { createHttpUpstream } from './create-upstream.js';
 import type { HttpUpstreamDeps } from './http/http-upstream.js';
 import { type KnownUpstream, managedUpstreams } from './managed.js';
+import { isRemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
 /** How old the picture of the stored upstreams may be, in milliseconds. */

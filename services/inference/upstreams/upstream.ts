@@ -1,5 +1,5 @@
 // What every upstream can do, whichever wire format it speaks.
-import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
+import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse, Target, WireFormat } from '#proto/inference/v1/inference.js';
 
 /** The circumstances of one attempt. */
 export interface Attempt {
@@ -14,6 +14,7 @@ export interface Attempt {
 /** One upstream. */
 export interface Upstream {
   readonly id: string;
+  readonly format: WireFormat;
   /** For traces: the vendor, as the GenAI conventions name it. */
   readonly providerName: string;
   /** Whether it lies in our own network, so that it may learn our trace ids. */

@@ -4,10 +4,11 @@ import { AppError } from '../errors/app-error.js';
 import type { MessageType, MethodInfo } from './definition.js';
 
 /**
- * The largest message, 32 MiB: what the largest public model API accepts as a request body
- * (https://platform.claude.com/docs/en/api/overview#request-size-limits). gRPC's own default of 4 MiB is too small for images.
+ * The largest message, 72 MiB. The largest public model API accepts 32 MiB as a request body
+ * (https://platform.claude.com/docs/en/api/overview#request-size-limits), and a call carries such a body twice: as its meaning
+ * and as the caller wrote it. gRPC's own default of 4 MiB is too small for images.
  */
-export const messageBytesMax = 32 * 1024 * 1024;
+export const messageBytesMax = 72 * 1024 * 1024;
 
 /** A message of a stream in its wire form, for senders that encode its parts one by one; transports send the bytes as they are. */
 export class EncodedMessage {

@@ -8,7 +8,7 @@ const target = { upstreamId: 'u', upstreamModel: 'm' };
 
 function newDecoder(): ChatCompletionsDecoder {
   let ids = 0;
-  return new ChatCompletionsDecoder({ target, requestId: '', toCallerName: (name) => name, newToolCallId: () => `made_${(ids += 1)}` });
+  return new ChatCompletionsDecoder({ target, requestId: '', droppedFields: [], isNative: false, toCallerName: (name) => name, newToolCallId: () => `made_${(ids += 1)}` });
 }
 
 /** Decodes these payloads and the end of the body; objects are sent as JSON. */
@@ -38,7 +38,7 @@ const reasonOf = (...payloads: unknown[]): string => {
 describe('a chat-completions stream', () => {
   it('begins with the first chunk, which names the model and the request', () => {
     const [started] = newDecoder().push(JSON.stringify(delta({ role: 'assistant', content: '' })));
-    expect(started?.event).toEqual({ $case: 'started', value: { target, upstreamRequestId: 'c1', upstreamReportedModel: 'm-1' } });
+    expect(started?.event).toEqual({ $case: 'started', value: { target, upstreamRequestId: 'c1', upstreamReportedModel: 'm-1', droppedFields: [] } });
   });
 
   it('carries text', () => {

@@ -1,17 +1,15 @@
 // Decodes a chat-completions stream into canonical events. Pure.
-import { type Event, StopReason, type Target } from '#proto/inference/v1/inference.js';
+import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
+import type { AnswerHead } from '../http/wire.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { frameError } from './error.js';
 import { ToolCalls } from './tool-calls.js';
 import { readUsage } from './usage.js';
 
 /** What a decoder needs to know of its request. */
-export interface ChatCompletionsStreamOptions {
-  readonly target: Target;
-  /** The response header's request id; empty where there is none, and then the chunks' own id serves. */
-  readonly requestId: string;
+export interface ChatCompletionsStreamOptions extends AnswerHead {
   /** The caller's name of a tool whose name was shortened for the upstream. */
   readonly toCallerName: (name: string) => string;
   /** Makes a tool call id, for upstreams that send none. */
@@ -28,7 +26,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   report: UsageReport = noReport;
 
   constructor(private readonly options: ChatCompletionsStreamOptions) {
-    this.#writer = new BlockWriter(options.target);
+    this.#writer = new BlockWriter(options.target, options.droppedFields);
     this.#toolCalls = new ToolCalls(this.#writer, options.toCallerName, options.newToolCallId);
   }
 

@@ -1,6 +1,8 @@
 // The chat-completions format as the HTTP client uses it.
 import { newId } from '#kit/id.js';
+import { WireFormat } from '#proto/inference/v1/inference.js';
 import type { Wire } from '../http/wire.js';
+import { droppedFor } from '../native.js';
 import { responseError } from './error.js';
 import { chatCompletionsBody, flavourOf } from './request.js';
 import { ChatCompletionsDecoder } from './stream.js';
@@ -10,12 +12,16 @@ import { callerToolNames } from './tool-names.js';
 export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
   const flavour = flavourOf(baseUrl);
   return {
+    format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-    generateBody: (request, model) => chatCompletionsBody(request, model, flavour),
-    decoder: (request, target, requestId) =>
-      new ChatCompletionsDecoder({ target, requestId, toCallerName: callerToolNames(request.prompt!.tools), newToolCallId: () => newId('call') }),
+    generateBody: (request, model) => ({
+      json: JSON.stringify(chatCompletionsBody(request, model, flavour)),
+      dropped: droppedFor(request, WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS),
+    }),
+    decoder: (request, answer) =>
+      new ChatCompletionsDecoder({ ...answer, toCallerName: callerToolNames(request.prompt!.tools), newToolCallId: () => newId('call') }),
     responseError,
   };
 }

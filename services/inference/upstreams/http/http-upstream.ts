@@ -6,7 +6,8 @@ import type { CountTokensRequest, CountTokensResponse, GenerateRequest, Generate
 import { type Dispatcher, Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { countPrompt } from '../../tokens/tokenizer.js';
-import type { JsonObject } from '../stream-decoder.js';
+import { nativeFor } from '../native.js';
+import type { RemoteWireFormat } from '../remote-format.js';
 import type { Attempt, Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from './address-guard.js';
@@ -37,6 +38,7 @@ const drainTimeoutMs = 1000;
 /** An upstream of either wire format. */
 export class HttpUpstream implements Upstream {
   readonly id: string;
+  readonly format: RemoteWireFormat;
   readonly providerName: string;
   readonly isPrivate: boolean;
   readonly #pool: Pool;
@@ -51,6 +53,7 @@ export class HttpUpstream implements Upstream {
     const { config } = deps;
     const url = new URL(settings.baseUrl);
     this.id = settings.id;
+    this.format = wire.format;
     this.providerName = wire.providerName;
     this.isPrivate = settings.allowPrivateNetwork;
     this.#basePath = url.pathname.replace(/\/+$/, '');
@@ -72,11 +75,16 @@ export class HttpUpstream implements Upstream {
     let draining = false;
     try {
       watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
-      const response = await this.#post(this.wire.generatePath, body, request.messagesVersion, attempt, watchdog.signal);
+      const response = await this.#post(this.wire.generatePath, body.json, request, attempt, watchdog.signal);
       const headers = response.headers as Headers;
       await this.#refuseErrors(response, headers);
       refuseOtherThanEvents(headers);
-      const decoder = this.wire.decoder(request, attempt.target, headers['x-request-id'] ?? headers['request-id'] ?? '');
+      const decoder = this.wire.decoder(request, {
+        target: attempt.target,
+        requestId: headers['x-request-id'] ?? headers['request-id'] ?? '',
+        droppedFields: body.dropped,
+        isNative: nativeFor(request, this.format) !== undefined,
+      });
       const chunks = response.body[Symbol.asyncIterator]();
       for await (const message of relay({ request, decoder, chunks, watchdog, limits: config })) {
         if (decoder.outcome !== undefined) {
@@ -111,7 +119,7 @@ export class HttpUpstream implements Upstream {
     try {
       watchdog.expect('count tokens', this.deps.config.countTimeoutMs);
       const body = count.body(request, attempt.target.upstreamModel);
-      const response = await this.#post(count.path, body, request.messagesVersion, attempt, watchdog.signal);
+      const response = await this.#post(count.path, body, request, attempt, watchdog.signal);
       await this.#refuseErrors(response, response.headers as Headers);
       return count.read(JSON.parse(await readText(response.body, this.deps.config.errorBodyBytesMax)));
     } catch (error) {
@@ -123,19 +131,19 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  async #post(path: string, body: JsonObject, messagesVersion: string, attempt: Attempt, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #post(path: string, body: string, request: GenerateRequest | CountTokensRequest, attempt: Attempt, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const response = await this.#pool.request({
       method: 'POST',
       path: `${this.#basePath}${path}`,
       headers: {
         ...attempt.traceHeaders,
-        ...this.wire.headers(this.settings.secret, messagesVersion),
+        ...this.wire.headers(this.settings.secret, request),
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
         'accept-encoding': 'identity',
         'user-agent': 'tollgate',
       },
-      body: JSON.stringify(body),
+      body,
       signal,
     });
     // An abort while nobody reads would otherwise be an uncaught error; readers get it in any case.

@@ -40,7 +40,7 @@ async function* cut(bytes: Uint8Array, at: readonly number[]): AsyncGenerator<Ui
 async function relayed(wire: Wire, chunks: AsyncGenerator<Uint8Array>, limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 }): Promise<GenerateResponse[]> {
   const watchdog = new Watchdog(neverAborted);
   const messages: GenerateResponse[] = [];
-  const decoder = wire.decoder(request, { upstreamId: 'u', upstreamModel: 'm' }, '');
+  const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
   try {
     for await (const message of relay({ request, decoder, chunks, watchdog, limits })) messages.push(message);
     return messages;
@@ -92,7 +92,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     const messages: GenerateResponse[] = [];
     const run = async (): Promise<void> => {
       const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
-      const decoder = wire.decoder(request, { upstreamId: 'u', upstreamModel: 'm' }, '');
+      const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
       const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
       for await (const message of relay({ request, decoder, chunks, watchdog, limits })) messages.push(message);
     };

@@ -7,7 +7,7 @@ import { MessagesDecoder } from './stream.js';
 const target = { upstreamId: 'u', upstreamModel: 'm' };
 
 function decode(payloads: readonly unknown[]): { words: string[]; decoder: MessagesDecoder } {
-  const decoder = new MessagesDecoder({ target, requestId: '' });
+  const decoder = new MessagesDecoder({ target, requestId: '', droppedFields: ['seed'], isNative: false });
   const events: Event[] = [];
   for (const payload of payloads) events.push(...decoder.push(typeof payload === 'string' ? payload : JSON.stringify(payload)));
   events.push(...decoder.end());
@@ -35,8 +35,8 @@ const reasonOf = (...payloads: unknown[]): string => {
 
 describe('a messages stream', () => {
   it('begins with message_start, which names the model and the message', () => {
-    const [started] = new MessagesDecoder({ target, requestId: '' }).push(JSON.stringify(start()));
-    expect(started?.event).toEqual({ $case: 'started', value: { target, upstreamRequestId: 'msg_1', upstreamReportedModel: 'm-1' } });
+    const [started] = new MessagesDecoder({ target, requestId: '', droppedFields: ['seed'], isNative: false }).push(JSON.stringify(start()));
+    expect(started?.event).toEqual({ $case: 'started', value: { target, upstreamRequestId: 'msg_1', upstreamReportedModel: 'm-1', droppedFields: ['seed'] } });
   });
 
   it('carries text, with pings and events of the future in between', () => {

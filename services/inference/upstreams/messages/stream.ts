@@ -1,17 +1,11 @@
 // Decodes a messages stream into canonical events. Pure.
-import { type Event, StopReason, type Target } from '#proto/inference/v1/inference.js';
+import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
+import type { AnswerHead } from '../http/wire.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { eventError } from './error.js';
 import { MergedUsage } from './usage.js';
-
-/** What a decoder needs to know of its request. */
-export interface MessagesStreamOptions {
-  readonly target: Target;
-  /** The response header's request id; empty where there is none, and then the message's own id serves. */
-  readonly requestId: string;
-}
 
 /** The upstream's block that is open: one that we relay, or one that has no canonical form and is passed over. */
 interface OpenBlock {
@@ -30,8 +24,9 @@ export class MessagesDecoder implements StreamDecoder {
   #ending: { label: string; stopSequence: string } | undefined;
   outcome: Outcome | undefined;
 
-  constructor(private readonly options: MessagesStreamOptions) {
-    this.#writer = new BlockWriter(options.target);
+  /** Where the head has no request id, the message's own serves. */
+  constructor(private readonly options: AnswerHead) {
+    this.#writer = new BlockWriter(options.target, options.droppedFields);
   }
 
   get report(): UsageReport {

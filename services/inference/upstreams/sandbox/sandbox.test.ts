@@ -71,7 +71,7 @@ describe('echo', () => {
 
   it('is billed exactly: what CountTokens says, and a token an event', async () => {
     const request = ask('echo', 'Tell me, please.', { prompt: { ...ask('echo', 'Tell me, please.').prompt, system: ['Be brief.'] } });
-    const { inputTokens, estimated } = await inference.service.countTokens({ targets: request.targets, prompt: request.prompt, reasoning: undefined, messagesVersion: '' }, gateway);
+    const { inputTokens, estimated } = await inference.service.countTokens({ targets: request.targets, prompt: request.prompt, reasoning: undefined, messagesVersion: '', native: undefined, responseFormat: undefined }, gateway);
     expect({ inputTokens, estimated }).toEqual({ inputTokens: 5 + 3 + 4, estimated: false });
     expect(finishedOf(await answer(request))).toMatchObject({ usage: { inputTokens, outputTokens: 5 }, usageReported: true });
   });
@@ -142,7 +142,7 @@ describe('tool', () => {
 
   it('answers with text after a tool result', async () => {
     const request = withTools();
-    request.prompt!.messages.push({ role: Role.ROLE_USER, parts: [{ part: { $case: 'toolResult', value: { toolCallId: 'x', text: 'Tom, Kitty', isError: false } } }] });
+    request.prompt!.messages.push({ role: Role.ROLE_USER, parts: [{ part: { $case: 'toolResult', value: { toolCallId: 'x', text: 'Tom, Kitty', isError: false, content: [] } } }] });
     expect((await wordsOf(request)).slice(1, 3)).toEqual(['0:text', 'The tool answered: Tom, Kitty']);
   });
 

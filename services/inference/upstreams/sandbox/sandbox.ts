@@ -1,10 +1,11 @@
 // The built-in upstream: deterministic models that cost nothing to run.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#kit/errors/app-error.js';
-import type { CountTokensRequest, CountTokensResponse, Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { type CountTokensRequest, type CountTokensResponse, type Event, type GenerateRequest, type GenerateResponse, WireFormat } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
 import { BlockWriter } from '../block-writer.js';
+import { droppedFor } from '../native.js';
 import type { Attempt, Upstream } from '../upstream.js';
 import { type Plan, planAnswer } from './plan.js';
 import { countSandboxInput } from './tokens.js';
@@ -21,6 +22,7 @@ const eventsPerMessage = 16;
 /** Answers by a plan, token by token. */
 export class Sandbox implements Upstream {
   readonly id = sandboxId;
+  readonly format = WireFormat.WIRE_FORMAT_SANDBOX;
   readonly providerName = 'tollgate_sandbox';
   readonly isPrivate = true;
 
@@ -33,7 +35,7 @@ export class Sandbox implements Upstream {
       throw new AppError('context_length_exceeded', `The prompt has ${inputTokens} tokens; the sandbox reads at most ${contextTokensMax}.`);
     }
     const delayMs = plan.delayMs ?? this.config.sandboxTokenDelayMs;
-    const writer = new BlockWriter(target);
+    const writer = new BlockWriter(target, droppedFor(request, this.format));
     writer.start(`sandbox_${request.callId}`, target.upstreamModel);
     let usage: TokenCounts = { ...noTokens, inputTokens };
     let unsent: Event[] = [];

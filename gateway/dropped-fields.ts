@@ -1,0 +1,13 @@
+// Tells a caller which of its fields had no effect: those that have none here, and those that the upstream of this call was not sent.
+import type { Context } from 'koa';
+import type { Event } from '#proto/inference/v1/inference.js';
+
+const headerCharsMax = 1000;
+
+/** Sets x-tollgate-dropped-params once the upstream is known, which is with the first event. */
+export function tellDroppedFields(ctx: Context, always: readonly string[], events: readonly Event[]): void {
+  const first = events[0]?.event;
+  if (first?.$case !== 'started') return;
+  const names = [...new Set([...always, ...first.value.droppedFields])];
+  if (names.length > 0) ctx.set('x-tollgate-dropped-params', names.join(', ').slice(0, headerCharsMax));
+}
