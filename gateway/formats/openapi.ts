@@ -1,8 +1,10 @@
 // The OpenAPI document, made of the very schemas that validate requests and that answers are tested against.
 import type { TSchema } from 'typebox';
 import { ErrorBody, Health, KeyView, TokenCount, UsageRecordView } from './account-schema.js';
-import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from './chat-completions/schema.js';
-import { CountTokensRequest, MessageAnswer, MessagesRequest, MessageStreamEvent } from './messages/schema.js';
+import { ChatCompletion, ChatCompletionChunk } from './chat-completions/answer-schema.js';
+import { ChatCompletionRequest } from './chat-completions/schema.js';
+import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
+import { CountTokensRequest, MessagesRequest } from './messages/schema.js';
 import { Catalog, ModelList, ModelView } from './models-schema.js';
 
 const schemas = [

@@ -3,7 +3,7 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
 import { expectToMatch } from '../testing/frames.js';
 import { collectChatCompletion, finishReason } from './response.js';
-import { ChatCompletion } from './schema.js';
+import { ChatCompletion } from './answer-schema.js';
 
 function answerOf(...events: Event[]): ChatCompletion {
   const collector = collectChatCompletion(answerContext);

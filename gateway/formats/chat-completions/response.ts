@@ -4,7 +4,7 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Block, Blocks } from '../blocks.js';
 import type { AnswerContext, Collector } from '../format.js';
-import type { ChatCompletion, FinishReason, Usage } from './schema.js';
+import type { ChatCompletion, FinishReason, Usage } from './answer-schema.js';
 
 /** Collects a whole answer. */
 export function collectChatCompletion(context: AnswerContext): Collector {

@@ -5,7 +5,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import { answerContext, blockStop, counts, delta, finished, reasoningBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../testing/events.js';
 import { expectToMatch, framesOf, streamed } from '../testing/frames.js';
 import { chatCompletions } from './index.js';
-import { ChatCompletionChunk } from './schema.js';
+import { ChatCompletionChunk } from './answer-schema.js';
 
 type Chunk = { choices: { delta: Record<string, unknown>; finish_reason: string | null }[]; usage?: unknown };
 

@@ -4,7 +4,7 @@ import type { Block } from '../blocks.js';
 import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
 import { expectToMatch } from '../testing/frames.js';
 import { collectMessage, endOf } from './response.js';
-import { MessageAnswer } from './schema.js';
+import { MessageAnswer } from './answer-schema.js';
 
 function answerOf(...events: Event[]): MessageAnswer {
   const collector = collectMessage(answerContext);

@@ -5,7 +5,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import { answerContext, blockStart, blockStop, counts, delta, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../testing/events.js';
 import { expectToMatch, framesOf, streamed } from '../testing/frames.js';
 import { messages } from './index.js';
-import { MessageStreamEvent } from './schema.js';
+import { MessageStreamEvent } from './answer-schema.js';
 
 type Data = { type: string; index?: number; [field: string]: unknown };
 
