@@ -104,6 +104,8 @@ function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path
   const meant = sameType.find((branch) => tagValues(branch, tag).includes(value[tag]));
   if (meant !== undefined) return findFault(meant, value, path);
   if (value[tag] === undefined) return { path: [...path, tag], text: 'Field required', unsupported: false };
+  const open = sameType.find((branch) => branch.properties?.[tag] !== undefined && tagValues(branch, tag).length === 0);
+  if (open !== undefined) return findFault(open, value, path);
   const allowed = sameType.flatMap((branch) => tagValues(branch, tag)).join(', ');
   return faultAt(node, [...path, tag], `${JSON.stringify(value[tag])} is not one of ${allowed}`);
 }

@@ -1,14 +1,16 @@
 // The words in which both request schemas say, field by field, what is honoured, ignored and refused.
-import { type Static, type TNull, type TObject, type TOptional, type TSchema, type TUnion, Type } from 'typebox';
+import { type Static, type TNull, type TObject, type TOptional, type TSchema, type TUnion, type TUnsafe, Type } from 'typebox';
 
 /** Schema keyword: a value that does not match is a feature that is not offered; the text names the fix. */
 export const unsupportedKeyword = 'x-tollgate-unsupported';
 /** Schema keyword: accepted without effect, and told to the caller in x-tollgate-dropped-params. */
 export const ignoredKeyword = 'x-tollgate-ignored';
+/** Schema keyword: reaches upstreams of the caller's own format; where another one answers it is dropped, and the caller is told. */
+export const nativeOnlyKeyword = 'x-tollgate-native-only';
 
 /** A field that may be absent or null. */
-export function optional<S extends TSchema>(schema: S): TOptional<TUnion<[S, TNull]>> {
-  return Type.Optional(Type.Union([schema, Type.Null()]));
+export function optional<S extends TSchema>(schema: S, options: Record<string, unknown> = {}): TOptional<TUnion<[S, TNull]>> {
+  return Type.Optional(Type.Union([schema, Type.Null()], options));
 }
 
 /** Options of a schema whose other values exist in the vendor's format but would be wrong to drop. */
@@ -20,6 +22,24 @@ export function elseUnsupported(fix: string): Record<string, string> {
 export function refused<const Names extends string>(fixes: Record<Names, string>): Record<Names, TOptional<TNull>> {
   const entries = Object.entries<string>(fixes).map(([name, fix]) => [name, Type.Optional(Type.Null(elseUnsupported(fix)))]);
   return Object.fromEntries(entries) as Record<Names, TOptional<TNull>>;
+}
+
+/** Options of a schema whose values only upstreams of the caller's format get. */
+export const nativeOnly = { [nativeOnlyKeyword]: true };
+
+/** Fields that upstreams of the caller's format get whatever their value, and that others do without. */
+export function passedOn<const Names extends string>(...names: Names[]): Record<Names, TOptional<TSchema>> {
+  const entries = names.map((name) => [name, Type.Optional(Type.Unknown(nativeOnly))]);
+  return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
+}
+
+/** Stands, in types only, for every word that is not one of the known ones, so that a `type` still tells the known kinds apart. */
+declare const otherWord: unique symbol;
+
+/** An object of a kind that is not known here: its tag is any other word, and what else it holds is its vendor's to judge. */
+export function unknownKind<const Tag extends string = 'type'>(known: readonly string[], tag = 'type' as Tag): TObject<Record<Tag, TUnsafe<typeof otherWord>>> {
+  const word = Type.Unsafe<typeof otherWord>(Type.String({ not: { enum: known }, description: 'Any other word reaches upstreams of this format only.' }));
+  return Type.Object({ [tag]: word } as Record<Tag, TUnsafe<typeof otherWord>>);
 }
 
 /** Fields that are accepted whatever their value and have no effect here. */

@@ -6,7 +6,10 @@ const messageOverhead = 64;
 const toolOverhead = 512;
 const toolsOverhead = 1024;
 
-/** The UTF-8 bytes of everything in the prompt, 64 for each message, 512 for each tool, and 1024 if there are tools. */
+/**
+ * The UTF-8 bytes of everything in the prompt that is text, 64 for each message, 512 for each tool, and 1024 if there are tools.
+ * What has no common form comes on top (`Demands.foreignTokensMax`), images and documents are counted by the piece.
+ */
 export function inputTokensMax(prompt: Prompt): number {
   let bound = prompt.system.length * messageOverhead + prompt.messages.length * messageOverhead;
   for (const text of prompt.system) bound += Buffer.byteLength(text);
@@ -34,8 +37,8 @@ function partBytes(part: NonNullable<Part['part']>): number {
     case 'reasoning':
       return Buffer.byteLength(part.value.text) + Buffer.byteLength(part.value.signature) + Buffer.byteLength(part.value.redactedData);
     case 'document': {
-      const { title, context, source } = part.value;
-      return Buffer.byteLength(title) + Buffer.byteLength(context) + (source?.$case === 'text' ? Buffer.byteLength(source.value) : 0);
+      const { title, context, filename, source } = part.value;
+      return Buffer.byteLength(title) + Buffer.byteLength(context) + Buffer.byteLength(filename) + (source?.$case === 'text' ? Buffer.byteLength(source.value) : 0);
     }
     case 'image':
       // Counted by the piece: its bytes say nothing about its tokens.

@@ -1,16 +1,35 @@
 // Makes the parts of a common message.
-import type { Part } from '#proto/inference/v1/inference.js';
+import type { DocumentPart, ImagePart, Part } from '#proto/inference/v1/inference.js';
 
 export function textPart(text: string): Part {
   return { part: { $case: 'text', value: { text } } };
 }
 
+/** `detail` is auto, low, high or original; empty where the vendor decides. */
+export function imagePart(source: ImagePart['source'], detail = ''): Part {
+  return { part: { $case: 'image', value: { source, detail } } };
+}
+
+export function documentPart(source: DocumentPart['source'], about: { title?: string; context?: string; filename?: string } = {}): Part {
+  const { title = '', context = '', filename = '' } = about;
+  return { part: { $case: 'document', value: { source, title, context, filename } } };
+}
+
+/** A piece of the prompt up to which the caller wants it cached; undefined: no mark. */
+export function cachedUpTo(part: Part, cacheTtl: CacheTtl | undefined): Part {
+  return cacheTtl === undefined ? part : { ...part, cacheTtl };
+}
+
+/** How long a cached prompt lives. */
+export type CacheTtl = '5m' | '1h';
+
 export function toolCallPart(id: string, name: string, argumentsJson: string): Part {
   return { part: { $case: 'toolCall', value: { id, name, argumentsJson } } };
 }
 
-export function toolResultPart(toolCallId: string, text: string, isError: boolean): Part {
-  return { part: { $case: 'toolResult', value: { toolCallId, text, isError, content: [] } } };
+/** `content` instead of `text` where the result is more than text. */
+export function toolResultPart(toolCallId: string, text: string, isError: boolean, content: Part[] = []): Part {
+  return { part: { $case: 'toolResult', value: { toolCallId, text, isError, content } } };
 }
 
 /** `redactedData` of a redacted block, whose text is empty. */

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from 'typebox';
+import { Modality } from '#proto/catalog/v1/catalog.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { bodyReader } from './body-reader.js';
+import { Demands } from './demands.js';
+import { ignored, nativeOnly, optional, passedOn, unknownKind } from './fields.js';
+import { fieldsWithout } from './native-fields.js';
+
+const Body = Type.Object({
+  title: Type.String(),
+  bias: optional(Type.Object({}), nativeOnly),
+  ...passedOn('style'),
+  ...ignored('tier'),
+});
+
+describe('the demands of a body', () => {
+  it('tell what no upstream gets from what only upstreams of its format get', () => {
+    const demands = new Demands();
+    demands.addUnhonoured({ title: 'a', bias: {}, style: 1, tier: 'x', invented: true, nothing: null, toString: 1 }, Body);
+    expect(demands.dropped.names).toEqual(['tier']);
+    expect(demands.droppedElsewhere.names).toEqual(['bias', 'style', 'invented', 'toString']);
+  });
+
+  it('name the first field of each modality, and count every image and document', () => {
+    const demands = new Demands();
+    demands.addImage('messages[0]');
+    demands.addImage('messages[1]');
+    demands.addDocument('messages[2]');
+    demands.need(Modality.MODALITY_AUDIO, 'messages[3]');
+    expect(demands).toMatchObject({ images: 2, documents: 1 });
+    expect(demands.needs).toEqual([
+      { modality: Modality.MODALITY_IMAGE, field: 'messages[0]' },
+      { modality: Modality.MODALITY_DOCUMENT, field: 'messages[2]' },
+      { modality: Modality.MODALITY_AUDIO, field: 'messages[3]' },
+    ]);
+  });
+
+  it('bound what has no common form by its bytes, and tools with an implied schema by more', () => {
+    const demands = new Demands();
+    demands.addForeign({ a: 'é' });
+    expect(demands.foreignTokensMax).toBe(10);
+    demands.addImpliedTool({});
+    expect(demands.foreignTokensMax).toBe(10 + 2048 + 2);
+  });
+
+  it('keep a bounded number of refusals, the first ones', () => {
+    const demands = new Demands();
+    for (let index = 0; index < 100; index += 1) demands.refuseElsewhere(`f${index}`, 'no');
+    expect(demands.refusedElsewhere).toHaveLength(8);
+    expect(demands.refusedElsewhere[0]).toEqual({ field: 'f0', text: 'no' });
+  });
+});
+
+describe('an object of unknown kind', () => {
+  const read = bodyReader(Type.Object({ parts: Type.Array(Type.Union([Type.Object({ type: Type.Literal('text'), text: Type.String() }), unknownKind(['text'])])) }), 'dots');
+  const faultOf = (part: unknown): string => {
+    try {
+      read({ parts: [part] });
+      return 'accepted';
+    } catch (error) {
+      return error instanceof AppError ? error.message : String(error);
+    }
+  };
+
+  it('is accepted, and a malformed one of a known kind is not taken for it', () => {
+    expect(faultOf({ type: 'hologram', any: [1] })).toBe('accepted');
+    expect(faultOf({ type: 'text', text: 'a' })).toBe('accepted');
+    expect(faultOf({ type: 'text' })).toBe('parts.0.text: Field required');
+    expect(faultOf({ type: 7 })).toBe('parts.0.type: must be string');
+    expect(faultOf({})).toBe('parts.0.type: Field required');
+  });
+});
+
+describe('the rest of a body', () => {
+  it('is the body without what is ours, in its order, nulls included', () => {
+    const body: unknown = JSON.parse('{"b":1,"model":"m","__proto__":{"x":1},"a":null,"c":[{"d":2}]}');
+    expect(fieldsWithout(body as object, ['model', 'stream'])).toBe('{"b":1,"__proto__":{"x":1},"a":null,"c":[{"d":2}]}');
+    expect(fieldsWithout({ model: 'm' }, ['model'])).toBe('{}');
+  });
+});
