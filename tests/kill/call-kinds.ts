@@ -1,7 +1,8 @@
 // The calls that the load is made of. Each has one possible answer, so that what a whole answer must say and cost is known beforehand.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually, startScript } from '../support/process.js';
+import { runCommand } from '../support/command-runner.js';
+import { eventually } from '../support/process.js';
 import type { System } from '../support/system.js';
 import { type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 import type { Tokens } from './outcome.js';
@@ -66,10 +67,8 @@ export async function addStubModels(system: System, stub: StubUpstream): Promise
   stub.script('slow', { blocks: [{ type: 'text', text: stubText }], usage: stubTokens, frameDelayMs: 10 });
   for (const [prefix, format] of [['cc', 'chat-completions'], ['m', 'messages']] as const) {
     const options = ['--format', format, '--base-url', stub.baseUrl, '--allow-private-network', '--secret-stdin'];
-    const child = startScript('dist/cli/main.js', ['upstream', 'add', `stub-${prefix}`, ...options], system.operatorEnv());
-    child.process.stdin!.end(`${stubApiKey}\n`);
-    const code = await new Promise((resolve) => child.process.once('close', resolve));
-    if (code !== 0) throw new Error(child.stderr());
+    const { code, stderr } = await runCommand(['upstream', 'add', `stub-${prefix}`, ...options], system.operatorEnv(), `${stubApiKey}\n`);
+    if (code !== 0) throw new Error(stderr);
     const path = join(system.dataDir, 'model.json');
     writeFileSync(path, JSON.stringify(stubModel(`${prefix}/slow`, `stub-${prefix}`)));
     await system.cli('model', 'put', path);

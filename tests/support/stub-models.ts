@@ -1,7 +1,7 @@
 // Puts the stub upstream behind a system: upstreams and models by the operator's command, as an operator does it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startScript } from './process.js';
+import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
 
 /** Prices of the models of the stub, in nano-USD a token. */
@@ -9,10 +9,9 @@ export const stubPrices = { input: 1000n, cacheRead: 100n, cacheWrite5m: 1250n, 
 
 /** Adds an upstream on a private address; its secret goes in by the standard input. */
 export async function addUpstream(system: System, id: string, format: 'chat-completions' | 'messages', baseUrl: string, secret: string): Promise<void> {
-  const child = startScript('dist/cli/main.js', ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin'], system.operatorEnv());
-  child.process.stdin!.end(`${secret}\n`);
-  const code = await new Promise((resolve) => child.process.once('close', resolve));
-  if (code !== 0) throw new Error(child.stderr());
+  const args = ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin'];
+  const { code, stderr } = await runCommand(args, system.operatorEnv(), `${secret}\n`);
+  if (code !== 0) throw new Error(stderr);
 }
 
 /** Adds a model that an upstream knows under another name, at `stubPrices`. */

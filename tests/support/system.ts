@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type CommandResult, runCommand } from './command-runner.js';
 import { type Child, eventually, freePort, isAlive, startScript } from './process.js';
 
 /** The two ways to run. */
@@ -32,7 +33,7 @@ export interface System {
   /** The same with --json, parsed. */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
   /** Runs the operator's command, whatever comes of it. */
-  tryCli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  tryCli(...args: string[]): Promise<CommandResult>;
   /** The environment in which the operator's command finds this system. */
   operatorEnv(): Record<string, string>;
   /** SIGKILL to the whole system, as a power cut would. */
@@ -67,12 +68,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
 
   const environment = (): Record<string, string> => ({ ...settings, ...operatorEnv(mode, dataDir) });
 
-  async function tryCli(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const command = startScript('dist/cli/main.js', args, environment());
-    command.process.stdin?.end();
-    const code = await new Promise<number | null>((resolve) => command.process.once('close', resolve));
-    return { code, stdout: command.stdout(), stderr: command.stderr() };
-  }
+  const tryCli = (...args: string[]): Promise<CommandResult> => runCommand(args, environment());
 
   async function cli(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await tryCli(...args);

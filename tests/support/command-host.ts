@@ -1,0 +1,39 @@
+// Runs the operator's command of the build many times in one process, because starting Node costs more than most commands do.
+// A process of its own, run by `command-runner.ts`: one JSON line in for each run, one JSON line out.
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+interface Run {
+  readonly id: number;
+  readonly args: readonly string[];
+  readonly env: Record<string, string>;
+  readonly stdin: string;
+}
+
+interface World {
+  env: Record<string, string>;
+  stdout(chunk: string): void;
+  stderr(chunk: string): void;
+  readStdin(): Promise<string>;
+  askSecret(): Promise<undefined>;
+  nowMs(): number;
+  version: string;
+}
+
+// By a computed address, since what is built has no types here.
+const program = fileURLToPath(new URL('../../dist/cli/program.js', import.meta.url));
+const { run } = (await import(program)) as { run(args: readonly string[], world: World): Promise<number> };
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, args, env, stdin } = JSON.parse(line) as Run;
+  const written = { stdout: '', stderr: '' };
+  void run(args, {
+    env,
+    stdout: (chunk) => void (written.stdout += chunk),
+    stderr: (chunk) => void (written.stderr += chunk),
+    readStdin: async () => stdin,
+    askSecret: async () => undefined,
+    nowMs: () => Date.now(),
+    version: 'test',
+  }).then((code) => process.stdout.write(`${JSON.stringify({ id, code, ...written })}\n`));
+}

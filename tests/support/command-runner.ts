@@ -1,0 +1,43 @@
+// The operator's command for tests: the same code as `tollgate`, in one process for the whole of a test file.
+import { createInterface } from 'node:readline';
+import { afterAll } from '@jest/globals';
+import { type Child, cleanEnv, startScript } from './process.js';
+
+/** What a command came to. */
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let host: Child | undefined;
+let runs = 0;
+const waiting = new Map<number, (result: CommandResult) => void>();
+
+// At the end of its input the process is done.
+afterAll(() => void host?.process.stdin!.end());
+
+/** Runs the command; the process that does is started with the first and ends with the tests of the file. */
+export function runCommand(args: readonly string[], env: Record<string, string>, stdin = ''): Promise<CommandResult> {
+  const { process: child } = (host ??= startHost());
+  const id = (runs += 1);
+  return new Promise((resolve) => {
+    waiting.set(id, resolve);
+    child.stdin!.write(`${JSON.stringify({ id, args, env: cleanEnv(env), stdin })}\n`);
+  });
+}
+
+function startHost(): Child {
+  const child = startScript('tests/support/command-host.ts', [], {});
+  createInterface({ input: child.process.stdout! }).on('line', (line) => {
+    const { id, ...result } = JSON.parse(line) as CommandResult & { id: number };
+    waiting.get(id)?.(result);
+    waiting.delete(id);
+  });
+  child.process.once('close', (code) => {
+    host = undefined;
+    for (const resolve of waiting.values()) resolve({ code, stdout: '', stderr: `The process that runs commands ended:\n${child.stderr()}` });
+    waiting.clear();
+  });
+  return child;
+}
