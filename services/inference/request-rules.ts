@@ -1,6 +1,6 @@
 // What a request must be like before anything is sent anywhere. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { type GenerateRequest, type Message, type Part, type Prompt, type Reasoning, Role, type Sampling, type Target, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { type GenerateRequest, type Message, type Part, type Prompt, type Reasoning, Role, type Sampling, type Target, ToolChoice_Mode, type ToolResultPart } from '#proto/inference/v1/inference.js';
 
 /** Most of each thing in one request. */
 export const requestLimits = {
@@ -65,10 +65,13 @@ export function checkMessagesVersion(version: string): void {
 type PartKind = NonNullable<Part['part']>['$case'];
 
 const partsOfRole: Partial<Record<Role, readonly PartKind[]>> = {
-  [Role.ROLE_USER]: ['text', 'toolResult'],
-  [Role.ROLE_ASSISTANT]: ['text', 'toolCall', 'reasoning'],
+  [Role.ROLE_USER]: ['text', 'image', 'document', 'toolResult'],
+  // An older version of the messages format has documents in answers too.
+  [Role.ROLE_ASSISTANT]: ['text', 'document', 'toolCall', 'reasoning'],
   [Role.ROLE_SYSTEM]: ['text'],
 };
+
+const partsOfResults: readonly PartKind[] = ['text', 'image', 'document'];
 
 function checkMessage({ role, parts }: Message): void {
   const kinds = partsOfRole[role];
@@ -76,7 +79,15 @@ function checkMessage({ role, parts }: Message): void {
   for (const { part } of parts) {
     check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'holds only what its role can say');
     if (part.$case === 'toolCall') check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'has an id and a name');
-    if (part.$case === 'toolResult') check(part.value.toolCallId !== '', 'prompt.messages.parts.tool_result', 'has the id of its call');
+    if (part.$case === 'toolResult') checkToolResult(part.value);
+    if (part.$case === 'image' || part.$case === 'document') check(part.value.source !== undefined, `prompt.messages.parts.${part.$case}`, 'has a source');
+  }
+}
+
+function checkToolResult({ toolCallId, content }: ToolResultPart): void {
+  check(toolCallId !== '', 'prompt.messages.parts.tool_result', 'has the id of its call');
+  for (const { part } of content) {
+    check(part !== undefined && partsOfResults.includes(part.$case), 'prompt.messages.parts.tool_result.content', 'holds texts, images and documents');
   }
 }
 

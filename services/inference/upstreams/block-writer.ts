@@ -1,6 +1,6 @@
 // Writes canonical block events: numbers blocks without gaps, keeps one open at a time, ends each that it began.
 import assert from 'node:assert/strict';
-import type { BlockDelta, BlockStart, Event, Target } from '#proto/inference/v1/inference.js';
+import type { BlockDelta, BlockStart, Event, Foreign, Target } from '#proto/inference/v1/inference.js';
 
 type Block = NonNullable<BlockStart['block']>;
 
@@ -52,6 +52,23 @@ export class BlockWriter {
     this.#open = undefined;
     this.#write({ $case: 'blockStop', value: { index: this.#nextIndex } });
     this.#nextIndex += 1;
+  }
+
+  /** Writes a piece of the answer that has no common form. */
+  foreign(foreign: Foreign): void {
+    this.#write({ $case: 'foreign', value: foreign });
+  }
+
+  /** Whether events wait to be taken. */
+  get hasEvents(): boolean {
+    return this.#events.length > 0;
+  }
+
+  /** Adds what the upstream said beside the meaning of the newest event, of those that wait to be taken. */
+  attach(extraJson: string): void {
+    const newest = this.#events.at(-1);
+    assert(newest !== undefined, 'There is no event to attach to.');
+    newest.extraJson = extraJson;
   }
 
   /** The events written since the last call. */

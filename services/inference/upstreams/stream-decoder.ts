@@ -8,6 +8,8 @@ export interface Outcome {
   readonly stopReason: StopReason;
   /** The sequence that was met; empty when unknown or none. */
   readonly stopSequence: string;
+  /** What the upstream said beside the end and the usage, as the extra_json of `finished`; absent: nothing. */
+  readonly extraJson?: string;
 }
 
 /** Decodes one answer. All events but `finished`, which needs the usage and is made from `outcome` and `report` by whoever reads. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { responseError as chatError } from './chat-completions/error.js';
 import { responseError as messagesError } from './messages/error.js';
-import { redact, retryAfter } from './upstream-failure.js';
+import { redact, refusalError, retryAfter } from './upstream-failure.js';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
-const chat = (status: number, error: unknown) => chatError(status, {}, JSON.stringify({ error }), nowMs);
+const chat = (status: number, error: unknown, model = 'm') => chatError(status, {}, JSON.stringify({ error }), nowMs, model);
 const messages = (status: number, error: unknown) => messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs);
 
 describe("a chat-completions upstream's refusal", () => {
@@ -49,7 +49,7 @@ describe('what a caller reads', () => {
   it('is the vendor\'s text only where it is about the request, and then bounded', () => {
     expect(chat(400, { message: 'x'.repeat(5000) }).message).toHaveLength(1000);
     expect(chat(400, { message: 'bad sk-abcdefgh12345 key' }).message).toBe('bad [redacted] key');
-    expect(chatError(400, {}, '<html>proxy</html>', nowMs).message).toBe('The upstream refused the request with status 400.');
+    expect(chatError(400, {}, '<html>proxy</html>', nowMs, 'm').message).toBe('The upstream refused the request with status 400.');
     for (const status of [401, 402, 403, 404, 429, 500, 503]) expect(chat(status, { message: 'org-12345 is in debt' }).message).not.toContain('org-12345');
   });
 
@@ -59,6 +59,47 @@ describe('what a caller reads', () => {
 
   it('holds nothing that looks like a credential', () => {
     expect(redact('Bearer abc.def-ghi and sk-proj-123456\n and\tkey-9999 in org-abcdef')).toBe('[redacted] and [redacted] and [redacted] in [redacted]');
+  });
+});
+
+describe('a prompt that is too long', () => {
+  it.each([
+    ["This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."],
+    ['This endpoint\'s maximum context length is 32768 tokens. However, you requested about 40000 tokens.'],
+    ['The decoder prompt (length 5000) is longer than the maximum model length of 4096.'],
+    ['The prompt (total length 5000) is too long to fit into the model (context length 4096).'],
+    ['the request exceeds the available context size. try increasing the context size or enable context shift'],
+    ['The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'],
+    ["This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+    ['`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`'],
+    ['input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000'],
+    ['Range of input length should be [1, 129024]'],
+    ['Trying to keep the first 5000 tokens when the context overflows. The model is loaded with context length of only 4096 tokens'],
+  ])('is known by the words "%s"', (text) => {
+    for (const status of [400, 413, 422, 500]) expect(refusalError({ status, labels: [], text }).reason).toBe('context_length_exceeded');
+  });
+
+  it('is not what a cap, a rate or a bad value is called', () => {
+    for (const text of ['max_tokens is too large: 100000. This model supports at most 16384 completion tokens.', "Invalid 'messages[0].content': string too long."]) {
+      expect(refusalError({ status: 400, labels: [], text }).reason).toBe('upstream_rejected');
+    }
+    expect(refusalError({ status: 429, labels: [], text: 'Too many tokens per minute for this context length.' }).reason).toBe('upstream_rate_limited');
+  });
+});
+
+describe("the vendor's name of the model", () => {
+  const shown = (text: string, model: string) => refusalError({ status: 400, labels: [], text, model }).message;
+
+  it('is not shown', () => {
+    expect(shown("'temperature' is not supported with gpt-4o-2024.", 'gpt-4o-2024')).toBe("'temperature' is not supported with the model.");
+    expect(shown('The model `org/m:free` takes no images.', 'org/m:free')).toBe('the model takes no images.');
+    expect(shown('model "sonnet" is busy; gpt-4o-mini is not', 'sonnet')).toBe('the model is busy; gpt-4o-mini is not');
+  });
+
+  it('is left alone inside other names and as a word of the language', () => {
+    expect(shown('gpt-4o-mini is smaller', 'gpt-4o')).toBe('gpt-4o-mini is smaller');
+    expect(shown('The text is empty.', 'text')).toBe('The text is empty.');
+    expect(shown('a+b', '')).toBe('a+b');
   });
 });
 

@@ -17,6 +17,11 @@ export interface Refusal {
   readonly text: string;
   /** From the retry-after headers. */
   readonly retryAfterMs?: number;
+  /** The vendor's name of the model, which callers do not know. */
+  readonly model?: string;
+  /** The vendor's own code and the field it blames; relayed with its text. */
+  readonly code?: unknown;
+  readonly param?: unknown;
 }
 
 /** The truth about a refusal, for operators: the `cause` of the AppError that callers see. */
@@ -31,7 +36,25 @@ export class VendorRefusal extends Error {
 // A vendor's own account trouble can come as a 400 or a 429, told only by its text or label.
 const accountLabels = /quota|billing|spend_limit|credit|payment/;
 const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit/i;
-const contextText = /context[ _](length|window)|maximum context|too many (input )?tokens|(prompt|input) is too long|exceeds? the (model's )?(maximum )?context/i;
+// The same news in the words of OpenAI, vLLM, llama.cpp, OpenRouter, Anthropic, Google, xAI, Hugging Face and DashScope.
+const contextLabels = /^(context_length_exceeded|context_window_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
+const contextText = new RegExp(
+  [
+    'context[ _](length|window|size|limit)',
+    'maximum context',
+    'too many (input )?tokens',
+    '(prompt|input)( \\([^)]*\\))? is too long',
+    '(exceeds?|longer than) the (model.s )?(maximum |available )?(context|model length)',
+    'maximum (prompt|input|sequence) length',
+    'input token count .{0,40}exceeds',
+    'inputs?`? (tokens \\+|must have less than)',
+    'range of input length',
+  ].join('|'),
+  'i',
+);
+// A vendor's filter objects to what the caller wrote, whatever status it says that with.
+const filterLabels = /^(content_filter|content_policy_violation|responsibleaipolicyviolation|data_inspection_failed)$/;
+const filterText = /your input was flagged/i;
 
 const neutral: Partial<Record<Reason, string>> = {
   upstream_unavailable: 'The upstream is not available at the moment.',
@@ -46,16 +69,40 @@ export function refusalError(refusal: Refusal): AppError {
   const cause = new VendorRefusal(refusal.status, refusal.labels, refusal.text);
   const reason = refusalReason(refusal);
   const relayed = reason === 'upstream_rejected' || reason === 'context_length_exceeded';
-  const text = redact(refusal.text);
+  const text = withoutModel(redact(refusal.text), refusal.model ?? '');
   const message = relayed ? text || `The upstream refused the request with status ${refusal.status}.` : neutral[reason]!;
   const retryAfterMs = reason === 'upstream_rate_limited' || reason === 'upstream_overloaded' ? refusal.retryAfterMs : undefined;
-  return new AppError(reason, message, { cause, retryAfterMs });
+  return new AppError(reason, message, { cause, retryAfterMs, details: relayed ? wordsOf(refusal) : {} });
+}
+
+/** The vendor's code and param, where they are plain words. */
+function wordsOf({ code, param }: Refusal): Record<string, string> {
+  const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value);
+  return { ...(isPlain(code) ? { code } : {}), ...(isPlain(param) ? { param } : {}) };
+}
+
+/** The text with the vendor's name of the model replaced, since callers know the model by another. */
+function withoutModel(text: string, model: string): string {
+  // A name that is a word of the language would be found in any text; such a one only counts in quotes.
+  const name = model.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+  const isWord = /^[A-Za-z]*$/.test(model);
+  if (model === '') return text;
+  const named = `["'\`]${name}["'\`]${isWord ? '' : `|(?<![\\w./-])${name}(?![\\w/-])`}`;
+  return text.replace(new RegExp(`(\\b(the )?model )?(${named})`, 'gi'), 'the model');
+}
+
+/** Whether a vendor's text says that the prompt is too long. */
+export function isTooLongText(text: string): boolean {
+  return contextText.test(text);
 }
 
 function refusalReason({ status, labels, text }: Refusal): Reason {
+  if (labels.some((label) => filterLabels.test(label)) || (status === 403 && filterText.test(text))) return 'upstream_rejected';
   if (status === 401 || status === 402 || status === 403 || status === 404) return 'upstream_unavailable';
+  const isTooLong = labels.some((label) => contextLabels.test(label)) || (status !== 429 && isTooLongText(text));
+  // Some servers say it with a status of 500.
+  if (isTooLong) return 'context_length_exceeded';
   if (status === 400 || status === 413 || status === 422) {
-    if (labels.includes('context_length_exceeded') || contextText.test(text)) return 'context_length_exceeded';
     return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
   }
   if (status === 429) {

@@ -1,41 +1,71 @@
 // Errors of chat-completions upstreams: {"error": {message, type, param, code}}, with variations. Pure.
 import type { AppError } from '#kit/errors/app-error.js';
-import { isObject } from '../stream-decoder.js';
-import { parseErrorBody, refusalError, retryAfter } from '../upstream-failure.js';
+import { isObject, type JsonObject } from '../stream-decoder.js';
+import { isTooLongText, parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
-/** The error for a response other than 2xx. */
-export function responseError(status: number, headers: Readonly<Record<string, string | undefined>>, body: string, nowMs: number): AppError {
-  const parsed = parseErrorBody(body);
-  const error = isObject(parsed) ? parsed['error'] : undefined;
-  return refusalError({ status, labels: labelsOf(error), text: textOf(error), retryAfterMs: retryAfter(headers, nowMs) });
+/** The error for a response other than 2xx. `model` is the upstream's name of it. */
+export function responseError(status: number, headers: Readonly<Record<string, string | undefined>>, body: string, nowMs: number, model: string): AppError {
+  return refusalError({ status, ...particulars(errorOf(parseErrorBody(body))), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
-/** The error for an `error` frame in the middle of a stream. */
-export function frameError(error: unknown): AppError {
-  const labels = labelsOf(error);
-  return refusalError({ status: frameStatus(error, labels), labels, text: textOf(error) });
+/** The error for an `error` frame in the middle of a stream, or for an error that came with status 200. */
+export function frameError(error: unknown, model: string): AppError {
+  const found = particulars(error);
+  return refusalError({ status: frameStatus(error, found), ...found, model });
+}
+
+/** The error in a payload that has no answer; undefined when it is none. */
+export function errorOf(payload: unknown): unknown {
+  if (!isObject(payload)) return undefined;
+  const { error } = payload;
+  // Clients of this format too take only what is not empty for an error.
+  if (Boolean(error)) {
+    // Hugging Face's servers put their word for it beside the text.
+    return typeof error === 'string' && typeof payload['error_type'] === 'string' ? { message: error, type: payload['error_type'] } : error;
+  }
+  const isBare = payload['object'] === 'error' || payload['type'] === 'error' || typeof payload['message'] === 'string' || payload['detail'] !== undefined;
+  return isBare && payload['choices'] === undefined ? payload : undefined;
+}
+
+function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code' | 'param'> {
+  if (!isObject(error)) return { labels: [], text: typeof error === 'string' ? error : '' };
+  const inner = isObject(error['innererror']) ? error['innererror']['code'] : undefined;
+  const labels = [error['type'], error['code'], inner].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());
+  return { labels, text: providerText(error) ?? textOf(error['message'] ?? error['detail']), code: error['code'], param: error['param'] };
+}
+
+/** OpenRouter says "Provider returned error" and keeps what the provider said, as it came, in the metadata. */
+function providerText({ metadata }: JsonObject): string | undefined {
+  const raw = isObject(metadata) && typeof metadata['raw'] === 'string' ? parseErrorBody(metadata['raw']) : undefined;
+  const error = errorOf(raw);
+  const text = isObject(error) ? textOf(error['message']) : textOf(error);
+  return text === '' ? undefined : text;
+}
+
+/** The text in a message, or in FastAPI's list of what is wrong with the fields. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map((entry) => (isObject(entry) ? faultOf(entry) : textOf(entry))).filter((text) => text !== '').join('; ');
+  return isObject(value) ? textOf(value['message'] ?? value['detail']) : '';
+}
+
+function faultOf({ loc, msg }: JsonObject): string {
+  const text = textOf(msg);
+  return Array.isArray(loc) && text !== '' ? `${loc.slice(loc[0] === 'body' ? 1 : 0).join('.')}: ${text}` : text;
 }
 
 /** The HTTP status that the vendor would have sent, had the stream not begun. */
-function frameStatus(error: unknown, labels: readonly string[]): number {
-  // OpenRouter puts the status into `code`.
-  const code = isObject(error) ? error['code'] : undefined;
-  if (typeof code === 'number' && code >= 400 && code <= 599) return code;
+function frameStatus(error: unknown, { labels, text }: Pick<Refusal, 'labels' | 'text'>): number {
+  // OpenRouter and llama.cpp put the status into `code`.
+  const codes = isObject(error) ? [error['code'], error['status'], error['status_code']].map(Number) : [];
+  const code = codes.find((value) => value >= 400 && value <= 599);
+  if (code !== undefined) return code;
   const statusByLabel: readonly [RegExp, number][] = [
     [/overloaded|unavailable|slow_down/, 503],
     [/rate_limit|quota|billing/, 429],
     [/auth|api_key|permission/, 401],
-    [/invalid_request|context_length|content_policy/, 400],
+    [/invalid_request|badrequest|bad_request|validation|context_length|content_policy|content_filter/, 400],
   ];
-  return statusByLabel.find(([pattern]) => labels.some((label) => pattern.test(label)))?.[1] ?? 500;
-}
-
-function labelsOf(error: unknown): string[] {
-  if (!isObject(error)) return [];
-  return [error['type'], error['code']].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());
-}
-
-function textOf(error: unknown): string {
-  if (typeof error === 'string') return error;
-  return isObject(error) && typeof error['message'] === 'string' ? error['message'] : '';
+  const byLabel = statusByLabel.find(([pattern]) => labels.some((label) => pattern.test(label)))?.[1];
+  return byLabel ?? (isTooLongText(text) ? 400 : 500);
 }

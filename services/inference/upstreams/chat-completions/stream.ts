@@ -4,7 +4,7 @@ import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
-import { frameError } from './error.js';
+import { errorOf, frameError } from './error.js';
 import { ToolCalls } from './tool-calls.js';
 import { readUsage } from './usage.js';
 
@@ -34,7 +34,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (this.outcome !== undefined || data.trim() === '') return [];
     if (data.trim() === '[DONE]') return this.#done();
     const chunk = parsePayload(data);
-    if (chunk['error'] !== undefined && chunk['error'] !== null) throw frameError(chunk['error']);
+    const error = errorOf(chunk);
+    if (error !== undefined) throw frameError(error, this.options.target.upstreamModel);
     this.report = readUsage(chunk['usage']) ?? this.report;
     if (Array.isArray(chunk['choices'])) {
       this.#sawChoices = true;

@@ -11,6 +11,8 @@ import type { RemoteWireFormat } from '../remote-format.js';
 import type { Attempt, Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from './address-guard.js';
+import { decodedBody } from './decoded-body.js';
+import { payloadReader } from './payload-reader.js';
 import { readText } from './read-text.js';
 import { relay } from './relay.js';
 import { transportError } from './transport-error.js';
@@ -77,16 +79,16 @@ export class HttpUpstream implements Upstream {
       watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
       const response = await this.#post(this.wire.generatePath, body.json, request, attempt, watchdog.signal);
       const headers = response.headers as Headers;
-      await this.#refuseErrors(response, headers);
-      refuseOtherThanEvents(headers);
+      await this.#refuseErrors(response, attempt);
+      const reader = payloadReader(headers, config.eventBytesMax);
       const decoder = this.wire.decoder(request, {
         target: attempt.target,
         requestId: headers['x-request-id'] ?? headers['request-id'] ?? '',
         droppedFields: body.dropped,
         isNative: nativeFor(request, this.format) !== undefined,
       });
-      const chunks = response.body[Symbol.asyncIterator]();
-      for await (const message of relay({ request, decoder, chunks, watchdog, limits: config })) {
+      const chunks = decodedBody(response.body, headers['content-encoding'])[Symbol.asyncIterator]();
+      for await (const message of relay({ request, decoder, reader, chunks, watchdog, limits: config })) {
         if (decoder.outcome !== undefined) {
           draining = true;
           void this.#drain(chunks, watchdog);
@@ -118,10 +120,11 @@ export class HttpUpstream implements Upstream {
     const watchdog = new Watchdog(attempt.signal);
     try {
       watchdog.expect('count tokens', this.deps.config.countTimeoutMs);
-      const body = count.body(request, attempt.target.upstreamModel);
-      const response = await this.#post(count.path, body, request, attempt, watchdog.signal);
-      await this.#refuseErrors(response, response.headers as Headers);
-      return count.read(JSON.parse(await readText(response.body, this.deps.config.errorBodyBytesMax)));
+      const asked = count.body(request, attempt.target.upstreamModel);
+      const response = await this.#post(count.path, asked, request, attempt, watchdog.signal);
+      await this.#refuseErrors(response, attempt);
+      const body = decodedBody(response.body, (response.headers as Headers)['content-encoding']);
+      return count.read(JSON.parse(await readText(body, this.deps.config.errorBodyBytesMax)));
     } catch (error) {
       if (attempt.signal.aborted) throw attempt.signal.reason;
       this.deps.log.warn({ err: error, upstream: this.id }, 'upstream did not count tokens; estimating');
@@ -151,11 +154,13 @@ export class HttpUpstream implements Upstream {
     return response;
   }
 
-  async #refuseErrors(response: Dispatcher.ResponseData, headers: Headers): Promise<void> {
-    const { statusCode, body } = response;
+  async #refuseErrors(response: Dispatcher.ResponseData, attempt: Attempt): Promise<void> {
+    const { statusCode } = response;
     if (statusCode >= 200 && statusCode < 300) return;
     const { config, clock } = this.deps;
-    throw this.wire.responseError(statusCode, headers, await readText(body, config.errorBodyBytesMax), clock.nowMs());
+    const headers = response.headers as Headers;
+    const body = await readText(decodedBody(response.body, headers['content-encoding']), config.errorBodyBytesMax);
+    throw this.wire.responseError(statusCode, headers, body, clock.nowMs(), attempt.target.upstreamModel);
   }
 
   /** Reads the few bytes behind a complete answer, so that the connection is free for the next call. */
@@ -183,13 +188,4 @@ export class HttpUpstream implements Upstream {
     this.#callsUnderWay -= 1;
     watchdog.end(callOver);
   }
-}
-
-function refuseOtherThanEvents(headers: Headers): void {
-  const type = headers['content-type'] ?? '';
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (/^text\/event-stream\b/i.test(type) && encoding === 'identity') return;
-  throw new AppError('upstream_failed', 'The upstream did not answer with a stream of events.', {
-    cause: new Error(`content-type "${type.slice(0, 200)}", content-encoding "${encoding.slice(0, 200)}"`),
-  });
 }

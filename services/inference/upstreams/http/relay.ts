@@ -4,17 +4,19 @@ import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/
 import { Meter } from '../../tokens/meter.js';
 import type { StreamDecoder } from '../stream-decoder.js';
 import type { Watchdog } from '../watchdog.js';
-import { SseReader } from './sse-reader.js';
+import type { PayloadReader } from './payload-reader.js';
 
 /** What one answer is read from and with. */
 export interface RelayOptions {
   readonly request: GenerateRequest;
   readonly decoder: StreamDecoder;
+  /** Cuts the body into the payloads that the decoder takes. */
+  readonly reader: PayloadReader;
   /** The body. It is read only as fast as the messages are taken, so that a slow consumer slows the upstream. */
   readonly chunks: AsyncIterator<Uint8Array>;
   /** Already expecting the first event. */
   readonly watchdog: Watchdog;
-  readonly limits: { readonly eventBytesMax: number; readonly responseBytesMax: number; readonly idleTimeoutMs: number };
+  readonly limits: { readonly responseBytesMax: number; readonly idleTimeoutMs: number };
 }
 
 /**
@@ -37,8 +39,7 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
 }
 
 async function* read(options: RelayOptions, meter: Meter): AsyncGenerator<GenerateResponse, void, undefined> {
-  const { decoder, chunks, watchdog, limits } = options;
-  const reader = new SseReader(limits.eventBytesMax);
+  const { decoder, reader, chunks, watchdog, limits } = options;
   let bytesRead = 0;
   let hasBegun = false;
   while (decoder.outcome === undefined) {
@@ -73,6 +74,7 @@ function decode(decoder: StreamDecoder, payloads: readonly string[], isEnd: bool
 
 async function lastMessage(events: readonly Event[], decoder: StreamDecoder, meter: Meter): Promise<GenerateResponse> {
   const final = await meter.finish();
-  const finished: Event = { event: { $case: 'finished', value: { ...decoder.outcome!, ...final } } };
+  const { stopReason, stopSequence, extraJson } = decoder.outcome!;
+  const finished: Event = { event: { $case: 'finished', value: { stopReason, stopSequence, ...final } }, extraJson };
   return { events: [...events, finished], usageSoFar: final.usage };
 }

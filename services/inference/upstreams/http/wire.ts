@@ -39,8 +39,8 @@ export interface Wire {
   generateBody(request: GenerateRequest, model: string): UpstreamBody;
   /** Decoder of its answer. */
   decoder(request: GenerateRequest, answer: AnswerHead): StreamDecoder;
-  /** The error for a status other than 2xx. */
-  responseError(status: number, headers: Headers, body: string, nowMs: number): AppError;
+  /** The error for a status other than 2xx. `model` is what the vendor calls it, which its text may name and callers do not know. */
+  responseError(status: number, headers: Headers, body: string, nowMs: number, model: string): AppError;
   /** The vendor's own token count, where it has one. */
   readonly count?: {
     readonly path: string;

@@ -1,0 +1,40 @@
+// Chooses how the body of an answer is read: as events, or as the one JSON of a server that does not stream.
+import { AppError } from '#kit/errors/app-error.js';
+import { SseReader } from './sse-reader.js';
+import type { Headers } from './wire.js';
+
+/** Cuts the bytes of a body into payloads; the same bytes give the same payloads however they are cut into chunks. */
+export interface PayloadReader {
+  /** The payloads that these bytes complete. Raises upstream_failed for one beyond the bound. */
+  push(chunk: Uint8Array): string[];
+  /** What is left at the end of the body. */
+  end(): string[];
+}
+
+/** The reader for a 2xx answer with these headers. Raises upstream_failed for a page, which a proxy sent in place of an answer. */
+export function payloadReader(headers: Headers, payloadBytesMax: number): PayloadReader {
+  const type = headers['content-type'] ?? '';
+  if (/^[^;]*[/+]json\b/i.test(type)) return new WholeReader(payloadBytesMax);
+  // Some servers give their events no type, or that of plain text.
+  if (type === '' || /^(text\/(event-stream|plain)|application\/octet-stream)\b/i.test(type)) return new SseReader(payloadBytesMax);
+  throw new AppError('upstream_failed', 'The upstream did not answer with a stream of events.', { cause: new Error(`content-type "${type.slice(0, 200)}"`) });
+}
+
+/** A body that is one payload: some servers ignore that a stream was asked for, and some send an error with status 200. */
+class WholeReader implements PayloadReader {
+  readonly #chunks: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(private readonly bytesMax: number) {}
+
+  push(chunk: Uint8Array): string[] {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.bytesMax) throw new AppError('upstream_failed', 'The upstream sent an answer beyond the size limit.');
+    this.#chunks.push(chunk);
+    return [];
+  }
+
+  end(): string[] {
+    return [new TextDecoder().decode(Buffer.concat(this.#chunks))];
+  }
+}
