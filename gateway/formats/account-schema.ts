@@ -84,7 +84,7 @@ export const ErrorBody = Type.Object(
         needed: Type.Optional(Usd),
         limit: Type.Optional(Usd),
         spent: Type.Optional(Usd),
-        details: Type.Optional(Type.Object({ error_code: Type.String() })),
+        details: Type.Optional(Type.Object({ error_code: Type.String(), unsupported: Type.Optional(Type.Array(Type.String())) })),
       },
       { additionalProperties: true },
     ),

@@ -74,6 +74,12 @@ describe('a refusal', () => {
     expect(error).toMatchObject({ limit_bytes: '10', type: 'request_too_large', message: 'A message.', details: { error_code: 'body_too_large' } });
   });
 
+  it('of a conversation held by the server is told as the tool runner of @anthropic-ai/sdk understands it', () => {
+    const { error } = bodyOf(tell(messages, 'unsupported_field', { details: { field: 'thread' } }));
+    expect(error).toMatchObject({ param: 'thread', details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } });
+    expectToMatch(ErrorBody, { type: 'error', error, request_id: 'req_1' });
+  });
+
   it('of our own making shows nothing but a fixed text', () => {
     const hidden: Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed'];
     for (const format of both) {

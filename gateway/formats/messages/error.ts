@@ -1,6 +1,6 @@
 // Refusals in the words of the messages format.
 import type { AppError } from '#kit/errors/app-error.js';
-import { errorObject, type Rendering, type Renderings, retryHeaders } from '../error-details.js';
+import { type ErrorObject, errorObject, type Rendering, type Renderings, retryHeaders } from '../error-details.js';
 import type { HttpError } from '../format.js';
 
 const invalid = (code: string, status = 400): Rendering => ({ status, type: 'invalid_request_error', code, retry: 'never' });
@@ -67,10 +67,15 @@ export const renderings: Renderings = {
 export function renderError(error: AppError, requestId: string): HttpError {
   const rendering = renderings[error.reason];
   const object = errorObject(error, rendering);
-  // Newer clients of this format look for a machine-readable code in here.
-  const details = object.code === null ? {} : { details: { error_code: object.code } };
-  const body = { type: 'error', error: { ...object, ...details }, request_id: requestId };
+  const body = { type: 'error', error: { ...object, ...machineReadable(object) }, request_id: requestId };
   return { status: rendering.status, body, headers: retryHeaders(error, rendering) };
+}
+
+/** The code that newer clients of this format look for. */
+function machineReadable({ code, param, reason }: ErrorObject): { details?: Record<string, unknown> } {
+  // The tool runner of @anthropic-ai/sdk 1 asks for a conversation held by the server, and does without one only if told so in these words.
+  if (reason === 'unsupported_field' && param === 'thread') return { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
+  return code === null ? {} : { details: { error_code: code } };
 }
 
 /** A refusal inside a stream that has begun. */
