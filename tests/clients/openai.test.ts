@@ -1,0 +1,159 @@
+// The official library of the chat-completions format, over upstreams of both formats.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
+import { z } from 'zod';
+import { openaiLibraries } from './libraries.js';
+import { type Charge, type Stage, startStage, upstreams, usage } from './stage.js';
+
+const text = 'Hello from far away.';
+const messages = [{ role: 'user' as const, content: 'Hello there' }];
+const weatherCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const;
+const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } as const;
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage();
+});
+
+afterAll(() => stage?.stop());
+
+/** Usage as this format tells it, of what was charged. */
+function shown({ tokens }: Charge): unknown {
+  const prompt = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: tokens.output,
+    total_tokens: prompt + tokens.output,
+    prompt_tokens_details: { cached_tokens: tokens.cache_read, cache_write_tokens: tokens.cache_write_5m + tokens.cache_write_1h },
+    completion_tokens_details: { reasoning_tokens: tokens.reasoning },
+  };
+}
+
+describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
+  describe.each(upstreams)('over a %s upstream', (upstream) => {
+    let client: OpenAI;
+    let model: string;
+
+    beforeAll(() => {
+      client = new Library({ baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, maxRetries: 0 });
+      model = stage.model(upstream);
+    });
+
+    const tools = ['get_weather', 'get_time'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object', properties: {} } } }));
+
+    it('reads a whole answer, and the usage that is charged', async () => {
+      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      const completion = await client.chat.completions.create({ model, messages });
+      expect(completion).toMatchObject({ object: 'chat.completion', model, choices: [{ finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: text, refusal: null } }] });
+      expect(completion._request_id).toMatch(/^req_[0-9a-f]{32}$/);
+      expect(completion.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } });
+      expect(completion.usage).toMatchObject(shown(await stage.charge(completion._request_id)) as object);
+    });
+
+    it('reads a stream, with usage only if asked for', async () => {
+      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      for (const include_usage of [true, false]) {
+        const { data, response } = await client.chat.completions.create({ model, messages, stream: true, stream_options: { include_usage } }).withResponse();
+        const chunks: OpenAI.ChatCompletionChunk[] = [];
+        for await (const chunk of data) chunks.push(chunk);
+        expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toBe(text);
+        expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop')).toHaveLength(1);
+        expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
+        const charge = await stage.charge(response.headers.get('x-request-id'));
+        expect(charge.usage_source).toBe('reported');
+        if (include_usage) expect(chunks.at(-1)).toMatchObject({ choices: [], usage: shown(charge) });
+        else expect(chunks.every((chunk) => chunk.choices.length === 1 && (chunk.usage ?? null) === null)).toBe(true);
+      }
+    });
+
+    it('puts a stream together and tells its events', async () => {
+      stage.play(upstream, { blocks: [{ type: 'text', text }] });
+      const stream = client.chat.completions.stream({ model, messages });
+      const heard: string[] = [];
+      stream.on('content.delta', ({ delta, snapshot }) => heard.push(`${delta}|${snapshot.length}`));
+      let done = '';
+      stream.on('content.done', ({ content }) => (done = content));
+      expect((await stream.finalChatCompletion()).choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: text } });
+      expect(await stream.finalContent()).toBe(text);
+      expect(done).toBe(text);
+      expect(heard.at(-1)).toMatch(new RegExp(`\\|${text.length}$`));
+    });
+
+    it.each(['whole', 'streamed', 'streamed with their fragments mixed'] as const)('reads parallel tool calls, %s', async (how) => {
+      stage.play(upstream, { blocks: [{ type: 'text', text: 'Let me look.' }, weatherCall, timeCall], ...(how.includes('mixed') ? { interleaveToolCalls: true } : {}) });
+      const body = { model, messages, tools };
+      const done: unknown[] = [];
+      const stream = how === 'whole' ? undefined : client.chat.completions.stream(body).on('tool_calls.function.arguments.done', (call) => done.push([call.index, call.name, call.arguments]));
+      const completion = await (stream === undefined ? client.chat.completions.create(body) : stream.finalChatCompletion());
+      expect(completion.choices[0]).toMatchObject({
+        finish_reason: 'tool_calls',
+        message: {
+          content: 'Let me look.',
+          tool_calls: [
+            { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } },
+            { id: 'call_2', type: 'function', function: { name: 'get_time', arguments: '{"zone":"CET"}' } },
+          ],
+        },
+      });
+      if (stream !== undefined) {
+        expect(done).toEqual([
+          [0, 'get_weather', '{"city":"Paris"}'],
+          [1, 'get_time', '{"zone":"CET"}'],
+        ]);
+      }
+    });
+
+    it.each([false, true])('runs tools turn after turn, streamed: %s', async (stream) => {
+      const requests = stage.play(upstream, { blocks: [weatherCall, timeCall] }, { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] }, { blocks: [{ type: 'text', text }] });
+      const asked: string[] = [];
+      const answer = <T>(argument: string, result: T): T => {
+        asked.push(argument);
+        return result;
+      };
+      const runnable = [
+        zodFunction({ name: 'get_weather', parameters: z.object({ city: z.string() }), function: ({ city }) => answer(city, `Sunny in ${city}.`) }),
+        zodFunction({ name: 'get_time', parameters: z.object({ zone: z.string() }), function: ({ zone }) => answer(zone, { now: '12:00', zone }) }),
+      ];
+      const runner = stream ? client.chat.completions.runTools({ model, messages, tools: runnable, stream }) : client.chat.completions.runTools({ model, messages, tools: runnable });
+      expect(await runner.finalContent()).toBe(text);
+      expect(asked).toEqual(['Paris', 'CET', 'Rome']);
+      expect(requests()).toHaveLength(3);
+      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(/call_1.*call_2.*Sunny in Paris\..*12:00.*One more\..*call_3.*Sunny in Rome\./);
+    });
+
+    it('shows reasoning, and hands it back signed', async () => {
+      const reasoning = { type: 'reasoning', text: 'Let me think about it.', signature: 'c2lnbmF0dXJl' } as const;
+      const requests = stage.play(upstream, { blocks: [reasoning, weatherCall] }, { blocks: [{ type: 'text', text }] });
+      const stream = client.chat.completions.stream({ model, messages, tools, reasoning_effort: 'high' });
+      // The helper keeps the last of a text that it does not know, and so the fragments are read one by one.
+      let shown = '';
+      stream.on('chunk', ({ choices }) => (shown += (choices[0]?.delta as { reasoning_content?: string } | undefined)?.reasoning_content ?? ''));
+      const answer = (await stream.finalChatCompletion()).choices[0]!.message;
+      expect(shown).toBe(reasoning.text);
+      if (upstream === 'messages') expect(answer).toMatchObject({ thinking_blocks: [{ type: 'thinking', thinking: reasoning.text, signature: reasoning.signature }] });
+      const after = await client.chat.completions.create({ model, messages: [...messages, answer, { role: 'tool', tool_call_id: 'call_1', content: 'Sunny.' }], tools, reasoning_effort: 'high' });
+      expect(after.choices[0]!.message.content).toBe(text);
+      if (upstream === 'messages') {
+        const turn = (requests()[1]!.body['messages'] as { role: string; content: unknown[] }[]).find(({ role }) => role === 'assistant');
+        expect(turn?.content[0]).toEqual({ type: 'thinking', thinking: reasoning.text, signature: reasoning.signature });
+      }
+    });
+
+    it('tells a refusal', async () => {
+      stage.play(upstream, { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] });
+      const { choices } = await client.chat.completions.create({ model, messages });
+      expect(choices[0]!.message.refusal ?? choices[0]!.message.content).toBe('I cannot help with that.');
+      if (upstream === 'messages') expect(choices[0]!.finish_reason).toBe('content_filter');
+    });
+
+    it('works with a base URL of either kind', async () => {
+      stage.play(upstream, { blocks: [{ type: 'text', text }] });
+      for (const baseURL of [stage.system.baseUrl, `${stage.system.baseUrl}/v1`, `${stage.system.baseUrl}/v1/`]) {
+        const other = new Library({ baseURL, apiKey: stage.system.firstKey, maxRetries: 0 });
+        expect((await other.chat.completions.create({ model, messages })).choices[0]!.message.content).toBe(text);
+        expect((await other.models.retrieve(model)).id).toBe(model);
+      }
+    });
+  });
+});

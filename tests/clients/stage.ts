@@ -1,0 +1,66 @@
+// A gateway with one model behind an upstream of each format; a test says what the upstream answers and sees what it was asked.
+import { get } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { addModel, addUpstream } from '../support/stub-models.js';
+import { type Mode, startSystem, type System } from '../support/system.js';
+import type { Script, Usage } from '../upstream/script.js';
+import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
+
+/** The formats of the upstreams, for `describe.each(upstreams)`. */
+export const upstreams = ['chat-completions', 'messages'] as const;
+export type Upstream = (typeof upstreams)[number];
+
+/** Figures small enough for a prompt of two words, and different in every class. */
+export const usage: Usage = { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 9, reasoning: 1 };
+
+/** What `GET /v1/usage/:id` says. */
+export interface Charge {
+  readonly tokens: Readonly<Record<'input' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'output' | 'reasoning', number>>;
+  readonly charge_usd: string;
+  readonly usage_source: string;
+  readonly ending: string;
+}
+
+/** A gateway and the stub behind its two models. */
+export interface Stage {
+  readonly system: System;
+  readonly stub: StubUpstream;
+  /** The id of the model behind an upstream of this format. */
+  model(upstream: Upstream): string;
+  /** Says what the upstream answers, call after call; gives the requests that come from now on. */
+  play(upstream: Upstream, ...scripts: Script[]): () => RecordedRequest[];
+  /** What was charged for a call. */
+  charge(requestId: string | null | undefined): Promise<Charge>;
+  stop(): Promise<void>;
+}
+
+/** Starts both. */
+export async function startStage(mode: Mode = 'single', env: Record<string, string> = {}): Promise<Stage> {
+  const stub = await startStubUpstream();
+  const system = await startSystem(mode, { OPENAI_API_KEY: stubApiKey, OPENAI_BASE_URL: stub.baseUrl, ...env });
+  await addUpstream(system, 'messages', 'messages', stub.baseUrl, stubApiKey);
+  await addModel(system, 'chat-completions/scripted', 'openai', 'chat-completions');
+  await addModel(system, 'messages/scripted', 'messages', 'messages');
+  const model = (upstream: Upstream): string => `${upstream}/scripted`;
+  await eventually(async () => ((await get(system, `/v1/models/${model('messages')}`, system.firstKey)).status === 200 ? true : undefined));
+  return {
+    system,
+    stub,
+    model,
+    play(upstream, ...scripts) {
+      const from = stub.requests.length;
+      stub.script(upstream, ...scripts);
+      return () => stub.requests.slice(from);
+    },
+    charge: (requestId) =>
+      eventually(async () => {
+        const response = await get(system, `/v1/usage/${requestId}`, system.firstKey);
+        if (response.status !== 200) throw new Error(`No usage of ${requestId}: ${response.status}.`);
+        return (await response.json()) as Charge;
+      }),
+    async stop() {
+      await system.stop();
+      await stub.stop();
+    },
+  };
+}
