@@ -1,85 +1,115 @@
 // Answers in the chat-completions format, as OpenAI's servers send them.
+import type { Json } from './check.js';
 import type { Block, Script, Usage } from './script.js';
-import { blocksOf, deltaChars, pieces, usageOf } from './text-pieces.js';
-
-/** One SSE frame. */
-export interface Frame {
-  readonly text: string;
-}
+import { blocksOf, deltaChars, pieces, usageOf, written, zeroed } from './text-pieces.js';
 
 const id = 'chatcmpl-stub';
 const created = 1_763_600_000;
 
 /** The body of a non-streaming answer. */
-export function completionBody(script: Script, request: Record<string, unknown>): unknown {
-  const blocks = blocksOf(script);
-  const join = (type: Block['type']): string | null => blocks.flatMap((block) => (block.type === type && 'text' in block ? [block.text] : [])).join('') || null;
-  const reasoning = join('reasoning');
-  const toolCalls = callsOf(script).map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }));
+export function completionBody(script: Script, request: Json): Json {
   return {
-    id,
-    object: 'chat.completion',
-    created,
-    model: request['model'],
-    choices: [
-      {
-        index: 0,
-        finish_reason: finishReason(script),
-        logprobs: null,
-        message: {
-          role: 'assistant',
-          content: join('text'),
-          refusal: join('refusal'),
-          ...(reasoning === null ? {} : { reasoning_content: reasoning }),
-          ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-        },
-      },
-    ],
+    ...envelope('chat.completion', script, request),
+    choices: choicesOf(script).map((blocks, index) => ({
+      index,
+      finish_reason: finishReason(script, blocks),
+      logprobs: blocks.some((block) => block.type === 'text' && block.logprobs === true) ? { content: [], refusal: null } : null,
+      message: message(blocks),
+      ...script.atEnd,
+    })),
     usage: usageJson(script, request),
   };
 }
 
-/** The frames of a streamed answer, `[DONE]` included. */
-export function completionFrames(script: Script, request: Record<string, unknown>): Frame[] {
+function message(blocks: readonly Block[]): Json {
+  const join = (type: Block['type']): string | null => blocks.flatMap((block) => (block.type === type && 'text' in block ? [block.text] : [])).join('') || null;
+  const reasoning = join('reasoning');
+  const calls = callsOf(blocks).map((call) => ({ id: call.id, ...opened(call, call.arguments) }));
+  const annotations = annotationsOf(blocks);
+  return {
+    role: 'assistant',
+    content: join('text'),
+    refusal: join('refusal'),
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+  };
+}
+
+/** The chunks of a streamed answer as the vendor would send them. */
+export function completionChunks(script: Script, request: Json): Json[] {
   const options = request['stream_options'];
-  const asked = typeof options === 'object' && options !== null && (options as Record<string, unknown>)['include_usage'] === true;
+  const asked = typeof options === 'object' && options !== null && (options as Json)['include_usage'] === true;
   const usage = asked ? usageJson(script, request) : null;
   const place = script.usagePlace ?? 'last-chunk';
-  const chunk = (delta: unknown, finish: string | null = null): unknown => ({
-    ...base(request),
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-    ...(asked ? { usage: place === 'every-chunk' || (place === 'finish-chunk' && finish !== null) ? usage : null } : {}),
-  });
-  const chunks = [
-    chunk({ role: 'assistant', content: '', refusal: null }),
-    ...deltas(script).map((delta) => chunk(delta)),
-    chunk({}, finishReason(script)),
-    ...(asked && usage !== null && place === 'last-chunk' ? [{ ...base(request), choices: [], usage }] : []),
-  ];
-  return [...chunks.map((value) => ({ text: `data: ${JSON.stringify(value)}\n\n` })), { text: 'data: [DONE]\n\n' }];
+  const base = envelope('chat.completion.chunk', script, request);
+  const chunk = (index: number, { logprobs = null, ...delta }: Json, finish: string | null = null, isFirst = false): Json => {
+    const hasUsage = place === 'every-chunk' || (place === 'finish-chunk' && finish !== null) || (isFirst && (place === 'first-chunk' || place === 'zero-at-end'));
+    return { ...base, choices: [{ index, delta, logprobs, finish_reason: finish, ...(finish === null ? {} : script.atEnd) }], ...(asked ? { usage: hasUsage ? usage : null } : {}) };
+  };
+  const streams = choicesOf(script).map((blocks, index) => [
+    chunk(index, { role: 'assistant', content: '', refusal: null }, null, index === 0),
+    ...deltas(blocks, script).map((delta) => chunk(index, delta)),
+    chunk(index, {}, finishReason(script, blocks)),
+  ]);
+  const last = place === 'zero-at-end' ? zeroed(usage) : place === 'last-chunk' ? usage : null;
+  return [...interleave(streams), ...(asked && last !== null ? [{ ...base, choices: [], usage: last }] : [])] as Json[];
+}
+
+/** The same as frames, `[DONE]` included. */
+export function completionFrames(script: Script, request: Json): string[] {
+  return [...written(completionChunks(script, request), script, chunkFrame), 'data: [DONE]\n\n'];
+}
+
+/** A chunk as a frame. */
+export function chunkFrame(chunk: Json): string {
+  return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
 /** The format's error frame. */
-export function completionErrorFrame(error: unknown): Frame {
-  return { text: `data: ${JSON.stringify({ error })}\n\n` };
+export function completionErrorFrame(error: unknown): string {
+  return `data: ${JSON.stringify({ error })}\n\n`;
 }
 
-function base(request: Record<string, unknown>): Record<string, unknown> {
-  return { id, object: 'chat.completion.chunk', created, model: request['model'], service_tier: 'default', system_fingerprint: 'fp_stub' };
+function envelope(object: string, script: Script, request: Json): Json {
+  return { id, object, created, model: request['model'], service_tier: 'default', system_fingerprint: 'fp_stub', ...script.envelope };
 }
 
-function deltas(script: Script): unknown[] {
+function choicesOf(script: Script): (readonly Block[])[] {
+  return [blocksOf(script), ...(script.otherChoices ?? [])];
+}
+
+function deltas(blocks: readonly Block[], script: Script): Json[] {
   const chars = deltaChars(script);
-  const texts = blocksOf(script).flatMap((block): unknown[] => {
-    if (block.type === 'text') return pieces(block.text, chars).map((content) => ({ content }));
-    if (block.type === 'refusal') return pieces(block.text, chars).map((refusal) => ({ refusal }));
-    return block.type === 'reasoning' ? pieces(block.text, chars).map((reasoning_content) => ({ reasoning_content })) : [];
+  const texts = blocks.flatMap((block): Json[] => {
+    switch (block.type) {
+      case 'text':
+        return pieces(block.text, chars).map((content) => ({ content, ...(block.logprobs === true ? { logprobs: logprobs(content) } : {}) }));
+      case 'refusal':
+        return pieces(block.text, chars).map((refusal) => ({ refusal }));
+      case 'reasoning':
+        return pieces(block.text, chars).map((reasoning_content) => ({ reasoning_content }));
+      case 'vendor':
+        return block.delta === undefined ? [] : [block.delta];
+      default:
+        return [];
+    }
   });
-  const calls = callsOf(script).map((call, index) => [
-    { tool_calls: [{ index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }] },
-    ...pieces(call.arguments, chars).map((fragment) => ({ tool_calls: [{ index, function: { arguments: fragment } }] })),
+  const annotations = annotationsOf(blocks);
+  const calls = callsOf(blocks).map((call, index) => [
+    { tool_calls: [{ index, id: call.id, ...opened(call, '') }] },
+    ...pieces(call.arguments, chars).map((fragment) => ({ tool_calls: [{ index, ...(call.custom === true ? { custom: { input: fragment } } : { function: { arguments: fragment } }) }] })),
   ]);
-  return [...texts, ...(script.interleaveToolCalls === true ? interleave(calls) : calls.flat())];
+  const callDeltas = script.interleaveToolCalls === true ? interleave(calls) : calls.flat();
+  return [...texts, ...(annotations.length === 0 ? [] : [{ annotations }]), ...callDeltas] as Json[];
+}
+
+function opened({ name, custom = false }: Extract<Block, { type: 'tool_call' }>, said: string): Json {
+  return custom ? { type: 'custom', custom: { name, input: said } } : { type: 'function', function: { name, arguments: said } };
+}
+
+function logprobs(token: string): Json {
+  return { content: [{ token, logprob: -0.25, bytes: [...Buffer.from(token)], top_logprobs: [] }], refusal: null };
 }
 
 /** The first of each list, then the second of each, and so on. */
@@ -88,12 +118,16 @@ function interleave(lists: unknown[][]): unknown[] {
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => (index < list.length ? [list[index]] : []))).flat();
 }
 
-function callsOf(script: Script): Extract<Block, { type: 'tool_call' }>[] {
-  return blocksOf(script).filter((block) => block.type === 'tool_call');
+function callsOf(blocks: readonly Block[]): Extract<Block, { type: 'tool_call' }>[] {
+  return blocks.filter((block) => block.type === 'tool_call');
 }
 
-function finishReason(script: Script): string {
-  return script.stopReason ?? (callsOf(script).length > 0 ? 'tool_calls' : 'stop');
+function annotationsOf(blocks: readonly Block[]): Json[] {
+  return blocks.flatMap((block) => (block.type === 'text' ? (block.annotations ?? []) : []));
+}
+
+function finishReason(script: Script, blocks: readonly Block[]): string {
+  return script.stopReason ?? (callsOf(blocks).length > 0 ? 'tool_calls' : 'stop');
 }
 
 function usageJson(script: Script, request: unknown): unknown {
@@ -102,7 +136,7 @@ function usageJson(script: Script, request: unknown): unknown {
   return usage === undefined ? null : toJson(usage);
 }
 
-function toJson({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage): unknown {
+function toJson({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage): Json {
   const prompt = input + cacheRead + cacheWrite5m + cacheWrite1h;
   return {
     prompt_tokens: prompt,

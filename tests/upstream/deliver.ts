@@ -1,26 +1,33 @@
 // Writes an answer to the wire, with whatever shall go wrong on the way.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Frame } from './chat-completions.js';
-import type { Fault, Script } from './script.js';
+import { gzipSync } from 'node:zlib';
+import type { Fault, Script, WireStyle } from './script.js';
 
 /** Writes the frames of a stream. Resolves when the stub has no more to send; a stall resolves when the client has left. */
-export async function deliverFrames(response: ServerResponse, frames: readonly Frame[], script: Script, errorFrame: (error: unknown) => Frame): Promise<void> {
-  const { fault } = script;
+export async function deliverFrames(response: ServerResponse, frames: readonly string[], script: Script, errorFrame: (error: unknown) => string): Promise<void> {
+  const { fault, style } = script;
   const contentType = fault?.kind === 'content-type' ? fault.contentType : 'text/event-stream; charset=utf-8';
   const huge = fault?.kind === 'huge-header' ? { 'x-huge': 'h'.repeat(fault.bytes) } : {};
-  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache', 'x-request-id': 'req_stub', 'request-id': 'req_stub', ...huge });
+  const encoding = fault?.kind === 'gzip' ? { 'content-encoding': 'gzip' } : {};
+  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache', 'x-request-id': 'req_stub', 'request-id': 'req_stub', ...huge, ...encoding });
   response.flushHeaders();
-  const planned = withFault(frames, fault, errorFrame);
+  const planned = styled(withFault(frames, fault, errorFrame), style);
+  if (fault?.kind === 'gzip') return void response.end(gzipSync(planned.join('')));
   let bytesLeft = fault?.kind === 'cut' || fault?.kind === 'reset' ? fault.afterBytes : Number.POSITIVE_INFINITY;
+  const packetBytes = fault?.kind === 'drip' ? 1 : style?.packetBytes;
   for (const frame of planned) {
     if (response.destroyed) return;
-    const bytes = Buffer.from(frame.text).subarray(0, bytesLeft);
+    const bytes = Buffer.from(frame).subarray(0, bytesLeft);
     bytesLeft -= bytes.length;
-    await write(response, bytes, fault?.kind === 'drip');
+    await write(response, bytes, packetBytes);
     if (bytesLeft === 0) break;
     if (script.frameDelayMs !== undefined) await sleep(script.frameDelayMs);
   }
+  await finish(response, fault);
+}
+
+async function finish(response: ServerResponse, fault: Fault | undefined): Promise<void> {
   if (fault?.kind === 'stall') {
     const alive = fault.signsOfLife === true ? setInterval(() => response.write(': still here\n\n'), 500) : undefined;
     await new Promise((resolve) => response.once('close', resolve));
@@ -32,29 +39,38 @@ export async function deliverFrames(response: ServerResponse, frames: readonly F
   } else response.end();
 }
 
-function withFault(frames: readonly Frame[], fault: Fault | undefined, errorFrame: (error: unknown) => Frame): readonly Frame[] {
+function withFault(frames: readonly string[], fault: Fault | undefined, errorFrame: (error: unknown) => string): readonly string[] {
   switch (fault?.kind) {
     case 'stall':
       return frames.slice(0, fault.afterFrames);
     case 'malformed-json':
-      return [...frames.slice(0, fault.afterFrames), { text: 'data: {"choices":[{"index":0,\n\n' }];
+      return [...frames.slice(0, fault.afterFrames), 'data: {"choices":[{"index":0,\n\n'];
     case 'error-frame':
       return [...frames.slice(0, fault.afterFrames), errorFrame(fault.error)];
     case 'huge-chunk':
-      return [frames[0]!, { text: `data: {"type":"ping","padding":"${'p'.repeat(fault.bytes)}"}\n\n` }, ...frames.slice(1)];
+      return [frames[0]!, `data: {"type":"ping","padding":"${'p'.repeat(fault.bytes)}"}\n\n`, ...frames.slice(1)];
     default:
       return frames;
   }
 }
 
+function styled(frames: readonly string[], style: WireStyle = {}): readonly string[] {
+  const { lineEnd = '\n', comments = false, dataOnly = false, unterminated = false } = style;
+  return frames.map((frame, index) => {
+    let text = dataOnly ? frame.replace(/^event: .*\n/gm, '') : frame;
+    if (comments) text = `: comment ${index}\n\n${text}`;
+    if (unterminated && index === frames.length - 1) text = text.trimEnd();
+    return lineEnd === '\n' ? text : text.replaceAll('\n', lineEnd);
+  });
+}
+
 /** Waits for the client to take what was written, so that the stub too notices a slow reader. */
-async function write(response: ServerResponse, bytes: Uint8Array, byteByByte: boolean): Promise<void> {
-  const parts = byteByByte ? Array.from(bytes, (byte) => Uint8Array.of(byte)) : [bytes];
-  for (const part of parts) {
+async function write(response: ServerResponse, bytes: Uint8Array, packetBytes = bytes.length): Promise<void> {
+  for (let start = 0; start < bytes.length; start += packetBytes) {
     if (response.destroyed) return;
-    if (!response.write(part)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    // A turn of the event loop between bytes makes each a packet of its own.
-    if (byteByByte) await new Promise((resolve) => setImmediate(resolve));
+    if (!response.write(bytes.subarray(start, start + packetBytes))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    // A turn of the event loop between writes makes each a packet of its own.
+    if (packetBytes < bytes.length) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 

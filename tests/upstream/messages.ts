@@ -1,73 +1,87 @@
 // Answers in the messages format, as Anthropic's servers send them.
-import type { Frame } from './chat-completions.js';
+import type { Json } from './check.js';
 import type { Block, Script, Usage } from './script.js';
-import { blocksOf, deltaChars, pieces, usageOf } from './text-pieces.js';
+import { blocksOf, deltaChars, pieces, usageOf, written, zeroed } from './text-pieces.js';
 
 const id = 'msg_stub';
 
 /** The body of a non-streaming answer. */
-export function messageBody(script: Script, request: Record<string, unknown>): unknown {
+export function messageBody(script: Script, request: Json): Json {
   return {
-    ...envelope(request),
-    content: blocksOf(script).map(contentBlock),
+    ...envelope(script, request),
+    content: blocksOf(script).flatMap(contentBlock),
     stop_reason: stopReason(script),
     stop_sequence: script.stopSequence ?? null,
+    ...endOf(script),
     usage: usageJson(script, request),
   };
 }
 
-/** The frames of a streamed answer. */
-export function messageFrames(script: Script, request: Record<string, unknown>): Frame[] {
+/** The events of a streamed answer as the vendor would send them. */
+export function messageEvents(script: Script, request: Json): Json[] {
   const usage = usageJson(script, request);
-  const start = usage === undefined ? { input_tokens: 0, output_tokens: 0 } : { ...(usage as Record<string, unknown>), output_tokens: 1, output_tokens_details: null };
-  const events = [
-    { type: 'message_start', message: { ...envelope(request), content: [], stop_reason: null, stop_sequence: null, usage: start } },
+  const start = usage === undefined ? { input_tokens: 0, output_tokens: 0 } : { ...(usage as Json), output_tokens: 1, output_tokens_details: null };
+  const total = script.usagePlace === 'zero-at-end' ? { ...(zeroed(usage) as Json), output_tokens: (usage as Json)['output_tokens'] } : usage;
+  return [
+    { type: 'message_start', message: { ...envelope(script, request), content: [], stop_reason: null, stop_sequence: null, usage: start } },
     { type: 'ping' },
-    ...blocksOf(script).flatMap((block, index) => blockEvents(block, index, deltaChars(script))),
+    ...blocksOf(script).flatMap((block) => streamed(block, deltaChars(script))).flatMap(blockEvents),
     {
       type: 'message_delta',
-      delta: { stop_reason: stopReason(script), stop_sequence: script.stopSequence ?? null },
-      ...(usage === undefined ? {} : { usage }),
+      delta: { stop_reason: stopReason(script), stop_sequence: script.stopSequence ?? null, ...endOf(script) },
+      ...(total === undefined ? {} : { usage: total }),
     },
     { type: 'message_stop' },
   ];
-  return events.map(frame);
+}
+
+/** The same as frames. */
+export function messageFrames(script: Script, request: Json): string[] {
+  return written(messageEvents(script, request), script, eventFrame);
+}
+
+/** An event as a frame. */
+export function eventFrame(event: Json): string {
+  return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** The format's error frame. */
-export function messageErrorFrame(error: unknown): Frame {
-  return frame({ type: 'error', error });
+export function messageErrorFrame(error: unknown): string {
+  return eventFrame({ type: 'error', error });
 }
 
-interface StreamEvent {
-  readonly type: string;
-  readonly [field: string]: unknown;
+function envelope(script: Script, request: Json): Json {
+  return { id, type: 'message', role: 'assistant', model: request['model'], container: null, diagnostics: null, stop_details: null, ...script.envelope };
 }
 
-function frame(event: StreamEvent): Frame {
-  return { text: `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n` };
+function endOf(script: Script): Json {
+  const refused = stopReason(script) === 'refusal' ? { stop_details: { type: 'refusal', category: 'cyber', explanation: null } } : {};
+  return { ...refused, ...script.atEnd };
 }
 
-function envelope(request: Record<string, unknown>): Record<string, unknown> {
-  return { id, type: 'message', role: 'assistant', model: request['model'], container: null, diagnostics: null, stop_details: null };
-}
-
-function contentBlock(block: Block): unknown {
+function contentBlock(block: Block): Json[] {
   switch (block.type) {
     case 'text':
+      return [{ type: 'text', text: block.text, citations: block.citations ?? null }];
     case 'refusal':
-      return { type: 'text', text: block.text, citations: null };
+      return [{ type: 'text', text: block.text, citations: null }];
     case 'reasoning':
-      return { type: 'thinking', thinking: block.text, signature: block.signature ?? '' };
+      return [{ type: 'thinking', thinking: block.text, signature: block.signature ?? '' }];
     case 'redacted_reasoning':
-      return { type: 'redacted_thinking', data: block.data };
+      return [{ type: 'redacted_thinking', data: block.data }];
     case 'tool_call':
-      return { type: 'tool_use', id: block.id, name: block.name, input: JSON.parse(block.arguments || '{}') as unknown, caller: { type: 'direct' } };
+      return [{ type: 'tool_use', id: block.id, name: block.name, input: JSON.parse(block.arguments || '{}') as unknown, caller: { type: 'direct' } }];
+    case 'vendor':
+      return block.start === undefined ? [] : [block.start];
   }
 }
 
-function blockEvents(block: Block, index: number, chars: number): StreamEvent[] {
-  const { content_block, deltas } = streamed(block, chars);
+interface StreamedBlock {
+  readonly content_block: Json;
+  readonly deltas: readonly Json[];
+}
+
+function blockEvents({ content_block, deltas }: StreamedBlock, index: number): Json[] {
   return [
     { type: 'content_block_start', index, content_block },
     ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
@@ -75,27 +89,27 @@ function blockEvents(block: Block, index: number, chars: number): StreamEvent[] 
   ];
 }
 
-function streamed(block: Block, chars: number): { content_block: unknown; deltas: unknown[] } {
+function streamed(block: Block, chars: number): StreamedBlock[] {
   switch (block.type) {
     case 'text':
-    case 'refusal':
-      return { content_block: { type: 'text', text: '', citations: null }, deltas: pieces(block.text, chars).map((text) => ({ type: 'text_delta', text })) };
-    case 'reasoning':
-      return {
-        content_block: { type: 'thinking', thinking: '', signature: '' },
-        deltas: [
-          ...pieces(block.text, chars).map((thinking) => ({ type: 'thinking_delta', thinking })),
-          { type: 'signature_delta', signature: block.signature ?? '' },
-        ],
-      };
+    case 'refusal': {
+      const citations = block.type === 'text' ? (block.citations ?? []) : [];
+      const deltas = [...pieces(block.text, chars).map((text) => ({ type: 'text_delta', text })), ...citations.map((citation) => ({ type: 'citations_delta', citation }))];
+      return [{ content_block: { type: 'text', text: '', citations: citations.length === 0 ? null : [] }, deltas }];
+    }
+    case 'reasoning': {
+      const thinking = pieces(block.text, chars).map((text) => ({ type: 'thinking_delta', thinking: text }));
+      return [{ content_block: { type: 'thinking', thinking: '', signature: '' }, deltas: [...thinking, { type: 'signature_delta', signature: block.signature ?? '' }] }];
+    }
     case 'redacted_reasoning':
-      return { content_block: { type: 'redacted_thinking', data: block.data }, deltas: [] };
-    case 'tool_call':
-      return {
-        content_block: { type: 'tool_use', id: block.id, name: block.name, input: {} },
-        // The first fragment is often empty; a call without arguments has no other.
-        deltas: ['', ...pieces(block.arguments, chars)].map((partial_json) => ({ type: 'input_json_delta', partial_json })),
-      };
+      return [{ content_block: { type: 'redacted_thinking', data: block.data }, deltas: [] }];
+    case 'tool_call': {
+      // The first fragment is often empty; a call without arguments has no other.
+      const deltas = ['', ...pieces(block.arguments, chars)].map((partial_json) => ({ type: 'input_json_delta', partial_json }));
+      return [{ content_block: { type: 'tool_use', id: block.id, name: block.name, input: {}, caller: { type: 'direct' } }, deltas }];
+    }
+    case 'vendor':
+      return block.start === undefined ? [] : [{ content_block: block.start, deltas: block.deltas ?? [] }];
   }
 }
 
@@ -110,7 +124,7 @@ function usageJson(script: Script, request: unknown): unknown {
   return usage === undefined ? undefined : toJson(usage);
 }
 
-function toJson({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage): unknown {
+function toJson({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage): Json {
   return {
     input_tokens: input,
     cache_creation_input_tokens: cacheWrite5m + cacheWrite1h,

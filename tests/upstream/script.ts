@@ -1,12 +1,26 @@
 // What the stub upstream shall do with a request: an answer, how it reports usage, and what goes wrong on the way.
+import type { Json } from './check.js';
 
 /** A piece of an answer. */
 export type Block =
-  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'text';
+      readonly text: string;
+      /** chat-completions: a log probability for each delta. */
+      readonly logprobs?: boolean;
+      /** messages: where it says so from. */
+      readonly citations?: readonly Json[];
+      /** chat-completions: the same in that format. */
+      readonly annotations?: readonly Json[];
+    }
   | { readonly type: 'refusal'; readonly text: string }
+  /** Without a text but with a signature: what is shown when the display is omitted. */
   | { readonly type: 'reasoning'; readonly text: string; readonly signature?: string }
   | { readonly type: 'redacted_reasoning'; readonly data: string }
-  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string };
+  /** Of a custom tool (chat-completions), `arguments` is its free text. */
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string; readonly custom?: boolean }
+  /** Something of one vendor only. messages: the block as it starts, and its deltas. chat-completions: a delta. */
+  | { readonly type: 'vendor'; readonly start?: Json; readonly deltas?: readonly Json[]; readonly delta?: Json };
 
 /** Token figures in neither format's terms: `input` excludes what came from or went to caches. */
 export interface Usage {
@@ -18,8 +32,11 @@ export interface Usage {
   readonly reasoning?: number;
 }
 
-/** Where a chat-completions stream says its usage. */
-export type UsagePlace = 'last-chunk' | 'finish-chunk' | 'every-chunk';
+/**
+ * Where a stream says its usage. chat-completions: "last-chunk" (the vendor's), "finish-chunk", "every-chunk", "first-chunk".
+ * Both: "zero-at-end" is the true figures early and zeros in the last place.
+ */
+export type UsagePlace = 'last-chunk' | 'finish-chunk' | 'every-chunk' | 'first-chunk' | 'zero-at-end';
 
 /** Something that goes wrong. */
 export type Fault =
@@ -39,16 +56,35 @@ export type Fault =
   | { readonly kind: 'malformed-json'; readonly afterFrames: number }
   /** So many frames, then the format's error frame. */
   | { readonly kind: 'error-frame'; readonly afterFrames: number; readonly error: unknown }
-  /** The answer under another content type. */
+  /** The frames under another content type. */
   | { readonly kind: 'content-type'; readonly contentType: string }
-  /** One text delta of so many bytes before the rest. */
+  /** A whole answer as JSON, although a stream was asked for. */
+  | { readonly kind: 'whole-answer' }
+  /** The frames compressed, although nobody asked for that. */
+  | { readonly kind: 'gzip' }
+  /** One frame of so many bytes before the rest. */
   | { readonly kind: 'huge-chunk'; readonly bytes: number }
   /** A response header of so many bytes. */
   | { readonly kind: 'huge-header'; readonly bytes: number };
 
+/** How the frames look on the wire, beside what they say. */
+export interface WireStyle {
+  readonly lineEnd?: '\n' | '\r\n' | '\r';
+  /** A comment before each frame. */
+  readonly comments?: boolean;
+  /** messages: frames without their `event:` line. */
+  readonly dataOnly?: boolean;
+  /** Without the last blank line. */
+  readonly unterminated?: boolean;
+  /** So many bytes in each packet, whatever they cut in two. */
+  readonly packetBytes?: number;
+}
+
 /** The whole of what the stub does with one request. */
 export interface Script {
   readonly blocks?: readonly Block[];
+  /** chat-completions: the answers beside the first, when n > 1. */
+  readonly otherChoices?: readonly (readonly Block[])[];
   /** The format's own word; by default the one that fits the blocks. */
   readonly stopReason?: string;
   readonly stopSequence?: string;
@@ -57,47 +93,20 @@ export interface Script {
   readonly usagePlace?: UsagePlace;
   /** Raw `usage` objects in place of `usage`, for figures that no vendor should send. */
   readonly rawUsage?: unknown;
+  /** Fields that the vendor says in addition: in every chunk, or in the message. */
+  readonly envelope?: Json;
+  /** The same beside the stop reason: in the finishing choice, or in the delta of `message_delta`. */
+  readonly atEnd?: Json;
   /** Characters in one delta; by default 8. */
   readonly deltaChars?: number;
   /** Interleave the fragments of parallel tool calls (chat-completions only). */
   readonly interleaveToolCalls?: boolean;
+  /** Changes the events or chunks of a stream before they are written; a text among them goes onto the wire as it is. */
+  readonly edit?: (events: readonly Json[]) => readonly (Json | string)[];
+  readonly style?: WireStyle;
   /** Pause between frames. */
   readonly frameDelayMs?: number;
   readonly fault?: Fault;
+  /** What POST /messages/count_tokens answers; by default the length of the messages' JSON. */
+  readonly count?: number;
 }
-
-const text: Block = { type: 'text', text: 'Hello from the stub upstream.' };
-const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' };
-const time: Block = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
-
-const vendorError = (type: string, message: string, code: string | null = null): unknown => ({ type: 'error', error: { type, message, param: null, code } });
-
-/** Scripts that need no preparation: a request for the model of this name gets it. Any other model answers with text. */
-export const scriptsByModel: Readonly<Record<string, Script>> = {
-  text: { blocks: [text] },
-  tool: { blocks: [weather] },
-  'parallel-tools': { blocks: [weather, time] },
-  'interleaved-tools': { blocks: [weather, time], interleaveToolCalls: true },
-  reasoning: { blocks: [{ type: 'reasoning', text: 'Let me think about it.', signature: 'c2lnbmF0dXJl' }, text] },
-  refusal: { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] },
-  'no-usage': { blocks: [text], usage: 'none' },
-  'usage-on-finish': { blocks: [text], usagePlace: 'finish-chunk' },
-  'usage-everywhere': { blocks: [text], usagePlace: 'every-chunk' },
-  'cached-usage': { blocks: [text], usage: { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 5 } },
-  'status-400': { fault: { kind: 'status', status: 400, body: vendorError('invalid_request_error', 'temperature: this model refuses it') } },
-  'status-401': { fault: { kind: 'status', status: 401, body: vendorError('authentication_error', 'Incorrect API key provided: sk-stub*******cret.') } },
-  'status-429': { fault: { kind: 'status', status: 429, body: vendorError('rate_limit_error', 'Slow down.', 'rate_limit_exceeded'), headers: { 'retry-after': '2' } } },
-  'no-quota': { fault: { kind: 'status', status: 429, body: vendorError('insufficient_quota', 'You exceeded your current quota.', 'insufficient_quota') } },
-  'status-500': { fault: { kind: 'status', status: 500, body: vendorError('api_error', 'Internal server error') } },
-  'status-529': { fault: { kind: 'status', status: 529, body: vendorError('overloaded_error', 'Overloaded') } },
-  'html-502': { fault: { kind: 'status', status: 502, body: '<html><body><h1>502 Bad Gateway</h1>proxy-17.internal</body></html>' } },
-  'slow-headers': { fault: { kind: 'slow-headers', delayMs: 60_000 } },
-  stall: { blocks: [text], fault: { kind: 'stall', afterFrames: 4 } },
-  drip: { blocks: [text], fault: { kind: 'drip' } },
-  cut: { blocks: [text], fault: { kind: 'cut', afterBytes: 700 } },
-  reset: { blocks: [text], fault: { kind: 'reset', afterBytes: 700 } },
-  'malformed-json': { blocks: [text], fault: { kind: 'malformed-json', afterFrames: 4 } },
-  'json-page': { blocks: [text], fault: { kind: 'content-type', contentType: 'application/json' } },
-  'error-frame': { blocks: [text], fault: { kind: 'error-frame', afterFrames: 4, error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: 'overloaded' } } },
-  'huge-chunk': { blocks: [text], fault: { kind: 'huge-chunk', bytes: 8 << 20 } },
-};

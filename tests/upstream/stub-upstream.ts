@@ -7,8 +7,10 @@ import { type Json, Refused } from './check.js';
 import { checkChatCompletions } from './check-chat-completions.js';
 import { checkCountTokens, checkMessages, messagesVersions } from './check-messages.js';
 import { deliverFrames } from './deliver.js';
+import { scriptsByModel } from './fixtures.js';
 import { messageBody, messageErrorFrame, messageFrames } from './messages.js';
-import { type Script, scriptsByModel } from './script.js';
+import { currentRules, type VendorRules } from './rules.js';
+import type { Script } from './script.js';
 
 /** A request that the stub received. */
 export interface RecordedRequest {
@@ -19,16 +21,31 @@ export interface RecordedRequest {
   readonly clientLeft: Promise<boolean>;
 }
 
+/** A request that broke a rule of the vendor's. */
+export interface RefusedRequest {
+  readonly path: string;
+  readonly body: Json;
+  readonly status: number;
+  /** The rule, in the vendor's words. */
+  readonly message: string;
+}
+
 /** A running stub. */
 export interface StubUpstream {
   /** Up to and including the version segment. */
   readonly baseUrl: string;
   /** In the order they came; refused ones included. */
   readonly requests: readonly RecordedRequest[];
+  /** Those that the vendor would refuse, since the last `takeRefused`. A scripted status is no refusal. */
+  readonly refused: readonly RefusedRequest[];
+  /** The refused requests, which are then forgotten: for tests that expect them. */
+  takeRefused(): RefusedRequest[];
   /** Connections accepted since the start. */
   connectionsMade(): number;
   /** What requests for this model get from now on; several scripts are used one after another, and the last one from then on. */
   script(model: string, ...scripts: Script[]): void;
+  /** What this model knows and refuses in particular, from now on. */
+  rules(model: string, rules: VendorRules): void;
   stop(): Promise<void>;
 }
 
@@ -37,11 +54,13 @@ export const stubApiKey = 'sk-stub-0123456789abcdef-secret';
 
 type Format = 'chat-completions' | 'messages';
 
-/** Starts a stub on a free port of 127.0.0.1. */
-export async function startStubUpstream(options: { apiKey?: string } = {}): Promise<StubUpstream> {
+/** Starts a stub on a free port of 127.0.0.1. `rules` hold for all models, beside their own. */
+export async function startStubUpstream(options: { apiKey?: string; rules?: VendorRules } = {}): Promise<StubUpstream> {
   const apiKey = options.apiKey ?? stubApiKey;
   const scripts = new Map<string, Script[]>();
+  const rules = new Map<string, VendorRules>();
   const requests: RecordedRequest[] = [];
+  const refused: RefusedRequest[] = [];
   const server = createServer((request, response) => {
     void serve(request, response).catch(() => response.destroy());
   });
@@ -62,33 +81,31 @@ export async function startStubUpstream(options: { apiKey?: string } = {}): Prom
       body = parse(Buffer.concat(chunks).toString('utf8'));
       requests.push({ path, headers: request.headers, body, clientLeft });
       checkKey(request.headers, format, apiKey);
-      if (path === '/v1/messages/count_tokens') {
-        checkVersion(request.headers);
-        checkCountTokens(body);
-        return sendJson(response, 200, { input_tokens: JSON.stringify(body['messages']).length });
-      }
-      if (path === '/v1/chat/completions') checkChatCompletions(body);
-      else if (path === '/v1/messages') checkMessages(body, checkVersion(request.headers));
-      else throw new Refused(`Unknown request URL: POST ${path}`, null, 404);
+      checkRequest(path, body, request.headers, { ...currentRules, ...options.rules, ...rules.get(String(body['model'])) });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      refused.push({ path, body, status: error.status, message: error.message });
       return sendJson(response, error.status, errorBody(format, error));
     }
+    if (path === '/v1/messages/count_tokens') return sendJson(response, 200, { input_tokens: lastScript(String(body['model'])).count ?? JSON.stringify(body['messages']).length });
     await answer(response, format, body, nextScript(String(body['model'])));
   };
 
+  const lastScript = (model: string): Script => scripts.get(model)?.at(-1) ?? scriptsByModel[model] ?? {};
   const nextScript = (model: string): Script => {
     const queue = scripts.get(model);
-    if (queue === undefined) return scriptsByModel[model] ?? {};
-    return queue.length > 1 ? queue.shift()! : queue[0]!;
+    return queue !== undefined && queue.length > 1 ? queue.shift()! : lastScript(model);
   };
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
+    refused,
+    takeRefused: () => refused.splice(0),
     connectionsMade: () => connections,
     script: (model, ...next) => void scripts.set(model, next),
+    rules: (model, wanted) => void rules.set(model, wanted),
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -106,7 +123,7 @@ async function answer(response: ServerResponse, format: Format, body: Json, scri
     if (response.destroyed) return;
   }
   const isMessages = format === 'messages';
-  if (body['stream'] !== true) return sendJson(response, 200, isMessages ? messageBody(script, body) : completionBody(script, body));
+  if (body['stream'] !== true || fault?.kind === 'whole-answer') return sendJson(response, 200, isMessages ? messageBody(script, body) : completionBody(script, body));
   const frames = isMessages ? messageFrames(script, body) : completionFrames(script, body);
   await deliverFrames(response, frames, script, isMessages ? messageErrorFrame : completionErrorFrame);
 }
@@ -117,6 +134,13 @@ function parse(text: string): Json {
   } catch {
     throw new Refused('We could not parse the JSON body of your request.');
   }
+}
+
+function checkRequest(path: string, body: Json, headers: IncomingHttpHeaders, rules: VendorRules): void {
+  if (path === '/v1/chat/completions') checkChatCompletions(body, rules);
+  else if (path === '/v1/messages') checkMessages(body, checkVersion(headers), rules, betasOf(headers));
+  else if (path === '/v1/messages/count_tokens') checkCountTokens(body, checkVersion(headers), rules, betasOf(headers));
+  else throw new Refused(`Unknown request URL: POST ${path}`, null, 404);
 }
 
 function checkKey(headers: IncomingHttpHeaders, format: Format, apiKey: string): void {
@@ -130,6 +154,13 @@ function checkVersion(headers: IncomingHttpHeaders): string {
   if (typeof version !== 'string') throw new Refused('anthropic-version: header is required');
   if (!messagesVersions.includes(version)) throw new Refused(`anthropic-version: "${version}" is not a valid version`);
   return version;
+}
+
+function betasOf(headers: IncomingHttpHeaders): string[] {
+  const betas = String(headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim()).filter((beta) => beta !== '');
+  const strange = betas.find((beta) => !/^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$|^claude-code-\d{8}$/.test(beta));
+  if (strange !== undefined) throw new Refused(`Unexpected value(s) \`${strange}\` for the \`anthropic-beta\` header.`);
+  return betas;
 }
 
 function errorBody(format: Format, { message, param, status }: Refused): unknown {

@@ -1,9 +1,11 @@
 // Small helpers that both formats' encoders use.
+import type { Json } from './check.js';
 import type { Block, Script, Usage } from './script.js';
 
-/** A text in deltas of so many characters. */
+/** A text in deltas of so many characters, none of which cuts a letter in two. */
 export function pieces(text: string, chars: number): string[] {
-  return Array.from({ length: Math.ceil(text.length / chars) }, (_, index) => text.slice(index * chars, (index + 1) * chars));
+  const letters = Array.from(text);
+  return Array.from({ length: Math.ceil(letters.length / chars) }, (_, index) => letters.slice(index * chars, (index + 1) * chars).join(''));
 }
 
 /** The answer's blocks. */
@@ -20,6 +22,18 @@ export function deltaChars(script: Script): number {
 export function usageOf(script: Script, body: unknown): Usage | undefined {
   if (script.usage === 'none') return undefined;
   const words = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
-  const written = blocksOf(script).map((block) => ('text' in block ? block.text : 'arguments' in block ? block.arguments : block.data));
+  const written = blocksOf(script).map((block) => ('text' in block ? block.text : 'arguments' in block ? block.arguments : 'data' in block ? block.data : ''));
   return script.usage ?? { input: Math.max(1, words(JSON.stringify(body))), output: Math.max(1, words(written.join(' '))) };
+}
+
+/** A usage object with a zero for every figure. */
+export function zeroed(usage: unknown): unknown {
+  if (typeof usage === 'number') return 0;
+  if (typeof usage !== 'object' || usage === null) return usage;
+  return Object.fromEntries(Object.entries(usage as Json).map(([key, value]) => [key, zeroed(value)]));
+}
+
+/** The stream's events, changed as the script says, as they go onto the wire. */
+export function written(events: readonly Json[], script: Script, frame: (event: Json) => string): string[] {
+  return (script.edit?.(events) ?? events).map((event) => (typeof event === 'string' ? event : frame(event)));
 }

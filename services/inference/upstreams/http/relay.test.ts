@@ -29,8 +29,8 @@ const script: Script = {
 const body = { model: 'm', stream: true, stream_options: { include_usage: true } };
 
 const formats: [string, Wire, string][] = [
-  ['chat-completions', chatCompletionsWire('u', 'https://example.com/v1'), completionFrames(script, body).map(({ text }) => text).join('')],
-  ['messages', messagesWire('u', 'https://example.com/v1'), messageFrames(script, body).map(({ text }) => text).join('')],
+  ['chat-completions', chatCompletionsWire('u', 'https://example.com/v1'), completionFrames(script, body).join('')],
+  ['messages', messagesWire('u', 'https://example.com/v1'), messageFrames(script, body).join('')],
 ];
 
 async function* cut(bytes: Uint8Array, at: readonly number[]): AsyncGenerator<Uint8Array> {
@@ -88,7 +88,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
 
   it('that breaks off tells last what was delivered, counted with care', async () => {
     const words = { blocks: [{ type: 'text' as const, text: 'internationalisation '.repeat(40) }], deltaChars: 21 };
-    const frames = (wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body)).map((frame) => frame.text);
+    const frames = wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body);
     const watchdog = new Watchdog(neverAborted);
     const messages: GenerateResponse[] = [];
     const run = async (): Promise<void> => {
