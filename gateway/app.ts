@@ -17,6 +17,7 @@ import { countTokens } from './routes/count-tokens.js';
 import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
+import { catalogFile, catalogHtml, forBrowsers, modelHtml } from './routes/pages.js';
 import type { SpoolState } from './spool/spool.js';
 
 /** What the routes need. */
@@ -42,6 +43,10 @@ export function createApp(deps: AppDeps): Koa {
   };
 
   const router = new Router();
+  router.get('/models', forBrowsers(catalogHtml(deps)));
+  router.get('/models/*id', forBrowsers(modelHtml(deps)));
+  router.get('/models.json', catalogFile(deps, 'json'));
+  router.get('/models.csv', catalogFile(deps, 'csv'));
   // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
   for (const base of ['/v1', '', '/v1/v1']) {
     router.post(`${base}/chat/completions`, in_(chatCompletions), keyed, admitted, generate(chatCompletions, deps));

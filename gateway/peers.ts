@@ -8,7 +8,7 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 /** Clients of the five services, local or remote: the gateway cannot tell. */
 export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'>;
-  readonly catalog: Pick<CatalogService, 'watchCatalog'>;
+  readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'>;
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'>;
   readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'>;
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'>;

@@ -1,0 +1,32 @@
+// The public catalog as CSV, for spreadsheets. Pure.
+import type { CatalogModel } from '../formats/models-schema.js';
+
+const columns: readonly [string, (model: CatalogModel) => string | number][] = [
+  ['id', ({ id }) => id],
+  ['display_name', (model) => model.display_name],
+  ['owned_by', (model) => model.owned_by],
+  ['lifecycle', ({ lifecycle }) => lifecycle],
+  ['available', ({ available }) => String(available)],
+  ['context_tokens', (model) => model.max_input_tokens],
+  ['output_tokens', (model) => model.max_tokens],
+  ['input_usd_per_mtok', (model) => model.usd_per_million_tokens?.input ?? ''],
+  ['cache_read_usd_per_mtok', (model) => model.usd_per_million_tokens?.cache_read ?? ''],
+  ['cache_write_5m_usd_per_mtok', (model) => model.usd_per_million_tokens?.cache_write_5m ?? ''],
+  ['cache_write_1h_usd_per_mtok', (model) => model.usd_per_million_tokens?.cache_write_1h ?? ''],
+  ['output_usd_per_mtok', (model) => model.usd_per_million_tokens?.output ?? ''],
+  ['reasoning_usd_per_mtok', (model) => model.usd_per_million_tokens?.reasoning ?? ''],
+  ['input_modalities', (model) => model.input_modalities.join(' ')],
+  ['features', ({ features }) => features.join(' ')],
+];
+
+/** A header and a line for each model (RFC 4180). */
+export function catalogCsv(models: readonly CatalogModel[]): string {
+  const lines = [columns.map(([name]) => name), ...models.map((model) => columns.map(([, value]) => cell(String(value(model)))))];
+  return lines.map((line) => `${line.join(',')}\r\n`).join('');
+}
+
+function cell(text: string): string {
+  // Spreadsheets run a cell that begins like a formula; a quote before it makes it text.
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

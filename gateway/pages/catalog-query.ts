@@ -1,0 +1,94 @@
+// Which models a page of the public catalog shows, and in which order: all of it in the address, so that a view can be linked. Pure.
+import type { CatalogModel } from '../formats/models-schema.js';
+
+/** The orders that can be asked for, and what each is called. */
+export const orders = {
+  name: 'Name',
+  input: 'Input price',
+  output: 'Output price',
+  context: 'Context',
+  newest: 'Newest',
+} as const;
+
+/** One of them. */
+export type Order = keyof typeof orders;
+
+/** What an address asks for. */
+export interface CatalogQuery {
+  /** Words that must all be found in id, name, owner or description. */
+  readonly text: string;
+  readonly owner: string;
+  /** Features and modalities that a model must have. */
+  readonly needs: readonly string[];
+  readonly order: Order;
+  readonly descending: boolean;
+}
+
+const textCharsMax = 100;
+const needsMax = 16;
+// Cheap, small and old come first in these; in the others the largest.
+const ascendingFirst: readonly Order[] = ['name', 'input', 'output'];
+
+/** Reads the query of an address. What is not understood is passed over: an old link still shows a catalog. */
+export function readCatalogQuery(query: Readonly<Record<string, string | string[] | undefined>>): CatalogQuery {
+  const all = (name: string): string[] => [query[name] ?? []].flat();
+  const order = all('sort').find((name): name is Order => Object.hasOwn(orders, name)) ?? 'name';
+  const direction = all('order')[0];
+  return {
+    text: (all('q')[0] ?? '').slice(0, textCharsMax).trim(),
+    owner: (all('owner')[0] ?? '').slice(0, textCharsMax),
+    needs: [...new Set(all('with').filter((need) => /^[a-z_]{1,40}$/.test(need)))].slice(0, needsMax),
+    order,
+    descending: direction === undefined || direction === '' ? !ascendingFirst.includes(order) : direction === 'desc',
+  };
+}
+
+/** The query as it stands in an address, with changes; empty for the plain catalog. */
+export function writeCatalogQuery(query: CatalogQuery, changes: Partial<CatalogQuery> = {}): string {
+  const { text, owner, needs, order, descending } = { ...query, ...changes };
+  const params = new URLSearchParams();
+  if (text !== '') params.set('q', text);
+  if (owner !== '') params.set('owner', owner);
+  for (const need of needs) params.append('with', need);
+  if (order !== 'name') params.set('sort', order);
+  if (descending === ascendingFirst.includes(order)) params.set('order', descending ? 'desc' : 'asc');
+  const written = params.toString();
+  return written === '' ? '' : `?${written}`;
+}
+
+/** The models that are asked for, in order; unpriced ones last wherever prices decide. */
+export function selectModels(models: readonly CatalogModel[], query: CatalogQuery): CatalogModel[] {
+  const words = query.text.toLowerCase().split(/\s+/);
+  const chosen = models.filter((model) => {
+    const searched = [model.id, model.display_name, model.owned_by, model.description, ...model.aliases].join('\n').toLowerCase();
+    const has = new Set([...model.features, ...model.input_modalities]);
+    return (query.owner === '' || model.owned_by === query.owner) && query.needs.every((need) => has.has(need)) && words.every((word) => searched.includes(word));
+  });
+  const sign = query.descending ? -1 : 1;
+  return chosen.sort((a, b) => {
+    const [left, right] = [rank(a, query.order), rank(b, query.order)];
+    if (left === undefined || right === undefined) return left === right ? compareIds(a, b) : left === undefined ? 1 : -1;
+    const order = typeof left === 'string' ? left.localeCompare(right as string, 'en') : left - (right as number);
+    return sign * order || compareIds(a, b);
+  });
+}
+
+function compareIds(a: CatalogModel, b: CatalogModel): number {
+  return a.id < b.id ? -1 : 1;
+}
+
+function rank(model: CatalogModel, order: Order): string | number | undefined {
+  const prices = model.usd_per_million_tokens;
+  switch (order) {
+    case 'name':
+      return model.display_name.toLowerCase();
+    case 'input':
+    case 'output':
+      // For an order alone, where a float is exact enough.
+      return prices === null ? undefined : Number(prices[order]);
+    case 'context':
+      return model.max_input_tokens;
+    case 'newest':
+      return model.created;
+  }
+}

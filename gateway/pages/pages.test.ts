@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { catalogCsv } from './catalog-csv.js';
+import { estimate, readSize, sizeDefault } from './estimate.js';
+import { html } from './html.js';
+
+describe('html', () => {
+  it('escapes whatever is put in, so that no text becomes markup', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const { text: written } = html`<p title="${text}">${[text, html`<b>${text}</b>`]}</p>`;
+        expect(written.match(/</g)).toHaveLength(4);
+        expect(written.match(/"/g)).toHaveLength(2);
+      }),
+    );
+  });
+});
+
+describe('the calculator', () => {
+  const prices = { input: '3', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6', output: '15.000000001' };
+
+  it('rounds each line up to a nano-dollar and multiplies the whole', () => {
+    const { lines, call, all } = estimate(prices, { input: 1, cached: 3, output: 1, calls: 1000 });
+    expect(lines.map(({ nanoUsd }) => nanoUsd)).toEqual([3000n, 900n, 15_001n]);
+    expect(call).toBe(18_901n);
+    expect(all).toBe(18_901_000n);
+  });
+
+  it('takes nonsense for what it begins with', () => {
+    expect(readSize({ input: '-1', cached: '1e9', output: 'x', calls: ['7', '8'] })).toEqual({ ...sizeDefault, calls: 7 });
+    expect(readSize({ calls: '9999999999' }).calls).toBe(1_000_000_000);
+  });
+});
+
+describe('the catalog as CSV', () => {
+  it('quotes what needs it and starts no formula', () => {
+    const model = { id: '=cmd()', display_name: 'A "b", c', owned_by: '', lifecycle: 'active', available: true, max_input_tokens: 1, max_tokens: 1, usd_per_million_tokens: null, input_modalities: ['text', 'image'], features: [] };
+    const [, line] = catalogCsv([model as unknown as Parameters<typeof catalogCsv>[0][number]]).split('\r\n');
+    expect(line).toBe(`'=cmd(),"A ""b"", c",,active,true,1,1,,,,,,,text image,`);
+  });
+});
