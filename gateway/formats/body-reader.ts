@@ -103,6 +103,10 @@ function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path
   const tag = tagOf(sameType);
   const meant = sameType.find((branch) => tagValues(branch, tag).includes(value[tag]));
   if (meant !== undefined) return findFault(meant, value, path);
+  if (value[tag] === undefined || value[tag] === null) {
+    const untagged = sameType.find((branch) => branch.required?.includes(tag) === false);
+    if (untagged !== undefined) return findFault(untagged, value, path);
+  }
   if (value[tag] === undefined) return { path: [...path, tag], text: 'Field required', unsupported: false };
   const open = sameType.find((branch) => branch.properties?.[tag] !== undefined && tagValues(branch, tag).length === 0);
   if (open !== undefined) return findFault(open, value, path);

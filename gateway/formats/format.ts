@@ -38,6 +38,14 @@ export interface ModalityNeed {
   readonly field: string;
 }
 
+/** What the headers of a request say about its body. */
+export interface FormatHeaders {
+  /** The version of the messages format, a date; absent for its oldest. */
+  readonly version?: string;
+  /** The flags of the header anthropic-beta; the chat-completions format knows none. */
+  readonly betas?: readonly string[];
+}
+
 /** The fields of a common inference call that no caller's body fills. */
 export const unfilledRequest = { callId: '', targets: [], maxOutputTokens: 0, messagesVersion: '', inputTokensMax: 0 };
 
@@ -64,7 +72,7 @@ export interface HttpError {
 export interface Format {
   name: 'chat-completions' | 'messages';
   /** Throws AppError invalid_request or unsupported_field with details.field and a message that names the field and the fix. */
-  parse(body: unknown, headers: { version?: string }): ParsedCall;
+  parse(body: unknown, headers: FormatHeaders): ParsedCall;
   /** Encodes events into SSE frames (serialised text, for example "data: {…}\n\n"). Never emits the terminal frames before `finish`. */
   stream(context: AnswerContext): StreamEncoder;
   /** Collects the whole answer from events. */

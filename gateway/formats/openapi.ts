@@ -58,6 +58,15 @@ const versionHeaders = ['provider-version', 'anthropic-version'].map((name) => (
   description: 'Version of the format as a date; 2023-06-01 when absent.',
   schema: { type: 'string', format: 'date' },
 }));
+const messagesHeaders = [
+  ...versionHeaders,
+  {
+    name: 'anthropic-beta',
+    in: 'header',
+    description: 'Flags, separated by commas, for upstreams of this format; without effect behind others. Those that change the price are dropped.',
+    schema: { type: 'string' },
+  },
+];
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -106,13 +115,13 @@ const paths = {
       MessageAnswer,
       MessageStreamEvent,
       'Each frame is an "event: " line with the type and a "data: " line with a MessageStreamEvent; the last is message_stop.',
-      versionHeaders,
+      messagesHeaders,
     ),
   },
   '/v1/messages/count_tokens': {
     post: {
       summary: 'Count the input tokens of a messages request, free of charge.',
-      parameters: versionHeaders,
+      parameters: messagesHeaders,
       requestBody: { required: true, content: json(CountTokensRequest) },
       responses: { 200: ok('The count.', TokenCount), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound'), 413: refusal('TooLarge') },
     },

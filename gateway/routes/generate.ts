@@ -12,7 +12,7 @@ import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../
 import { stateOf } from '../request-state.js';
 import { createSseWriter } from '../sse.js';
 import { tellDroppedFields } from '../dropped-fields.js';
-import { versionOf } from './version.js';
+import { betasOf, versionOf } from './version.js';
 
 const formatCodes: Record<Format['name'], FormatCode> = {
   'chat-completions': FormatCode.FORMAT_CHAT_COMPLETIONS,
@@ -30,7 +30,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const state = stateOf(ctx);
     const body = await readJson(ctx, deps.config.bodyBytesMax);
     const version = versionOf(ctx);
-    const parsed = format.parse(body, { version });
+    const parsed = format.parse(body, { version, betas: betasOf(ctx) });
     const key = idempotencyKeyOf(ctx.req.headers);
     const call: Omit<CallRequest, 'left'> = {
       id: state.requestId,
@@ -42,7 +42,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const { steps, callId } =
       key === undefined
         ? { steps: meteredCall({ ...call, left: leaving(ctx.res) }, deps), callId: call.id }
-        : await deps.keyedCalls.begin(call, { key, endpoint: format.name, fingerprint: fingerprintOf(body, version) });
+        : await deps.keyedCalls.begin(call, { key, endpoint: format.name, fingerprint: fingerprintOf(body, version, ...(parsed.request.native?.messagesBetas ?? [])) });
     if (callId !== call.id) {
       state.originalId = callId;
       ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });

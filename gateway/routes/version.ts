@@ -1,4 +1,4 @@
-// The vendor-version header of the messages format.
+// The headers of the messages format: its version and its beta flags.
 import type { Context } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 
@@ -16,6 +16,15 @@ export function versionOf(ctx: Context): string {
     return version;
   }
   return versionDefault;
+}
+
+const betasMax = 64;
+const betaForm = /^[\w.:-]{1,100}$/;
+
+/** The flags of anthropic-beta, in order and at most 64. What has not the form of a flag is left out, for this header never fails a call. */
+export function betasOf(ctx: Context): string[] {
+  const flags = ctx.get('anthropic-beta').split(',').map((flag) => flag.trim());
+  return flags.filter((flag) => betaForm.test(flag)).slice(0, betasMax);
 }
 
 function isDate(text: string): boolean {

@@ -1,17 +1,17 @@
-// The messages of a messages request → the common prompt, by the vendor's rules on empty text, order and tool pairing.
-import { type Message, type Part, Role } from '#proto/inference/v1/inference.js';
+// The instructions and messages of a messages request → the common prompt, by the vendor's rules on empty text, order and tool pairing.
+import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
-import type { DroppedFields } from '../fields.js';
-import { reasoningPart, textPart, toolCallPart, toolResultPart } from '../parts.js';
-import type { ContentBlockParam, MessageParam, MessagesRequest } from './schema.js';
+import type { BlockParam, MessageParam } from './block-schema.js';
+import { assertText, partsOf } from './content.js';
+import { noteCitations } from './media.js';
+import type { Reading } from './reading.js';
+import type { MessagesRequest } from './schema.js';
 import { assertToolPairing } from './tool-pairing.js';
-
-type BlockOf<T extends ContentBlockParam['type']> = Extract<ContentBlockParam, { type: T }>;
 
 const roles = { user: Role.ROLE_USER, assistant: Role.ROLE_ASSISTANT, system: Role.ROLE_SYSTEM } as const;
 
-/** Translates the conversation; raises invalid_request naming the message and block at fault. */
-export function translateMessages(messages: readonly MessageParam[], dropped: DroppedFields): Message[] {
+/** Translates the conversation; raises invalid_request or unsupported_field naming the message and block at fault. */
+export function translateMessages(messages: readonly MessageParam[], reading: Reading): Message[] {
   assertOrder(messages);
   assertToolPairing(messages);
   const translated: Message[] = [];
@@ -21,73 +21,44 @@ export function translateMessages(messages: readonly MessageParam[], dropped: Dr
     if (content.length === 0 && (role !== 'assistant' || index < messages.length - 1)) {
       throw fieldError('invalid_request', path, 'content must be non-empty');
     }
-    const parts = blocksOf(content).flatMap((block, at) => partsOf(block, `${path}.${at}`, dropped));
+    const parts = blocksOf(content).flatMap((block, at) => partsOf(block, role, `${path}.${at}`, reading));
     if (parts.length > 0) translated.push({ role: roles[role], parts });
   }
   return translated;
 }
 
 /** Translates the top-level instructions. */
-export function translateSystem(system: MessagesRequest['system'], dropped: DroppedFields): string[] {
-  if (system === null || system === undefined || system === '') return [];
-  if (typeof system === 'string') return [system];
-  const texts: string[] = [];
+export function translateSystem(system: MessagesRequest['system'], reading: Reading): Pick<Prompt, 'system' | 'systemCacheTtls'> {
+  const translated: Pick<Prompt, 'system' | 'systemCacheTtls'> = { system: [], systemCacheTtls: {} };
+  if (system === null || system === undefined || system === '') return translated;
+  if (typeof system === 'string') return { ...translated, system: [system] };
   for (const [index, block] of system.entries()) {
-    assertText(block.text, `system.${index}`);
-    noteCacheControl(block, dropped);
+    const path = `system.${index}`;
+    assertText(block.text, path);
+    noteCitations(block, reading);
+    const ttl = reading.cacheTtl(block, path);
+    reading.countOthers(block, ['type', 'text', 'cache_control']);
     // One client puts a line of bookkeeping for its vendor first, different in every call, which defeats every prompt cache.
-    if (block.text.startsWith('x-anthropic-billing-header:')) dropped.add('system.x-anthropic-billing-header');
-    else texts.push(block.text);
-  }
-  return texts;
-}
-
-function blocksOf(content: MessageParam['content']): readonly ContentBlockParam[] {
-  if (typeof content !== 'string') return content;
-  return content === '' ? [] : [{ type: 'text', text: content }];
-}
-
-function partsOf(block: ContentBlockParam, path: string, dropped: DroppedFields): Part[] {
-  noteCacheControl(block, dropped);
-  switch (block.type) {
-    case 'text':
-      assertText(block.text, path);
-      return [textPart(block.text)];
-    case 'tool_use':
-      return [toolCallPart(block.id, block.name, JSON.stringify(block.input))];
-    case 'tool_result':
-      return [toolResultPart(block.tool_use_id, resultText(block, path, dropped), block.is_error === true)];
-    case 'thinking':
-      // A signature without text is a thought whose display was omitted, and must go back; without either it is nothing.
-      return block.thinking === '' && block.signature === '' ? [] : [reasoningPart(block.thinking, block.signature, '')];
-    case 'redacted_thinking':
-      return [reasoningPart('', '', block.data)];
-  }
-}
-
-function resultText({ content }: BlockOf<'tool_result'>, path: string, dropped: DroppedFields): string {
-  if (content === null || content === undefined) return '';
-  if (typeof content === 'string') return content;
-  const texts: string[] = [];
-  for (const [index, block] of content.entries()) {
-    noteCacheControl(block, dropped);
-    if (block.type === 'tool_reference') {
-      // It loads a tool whose definition was deferred; here every tool is sent from the start.
-      dropped.add('tool_reference');
+    if (block.text.startsWith('x-anthropic-billing-header:')) {
+      reading.demands.droppedElsewhere.add('system.x-anthropic-billing-header');
+      reading.demands.addForeign(block.text);
       continue;
     }
-    assertText(block.text, `${path}.content.${index}`);
-    texts.push(block.text);
+    if (ttl !== undefined) translated.systemCacheTtls[translated.system.length] = ttl;
+    translated.system.push(block.text);
   }
-  return texts.join('\n');
+  return translated;
 }
 
-function assertText(text: string, path: string): void {
-  if (text === '') throw fieldError('invalid_request', `${path}.text`, 'text content blocks must be non-empty');
+/** Puts the automatic cache mark on the last part that can bear one. */
+export function markLast(messages: readonly Message[], cacheTtl: string): void {
+  const part = messages.at(-1)?.parts.findLast(({ part: each }) => each?.$case !== 'reasoning');
+  if (part !== undefined) part.cacheTtl ??= cacheTtl;
 }
 
-function noteCacheControl(block: { cache_control?: unknown }, dropped: DroppedFields): void {
-  if (block.cache_control !== null && block.cache_control !== undefined) dropped.add('cache_control');
+function blocksOf(content: MessageParam['content']): readonly BlockParam[] {
+  if (typeof content !== 'string') return content;
+  return content === '' ? [] : [{ type: 'text', text: content }];
 }
 
 function assertOrder(messages: readonly MessageParam[]): void {

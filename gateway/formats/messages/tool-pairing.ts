@@ -1,12 +1,12 @@
 // The messages format's rule on tool calls: every tool_use is answered by one tool_result in the user turn right after it, before
 // anything else in that turn.
 import { fieldError } from '../body-reader.js';
-import type { ContentBlockParam, MessageParam } from './schema.js';
+import { type BlockParam, type MessageParam, rolesOf } from './block-schema.js';
 
 /** Neighbouring messages of one role are one turn; instructions may stand anywhere and belong to none. */
 interface Turn {
   role: 'user' | 'assistant';
-  blocks: { block: ContentBlockParam; path: string }[];
+  blocks: { block: BlockParam; path: string }[];
 }
 
 /** Raises invalid_request naming the block that breaks the rule. */
@@ -29,7 +29,7 @@ function turnsOf(messages: readonly MessageParam[]): Turn[] {
     if (role === 'system') continue;
     let turn = turns.at(-1);
     if (turn?.role !== role) turns.push((turn = { role, blocks: [] }));
-    const blocks: readonly ContentBlockParam[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    const blocks: readonly BlockParam[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     for (const [at, block] of blocks.entries()) turn.blocks.push({ block, path: `messages.${index}.content.${at}` });
   }
   return turns;
@@ -47,7 +47,8 @@ function takeResults(turn: Turn, calls: Map<string, string>): void {
   let hasOtherContent = false;
   for (const { block, path } of turn.blocks) {
     if (block.type !== 'tool_result') {
-      hasOtherContent = true;
+      // What blocks of unknown kinds are, and where they belong, is their vendor's to say.
+      hasOtherContent ||= rolesOf(block) !== undefined;
       continue;
     }
     if (!calls.delete(block.tool_use_id)) {

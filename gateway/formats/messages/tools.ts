@@ -1,0 +1,80 @@
+// The tools of a messages request and the choice among them → the common prompt.
+import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { fieldError } from '../body-reader.js';
+import { assertNoFileIds, type Reading } from './reading.js';
+import { CustomTool, type CustomToolParam, type ToolChoiceParam, type ToolParam } from './tool-schema.js';
+
+// Run by the vendor: they cost by the call, or bring as much input as they like.
+const serverTools = /^(web_search|web_fetch|code_execution|mcp|advisor)(_|$)/;
+
+/** Translates the tools that the caller describes; others reach upstreams of this format only. Raises invalid_request or unsupported_field. */
+export function translateTools(params: readonly ToolParam[], reading: Reading): Tool[] {
+  const names = new Set<unknown>();
+  const tools: Tool[] = [];
+  for (const [index, param] of params.entries()) {
+    const path = `tools.${index}`;
+    const name = (param as { name?: unknown }).name;
+    if (name !== undefined && names.has(name)) throw fieldError('invalid_request', `${path}.name`, 'Tool names must be unique');
+    names.add(name);
+    const ttl = reading.cacheTtl(param, path);
+    if (isCustom(param)) tools.push(translateTool(param, ttl, reading));
+    else passToolOn(param, path, reading);
+  }
+  return tools;
+}
+
+function isCustom(param: ToolParam): param is CustomToolParam {
+  return param.type === 'custom' || param.type === null || param.type === undefined;
+}
+
+const translatedFields = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control'];
+
+function translateTool(param: CustomToolParam, cacheTtl: string | undefined, reading: Reading): Tool {
+  reading.demands.addUnhonoured(param, CustomTool, 'tools.');
+  reading.countOthers(param, translatedFields);
+  return {
+    name: param.name,
+    description: param.description ?? '',
+    parametersJson: JSON.stringify(param.input_schema),
+    strict: param.strict ?? undefined,
+    cacheTtl,
+  };
+}
+
+function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { demands }: Reading): void {
+  const type = param.type as unknown as string;
+  if (serverTools.test(type)) {
+    throw fieldError('unsupported_field', `${path}.type`, 'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it with name and input_schema');
+  }
+  assertNoFileIds(param, path);
+  demands.addImpliedTool(param);
+  demands.refuseElsewhere(`${path}.type`, `the model has no built-in tools such as "${type.slice(0, 64)}"; describe your own with name and input_schema, or choose a model behind an upstream of the messages format`);
+}
+
+const modes = { auto: Mode.MODE_AUTO, any: Mode.MODE_REQUIRED, tool: Mode.MODE_NAMED, none: Mode.MODE_NONE } as const;
+
+/** Translates the choice among these tools; raises invalid_request when it cannot be met. */
+export function translateToolChoice(choice: ToolChoiceParam | null | undefined, params: readonly ToolParam[], reading: Reading): ToolChoice | undefined {
+  if (choice === null || choice === undefined) return undefined;
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      break;
+    case 'any':
+      if (params.length === 0) throw fieldError('invalid_request', 'tool_choice', '"any" needs tools; send some or use "auto"');
+      break;
+    case 'tool':
+      // Tools whose schema is implied may go by names that only their vendor knows.
+      if (params.every((param) => isCustom(param) && param.name !== choice.name)) {
+        throw fieldError('invalid_request', 'tool_choice.name', `there is no tool named "${choice.name}" in tools`);
+      }
+      break;
+    default:
+      reading.passOn(choice, 'tool_choice');
+      reading.demands.refuseElsewhere('tool_choice.type', 'the model takes auto, any, tool or none');
+      return undefined;
+  }
+  if (params.length === 0) return undefined;
+  const disableParallelCalls = choice.type !== 'none' && choice.disable_parallel_tool_use === true;
+  return { mode: modes[choice.type], name: choice.type === 'tool' ? choice.name : '', disableParallelCalls };
+}
