@@ -22,6 +22,13 @@ describe('a request', () => {
     expect(fieldOf({ ...message(Role.ROLE_ASSISTANT, text, call), sampling: { temperature: 2 }, reasoning: { effort: 'max' }, messagesVersion: '2026-10-21' })).toBeUndefined();
   });
 
+  it('may hold images and documents, in what the user says and in results of tools', () => {
+    const image = { part: { $case: 'image', value: { source: { $case: 'url', value: 'https://example.com/a.png' } } } };
+    const document = { part: { $case: 'document', value: { source: { $case: 'text', value: 'x' } } } };
+    const result = { part: { $case: 'toolResult', value: { toolCallId: 'a', content: [text, image, document] } } };
+    expect(fieldOf(message(Role.ROLE_USER, text, image, document, result))).toBeUndefined();
+  });
+
   it.each<[string, Parameters<typeof textRequest>[1]]>([
     ['call_id', { callId: '' }],
     ['targets', { targets: [] }],
@@ -33,6 +40,8 @@ describe('a request', () => {
     ['prompt.messages.parts', message(Role.ROLE_USER, { part: undefined })],
     ['prompt.messages.parts.tool_call', message(Role.ROLE_ASSISTANT, { part: { $case: 'toolCall', value: { name: 'f' } } })],
     ['prompt.messages.parts.tool_result', message(Role.ROLE_USER, { part: { $case: 'toolResult', value: { text: 'x' } } })],
+    ['prompt.messages.parts.tool_result.content', message(Role.ROLE_USER, { part: { $case: 'toolResult', value: { toolCallId: 'a', content: [call] } } })],
+    ['prompt.messages.parts.image', message(Role.ROLE_USER, { part: { $case: 'image', value: {} } })],
     ['prompt.tools.name', { prompt: { ...message(Role.ROLE_USER, text)!.prompt, tools: [{ name: '' }] } }],
     ['prompt.tool_choice.name', { prompt: { ...message(Role.ROLE_USER, text)!.prompt, toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' } } }],
     ['max_output_tokens', { maxOutputTokens: 4_000_000_000 }],

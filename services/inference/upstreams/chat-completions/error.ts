@@ -19,7 +19,7 @@ export function errorOf(payload: unknown): unknown {
   if (!isObject(payload)) return undefined;
   const { error } = payload;
   // Clients of this format too take only what is not empty for an error.
-  if (Boolean(error)) {
+  if (error) {
     // Hugging Face's servers put their word for it beside the text.
     return typeof error === 'string' && typeof payload['error_type'] === 'string' ? { message: error, type: payload['error_type'] } : error;
   }

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { checkChatCompletions } from '../../../../tests/upstream/check-chat-completions.js';
 import { textRequest } from '../../testing/fixtures.js';
-import { chatCompletionsBody, flavourOf } from './request.js';
+import { flavourOf, refusesSampling, takesCacheBreakpoints } from './flavour.js';
+import { chatCompletionsBody } from './request.js';
 import { callerToolNames, toUpstreamToolName } from './tool-names.js';
 
 const openAi = { isOpenAi: true };
@@ -45,16 +46,15 @@ const full = GenerateRequest.fromPartial({
   endUser: 'u1',
 });
 
-const bodyOf = (request: GenerateRequest, flavour = other) => JSON.parse(JSON.stringify(chatCompletionsBody(request, 'm', flavour))) as Record<string, unknown>;
+const bodyOf = (request: GenerateRequest, flavour = other) => JSON.parse(chatCompletionsBody(request, 'm', flavour).json) as Record<string, unknown>;
 
 describe('a chat-completions request', () => {
   it('says all that the canonical one says', () => {
     expect(bodyOf(full)).toEqual({
       model: 'm',
       messages: [
-        { role: 'system', content: 'Be brief.' },
-        { role: 'system', content: 'Be kind.' },
-        { role: 'user', content: [{ type: 'text', text: 'Weather' }, { type: 'text', text: 'and time?' }] },
+        { role: 'system', content: 'Be brief.\nBe kind.' },
+        { role: 'user', content: 'Weather\nand time?' },
         {
           role: 'assistant',
           content: 'One moment.',
@@ -71,7 +71,7 @@ describe('a chat-completions request', () => {
       ],
       max_tokens: 50,
       tools: [
-        { type: 'function', function: { name: 'f', description: 'F', parameters: { type: 'object' }, strict: true } },
+        { type: 'function', function: { name: 'f', description: 'F', parameters: { type: 'object' }, strict: false } },
         { type: 'function', function: { name: toUpstreamToolName(longName) } },
       ],
       tool_choice: { type: 'function', function: { name: toUpstreamToolName(longName) } },
@@ -102,7 +102,7 @@ describe('a chat-completions request', () => {
   });
 
   it('leaves away what was not asked for', () => {
-    expect(Object.keys(bodyOf(textRequest('Hi')))).toEqual(['model', 'messages', 'max_tokens', 'stream', 'stream_options']);
+    expect(Object.keys(bodyOf(textRequest('Hi')))).toEqual(['model', 'max_tokens', 'stream', 'stream_options', 'messages']);
   });
 
   it('holds no tool choice without tools', () => {
@@ -150,10 +150,26 @@ describe('tool names', () => {
     const restore = callerToolNames(GenerateRequest.fromPartial({ prompt: { tools: [{ name: one }, { name: two }] } }).prompt!.tools);
     expect(restore(toUpstreamToolName(two))).toBe(two);
     expect(restore('unknown')).toBe('unknown');
+    expect(toUpstreamToolName('server.tool')).toMatch(/^server_tool_[0-9a-f]{16}$/);
   });
 });
 
 describe('OpenAI', () => {
+  it.each([
+    ['gpt-5.6', true], ['gpt-5.6-mini', true], ['gpt-6', true], ['gpt-5.10', true],
+    ['gpt-5.5', false], ['gpt-5', false], ['gpt-4.1', false], ['my-deployment', false], ['o3', false],
+  ])('takes cache breakpoints for %s: %s', (model, takes) => {
+    expect(takesCacheBreakpoints(openAi, model)).toBe(takes);
+    expect(takesCacheBreakpoints(other, model)).toBe(false);
+  });
+
+  it.each([
+    ['gpt-5', 'low', true], ['gpt-5.1', 'none', false], ['o3-mini', undefined, true], ['gpt-4.1', undefined, false], ['gpt-5-chat-latest', undefined, false], ['omni', undefined, false],
+  ])('refuses sampling for %s at effort %s: %s', (model, effort, refuses) => {
+    expect(refusesSampling(openAi, model, effort)).toBe(refuses);
+    expect(refusesSampling(other, model, effort)).toBe(false);
+  });
+
   it.each([
     ['https://api.openai.com/v1', true],
     ['https://eu.api.openai.com/v1', true],

@@ -2,9 +2,9 @@
 import { newId } from '#kit/id.js';
 import { WireFormat } from '#proto/inference/v1/inference.js';
 import type { Wire } from '../http/wire.js';
-import { droppedFor } from '../native.js';
 import { responseError } from './error.js';
-import { chatCompletionsBody, flavourOf } from './request.js';
+import { flavourOf } from './flavour.js';
+import { chatCompletionsBody } from './request.js';
 import { ChatCompletionsDecoder } from './stream.js';
 import { callerToolNames } from './tool-names.js';
 
@@ -16,12 +16,9 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-    generateBody: (request, model) => ({
-      json: JSON.stringify(chatCompletionsBody(request, model, flavour)),
-      dropped: droppedFor(request, WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS),
-    }),
+    generateBody: (request, model) => chatCompletionsBody(request, model, flavour),
     decoder: (request, answer) =>
-      new ChatCompletionsDecoder({ ...answer, toCallerName: callerToolNames(request.prompt!.tools), newToolCallId: () => newId('call') }),
+      new ChatCompletionsDecoder({ ...answer, toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools), newToolCallId: () => newId('call') }),
     responseError,
   };
 }

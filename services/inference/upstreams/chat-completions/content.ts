@@ -1,0 +1,89 @@
+// Texts, images and documents as the content of chat-completions messages. Pure.
+import { AppError } from '#kit/errors/app-error.js';
+import type { DocumentPart, ImagePart, InlineData, Part } from '#proto/inference/v1/inference.js';
+import type { JsonObject } from '../stream-decoder.js';
+
+/** What a translation knows of its upstream, and where it notes what it leaves out, by the caller's names. */
+export interface Translation {
+  readonly isOpenAi: boolean;
+  /** Whether the prompt's cache marks can be said. */
+  readonly takesBreakpoints: boolean;
+  readonly dropped: Set<string>;
+}
+
+/** The content parts of these; parts of other kinds are passed over. `field` is where they are, for refusals. */
+export function contentParts(parts: readonly Part[], field: string, translation: Translation): JsonObject[] {
+  return parts.flatMap((part) => {
+    const content = toContent(part.part, field);
+    const last = content.at(-1);
+    if (last === undefined) return [];
+    return [...content.slice(0, -1), marked(last, part.cacheTtl, translation)];
+  });
+}
+
+/** The part with the caller's mark that the prompt shall be cached up to here. */
+export function marked(part: JsonObject, cacheTtl: string | undefined, { takesBreakpoints, dropped }: Translation): JsonObject {
+  if (cacheTtl === undefined) return part;
+  if (takesBreakpoints) return { ...part, prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } };
+  dropped.add('cache_control');
+  return part;
+}
+
+/** The content of a message: plain text wherever that says it all, for some servers take nothing else. */
+export function contentOf(parts: readonly JsonObject[], { isOpenAi }: Translation): string | readonly JsonObject[] {
+  const isPlain = parts.every((part) => part['type'] === 'text' && part['prompt_cache_breakpoint'] === undefined);
+  if (!isPlain || (isOpenAi && parts.length > 1)) return parts;
+  return parts.map(({ text }) => text).join('\n');
+}
+
+/** A text part. */
+export function textContent(text: string): JsonObject {
+  return { type: 'text', text };
+}
+
+/** A document that is text, as text; undefined for one that is not. */
+export function documentText(document: DocumentPart): string | undefined {
+  const { source } = document;
+  const isText = source?.$case === 'data' && source.value.mediaType.startsWith('text/');
+  const body = source?.$case === 'text' ? source.value : isText ? Buffer.from(source.value.base64, 'base64').toString('utf8') : undefined;
+  return body === undefined ? undefined : [...headOf(document), body].join('\n');
+}
+
+function toContent(part: Part['part'], field: string): JsonObject[] {
+  switch (part?.$case) {
+    case 'text':
+      return [textContent(part.value.text)];
+    case 'image':
+      return [imageContent(part.value)];
+    case 'document':
+      return documentContent(part.value, field);
+    default:
+      return [];
+  }
+}
+
+function imageContent({ source, detail }: ImagePart): JsonObject {
+  const url = source?.$case === 'data' ? dataUri(source.value) : source?.value;
+  return { type: 'image_url', image_url: { url, detail: detail === '' ? undefined : detail } };
+}
+
+function documentContent(document: DocumentPart, field: string): JsonObject[] {
+  const text = documentText(document);
+  if (text !== undefined) return [textContent(text)];
+  const { source, filename, title } = document;
+  if (source?.$case !== 'data') {
+    throw new AppError('unsupported_field', `${field}: this model takes documents as data, not by url; send the document itself.`, { details: { field } });
+  }
+  const file = { filename: filename || title || 'document.pdf', file_data: dataUri(source.value) };
+  const head = headOf(document);
+  return [...(head.length > 0 ? [textContent(head.join('\n'))] : []), { type: 'file', file }];
+}
+
+/** What the caller says about a document, where it says something. */
+function headOf({ title, context }: DocumentPart): string[] {
+  return [...(title === '' ? [] : [`Document: ${title}`]), ...(context === '' ? [] : [`Context: ${context}`])];
+}
+
+function dataUri({ mediaType, base64 }: InlineData): string {
+  return `data:${mediaType};base64,${base64}`;
+}

@@ -1,0 +1,110 @@
+// The instructions and messages of a prompt as the messages of a chat-completions request. Pure.
+import { createHash } from 'node:crypto';
+import { type Message, type Part, type Prompt, Role, type ToolResultPart } from '#proto/inference/v1/inference.js';
+import type { JsonObject } from '../stream-decoder.js';
+import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
+import { toUpstreamToolName } from './tool-names.js';
+
+// One client puts a line of bookkeeping for its vendor first, different in every call, which would defeat every prompt cache.
+const bookkeeping = 'x-anthropic-billing-header:';
+
+// OpenAI refuses longer ids of tool calls, and other vendors make them.
+const toolIdCharsMax = 40;
+
+/** All messages, in order. Raises unsupported_field for a document that is only a url. */
+export function conversation(prompt: Prompt, translation: Translation): JsonObject[] {
+  const messages = systemMessages(prompt, translation);
+  // What stands between two turns of the assistant.
+  let between: Between = newBetween();
+  for (const [index, message] of prompt.messages.entries()) {
+    const field = `messages[${index}]`;
+    if (message.role === Role.ROLE_ASSISTANT) {
+      messages.push(...between.results, ...between.said, assistantMessage(message, field, translation));
+      between = newBetween();
+    } else if (message.role === Role.ROLE_SYSTEM) between.said.push({ role: 'system', content: contentOf(contentParts(message.parts, field, translation), translation) });
+    else addUser(between, message, field, translation);
+  }
+  return [...messages, ...between.results, ...between.said];
+}
+
+/** The results of tools come first and each as a message of its own, for nothing may part them from their calls. */
+interface Between {
+  readonly results: JsonObject[];
+  readonly said: JsonObject[];
+}
+
+function newBetween(): Between {
+  return { results: [], said: [] };
+}
+
+function systemMessages({ system, systemCacheTtls }: Prompt, translation: Translation): JsonObject[] {
+  const parts = system.flatMap((text, position) => (text === '' || (position === 0 && text.startsWith(bookkeeping)) ? [] : [marked(textContent(text), systemCacheTtls[position], translation)]));
+  // One message, for many models' templates know no second.
+  return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts, translation) }];
+}
+
+function addUser({ results, said }: Between, message: Message, field: string, translation: Translation): void {
+  const shown: JsonObject[] = [];
+  for (const { part, cacheTtl } of message.parts) {
+    if (part?.$case !== 'toolResult') continue;
+    const { text, attached } = toolResult(part.value, field, translation);
+    const content = contentOf([marked(textContent(text), cacheTtl, translation)], translation);
+    results.push({ role: 'tool', tool_call_id: toolId(part.value.toolCallId, translation), content });
+    shown.push(...attached);
+  }
+  const content = [...shown, ...contentParts(message.parts, field, translation)];
+  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult')) said.push({ role: 'user', content: contentOf(content, translation) });
+}
+
+/** The text of a result, and what of it a tool's message cannot hold, which the user's next message then shows. */
+function toolResult({ toolCallId, text, isError, content }: ToolResultPart, field: string, translation: Translation): { text: string; attached: JsonObject[] } {
+  const lines: string[] = text === '' ? [] : [text];
+  const attached: JsonObject[] = [];
+  for (const each of content) {
+    const line = each.part?.$case === 'text' ? each.part.value.text : each.part?.$case === 'document' ? documentText(each.part.value) : undefined;
+    if (line !== undefined) {
+      lines.push(line);
+      if (each.cacheTtl !== undefined) translation.dropped.add('cache_control');
+      continue;
+    }
+    attached.push(...contentParts([each], field, translation));
+    lines.push(`[${each.part?.$case === 'image' ? 'image' : 'document'}: see the next user message]`);
+  }
+  const joined = lines.join('\n');
+  const named = attached.length === 0 ? [] : [textContent(`From the result of tool call ${toolId(toolCallId, translation)}:`), ...attached];
+  // The format has no flag for a failed tool.
+  return { text: isError ? `Error: ${joined}` : joined, attached: named };
+}
+
+function assistantMessage(message: Message, field: string, translation: Translation): JsonObject {
+  const toolCalls = message.parts.flatMap(({ part }) =>
+    part?.$case === 'toolCall'
+      ? [{ id: toolId(part.value.id, translation), type: 'function', function: { name: toUpstreamToolName(part.value.name), arguments: part.value.argumentsJson || '{}' } }]
+      : [],
+  );
+  const reasoning = message.parts.map(({ part }) => (part?.$case === 'reasoning' ? part.value.text : '')).join('');
+  const content = message.parts.map((part) => assistantText(part, field, translation)).join('');
+  return {
+    role: 'assistant',
+    content: content === '' && toolCalls.length > 0 ? null : content,
+    // DeepSeek-like servers want their reasoning back with tool results; OpenAI's do not know the field.
+    reasoning_content: translation.isOpenAi || reasoning === '' ? undefined : reasoning,
+    tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
+  };
+}
+
+function assistantText(part: Part, field: string, translation: Translation): string {
+  // A mark cannot be said here: the text of an answer is no list of parts.
+  if (part.cacheTtl !== undefined) translation.dropped.add('cache_control');
+  if (part.part?.$case === 'text') return part.part.value.text;
+  if (part.part?.$case !== 'document') return '';
+  const text = documentText(part.part.value);
+  if (text === undefined) translation.dropped.add(`${field}.content (document)`);
+  return text ?? '';
+}
+
+/** A tool call's id as the upstream takes it; the same id always gives the same. */
+function toolId(id: string, { isOpenAi }: Translation): string {
+  if (!isOpenAi || id.length <= toolIdCharsMax) return id;
+  return `call_${createHash('sha256').update(id).digest('hex').slice(0, toolIdCharsMax - 'call_'.length)}`;
+}

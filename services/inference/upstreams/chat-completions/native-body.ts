@@ -1,0 +1,65 @@
+// The body for a caller who speaks this format too: what is ours, spliced before the caller's own fields. Pure.
+import { type JsonObject, isObject } from '../stream-decoder.js';
+import type { UpstreamBody } from '../http/wire.js';
+import type { ChatCompletionsFlavour } from './flavour.js';
+
+/**
+ * The body of `ours` and the caller's fields. A large body is not parsed again: it is only where its text shows that something in it
+ * would be refused by this server, which is then changed or left out. `fieldsJson` is as JSON.stringify writes it.
+ */
+export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
+  const { json, dropped } = flavour.isOpenAi ? forOpenAi(fieldsJson) : { json: forOthers(fieldsJson), dropped: [] };
+  const head = JSON.stringify(ours);
+  return { json: json.length <= 2 ? head : `${head.slice(0, -1)},${json.slice(1)}`, dropped };
+}
+
+/** Few servers but OpenAI's know the role "developer"; it is their "system". */
+function forOthers(fieldsJson: string): string {
+  if (!fieldsJson.includes('"developer"')) return fieldsJson;
+  const fields = JSON.parse(fieldsJson) as JsonObject;
+  const messages = listOf(fields['messages']).map((message) => (isObject(message) && message['role'] === 'developer' ? { ...message, role: 'system' } : message));
+  return JSON.stringify({ ...fields, messages });
+}
+
+// Additions of ours and of other vendors to the history, which OpenAI does not know and refuses.
+const messageExtensions = ['thinking_blocks', 'reasoning_content', 'reasoning', 'reasoning_details', 'cache_control'] as const;
+
+function forOpenAi(fieldsJson: string): { json: string; dropped: readonly string[] } {
+  const hasExtension = messageExtensions.some((name) => fieldsJson.includes(`"${name}":`));
+  // OpenAI refuses this one where there are no tools, though it says nothing then.
+  const hasIdleChoice = fieldsJson.includes('"parallel_tool_calls":') && !fieldsJson.includes('"tools":');
+  if (!hasExtension && !hasIdleChoice) return { json: fieldsJson, dropped: [] };
+  const dropped = new Set<string>();
+  const { parallel_tool_calls: parallel, cache_control: mark, ...fields } = JSON.parse(fieldsJson) as JsonObject;
+  if (mark !== undefined) dropped.add('cache_control');
+  const kept = {
+    ...fields,
+    ...(parallel === undefined || fields['tools'] === undefined ? {} : { parallel_tool_calls: parallel }),
+    ...(Array.isArray(fields['messages']) ? { messages: fields['messages'].map((message) => cleanMessage(message, dropped)) } : {}),
+    ...(Array.isArray(fields['tools']) ? { tools: fields['tools'].map((tool) => cleanTool(tool, dropped)) } : {}),
+  };
+  return { json: JSON.stringify(kept), dropped: [...dropped] };
+}
+
+function cleanMessage(message: unknown, dropped: Set<string>): unknown {
+  if (!isObject(message)) return message;
+  const cleaned = without(message, messageExtensions, dropped);
+  const content = cleaned['content'];
+  return Array.isArray(content) ? { ...cleaned, content: content.map((part) => without(part, ['cache_control'], dropped)) } : cleaned;
+}
+
+function cleanTool(tool: unknown, dropped: Set<string>): unknown {
+  const cleaned = without(tool, ['cache_control'], dropped);
+  return isObject(cleaned) && isObject(cleaned['function']) ? { ...cleaned, function: without(cleaned['function'], ['cache_control'], dropped) } : cleaned;
+}
+
+/** The value without these fields; their names are noted. */
+function without<T>(value: T, names: readonly string[], dropped: Set<string>): T {
+  if (!isObject(value) || !names.some((name) => name in value)) return value;
+  for (const name of names) if (value[name] !== undefined) dropped.add(name);
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as T;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,66 @@
+// The form of the answer's text, as chat-completions upstreams are told it. Pure.
+import { AppError } from '#kit/errors/app-error.js';
+import type { ResponseFormat } from '#proto/inference/v1/inference.js';
+import { isObject, type JsonObject } from '../stream-decoder.js';
+
+/** The field `response_format`. Raises invalid_request for a schema that is not JSON. */
+export function responseFormatOf(format: ResponseFormat | undefined): JsonObject | undefined {
+  switch (format?.format?.$case) {
+    case 'jsonObject':
+      return { type: 'json_object' };
+    case 'jsonSchema': {
+      const { name, description, schemaJson, strict } = format.format.value;
+      const schema = schemaOf(schemaJson);
+      return {
+        type: 'json_schema',
+        json_schema: {
+          name: name === '' ? 'output' : name,
+          description: description === '' ? undefined : description,
+          schema,
+          // A schema that breaks the rules of the strict mode is refused in it, and still followed as well as may be outside it.
+          strict: strict !== false && isStrictSchema(schema),
+        },
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function schemaOf(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch {
+    throw new AppError('invalid_request', 'The schema of the answer is not JSON.', { details: { field: 'response_format' } });
+  }
+}
+
+// Keywords whose value is a schema, a list of schemas, or schemas by name.
+const single = ['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
+const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+const named = ['properties', '$defs', 'definitions'];
+
+/** Whether the strict mode takes the schema: every object in it is closed and requires all its properties, and the outermost is one. */
+export function isStrictSchema(schema: unknown): boolean {
+  return isObject(schema) && schema['type'] === 'object' && schema['anyOf'] === undefined && isStrict(schema);
+}
+
+function isStrict(schema: unknown): boolean {
+  if (!isObject(schema)) return typeof schema === 'boolean';
+  if (isOfObjects(schema) && !isClosed(schema)) return false;
+  return (
+    single.every((key) => schema[key] === undefined || isStrict(schema[key])) &&
+    lists.every((key) => schema[key] === undefined || (Array.isArray(schema[key]) && schema[key].every(isStrict))) &&
+    named.every((key) => schema[key] === undefined || (isObject(schema[key]) && Object.values(schema[key]).every(isStrict)))
+  );
+}
+
+function isOfObjects({ type, properties }: JsonObject): boolean {
+  return type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined;
+}
+
+function isClosed({ properties, required, additionalProperties }: JsonObject): boolean {
+  const names = isObject(properties) ? Object.keys(properties) : [];
+  const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
+  return additionalProperties === false && names.every((name) => demanded.includes(name));
+}
