@@ -13,8 +13,14 @@ export interface Block {
   /** Of a tool call. */
   id: string;
   name: string;
+  /** A call of a custom tool, whose arguments are free text. */
+  isCustom: boolean;
   /** JSON as the model wrote it, possibly invalid or empty. */
   argumentsJson: string;
+  /** A block without a common form, as it opened: JSON of the upstream's format. Empty otherwise. */
+  foreignJson: string;
+  /** Deltas without a common form, in order: JSON of the upstream's format. */
+  foreignDeltas: string[];
 }
 
 /** Collects the blocks of one answer, in the order of their starts, and how it ended. */
@@ -28,7 +34,36 @@ export class Blocks {
   private readonly byIndex = new Map<number, Block>();
 
   push(events: readonly Event[]): void {
-    for (const { event } of events) if (event !== undefined) this.add(event);
+    for (const event of events) this.add(event);
+  }
+
+  /** Takes one event; returns the block that it belongs to, if it belongs to one. */
+  add({ event }: Event): Block | undefined {
+    switch (event?.$case) {
+      case 'blockStart': {
+        const block = emptyBlock(event.value);
+        this.list.push(block);
+        this.byIndex.set(event.value.index, block);
+        return block;
+      }
+      case 'blockDelta': {
+        const block = this.byIndex.get(event.value.index);
+        if (block === undefined || event.value.delta === undefined) return block;
+        const { $case, value } = event.value.delta;
+        if ($case === 'foreignJson') block.foreignDeltas.push(value);
+        else block[$case] += value;
+        return block;
+      }
+      case 'blockStop':
+        return this.byIndex.get(event.value.index);
+      case 'finished':
+        this.finished = true;
+        this.stopReason = event.value.stopReason;
+        this.stopSequence = event.value.stopSequence;
+        return undefined;
+      default:
+        return undefined;
+    }
   }
 
   /** The text of all blocks of a kind, joined; undefined when there is no such block. */
@@ -36,39 +71,24 @@ export class Blocks {
     const blocks = this.list.filter((block) => block.kind === kind);
     return blocks.length === 0 ? undefined : blocks.map((block) => block.text).join('');
   }
-
-  private add(event: NonNullable<Event['event']>): void {
-    switch (event.$case) {
-      case 'blockStart': {
-        const block = emptyBlock(event.value);
-        this.list.push(block);
-        this.byIndex.set(event.value.index, block);
-        return;
-      }
-      case 'blockDelta': {
-        const block = this.byIndex.get(event.value.index);
-        if (block === undefined || event.value.delta === undefined) return;
-        const { $case, value } = event.value.delta;
-        if ($case !== 'foreignJson') block[$case] += value;
-        return;
-      }
-      case 'finished':
-        this.finished = true;
-        this.stopReason = event.value.stopReason;
-        this.stopSequence = event.value.stopSequence;
-        return;
-      case 'started':
-      case 'blockStop':
-      case 'foreign':
-        return;
-    }
-  }
 }
 
 /** A block that has just begun. */
 export function emptyBlock({ block }: BlockStart): Block {
-  const empty: Block = { kind: block?.$case ?? 'text', text: '', signature: '', redactedData: '', id: '', name: '', argumentsJson: '' };
-  if (block?.$case === 'toolCall') return { ...empty, id: block.value.id, name: block.value.name };
+  const empty: Block = {
+    kind: block?.$case ?? 'text',
+    text: '',
+    signature: '',
+    redactedData: '',
+    id: '',
+    name: '',
+    isCustom: false,
+    argumentsJson: '',
+    foreignJson: '',
+    foreignDeltas: [],
+  };
+  if (block?.$case === 'toolCall') return { ...empty, id: block.value.id, name: block.value.name, isCustom: block.value.isCustom === true };
   if (block?.$case === 'reasoning') return { ...empty, redactedData: block.value.redactedData };
+  if (block?.$case === 'foreign') return { ...empty, foreignJson: block.value.json };
   return empty;
 }

@@ -57,8 +57,12 @@ export interface AnswerContext {
   model: string;
   createdAtMs: number;
   includeUsage: boolean;
-  /** The input tokens that message_start shows before the upstream has counted. */
-  inputTokensEstimate: number;
+}
+
+/** What a streamed answer needs to know besides. */
+export interface StreamContext extends AnswerContext {
+  /** The input that message_start shows: an estimate until the upstream has counted, then its own figures. Output is not looked at. */
+  inputEstimate: TokenCounts;
 }
 
 /** A refusal as an HTTP answer. */
@@ -74,7 +78,7 @@ export interface Format {
   /** Throws AppError invalid_request or unsupported_field with details.field and a message that names the field and the fix. */
   parse(body: unknown, headers: FormatHeaders): ParsedCall;
   /** Encodes events into SSE frames (serialised text, for example "data: {…}\n\n"). Never emits the terminal frames before `finish`. */
-  stream(context: AnswerContext): StreamEncoder;
+  stream(context: StreamContext): StreamEncoder;
   /** Collects the whole answer from events. */
   collector(context: AnswerContext): Collector;
   /** HTTP status, body and extra headers of a refusal, in this format's dialect. */

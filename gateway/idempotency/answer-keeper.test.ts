@@ -38,8 +38,8 @@ async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep
 }
 
 /** The frames that a route makes of these events. */
-function framesOf(format: Format, parts: readonly (readonly Event[])[], inputTokensEstimate: number): string {
-  const encoder = format.stream({ requestId: record.call!.id, model: 'm', createdAtMs: 0, includeUsage: true, inputTokensEstimate });
+function framesOf(format: Format, parts: readonly (readonly Event[])[], inputTokens: number): string {
+  const encoder = format.stream({ requestId: record.call!.id, model: 'm', createdAtMs: 0, includeUsage: true, inputEstimate: TokenCounts.fromPartial({ inputTokens }) });
   return parts.map((events) => encoder.push(events)).join('') + encoder.finish(tokens);
 }
 

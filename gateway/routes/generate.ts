@@ -59,11 +59,9 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
   };
 }
 
-type Answer = Omit<AnswerContext, 'inputTokensEstimate'>;
-
 /** The whole answer at once, after it is on record. */
-async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: Answer, parsed: ParsedCall): Promise<void> {
-  const collector = format.collector({ ...answer, inputTokensEstimate: parsed.inputTokensMax });
+async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: AnswerContext, parsed: ParsedCall): Promise<void> {
+  const collector = format.collector(answer);
   for await (const step of steps) {
     if (step.kind === 'events') {
       tellDroppedFields(ctx, parsed.droppedFields, step.events);
@@ -77,7 +75,7 @@ async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<Ca
 }
 
 /** Each event as it comes; the end only after it is on record. */
-async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: Answer, parsed: ParsedCall, deps: CallDeps): Promise<void> {
+async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: AnswerContext, parsed: ParsedCall, deps: CallDeps): Promise<void> {
   ctx.respond = false;
   const { requestId } = answer;
   const sse = createSseWriter(ctx.res, {
@@ -90,8 +88,7 @@ async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterabl
   try {
     for await (const step of steps) {
       if (step.kind === 'events') {
-        const { inputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens } = step.tokens;
-        encoder ??= format.stream({ ...answer, inputTokensEstimate: inputTokens + cacheReadTokens + cacheWrite5mTokens + cacheWrite1hTokens });
+        encoder ??= format.stream({ ...answer, inputEstimate: step.tokens });
         if (!sse.hasBegun()) tellDroppedFields(ctx, parsed.droppedFields, step.events);
         await sse.write(encoder.push(step.events));
       } else if (step.kind === 'recorded') {

@@ -4,36 +4,46 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Block, Blocks } from '../blocks.js';
 import type { AnswerContext, Collector } from '../format.js';
-import type { ChatCompletion, FinishReason, Usage } from './answer-schema.js';
+import { filled, type JsonObject } from '../rest.js';
+import type { ThinkingBlock } from './answer-schema.js';
+import { AnswerRest } from './rest.js';
 
 /** Collects a whole answer. */
 export function collectChatCompletion(context: AnswerContext): Collector {
   const blocks = new Blocks();
+  const rest = new AnswerRest();
+  const toolCalls = (): Block[] => blocks.list.filter((block) => block.kind === 'toolCall');
   return {
-    push: (events: readonly Event[]) => blocks.push(events),
-    finish(counts: TokenCounts): ChatCompletion {
+    push(events: readonly Event[]): void {
+      for (const event of events) {
+        const block = blocks.add(event);
+        if (event.extraJson === undefined && event.event?.$case !== 'foreign') continue;
+        rest.add(event, block?.kind === 'toolCall' ? toolCalls().indexOf(block) : undefined);
+      }
+    },
+    finish(counts: TokenCounts): JsonObject {
       assert(blocks.finished, 'an answer is rendered only after its finished event');
-      const toolCalls = blocks.list.filter((block) => block.kind === 'toolCall');
+      const choice = {
+        index: 0,
+        finish_reason: finishReason(blocks.stopReason, blocks.list.some((block) => block.kind === 'toolCall'), rest.finishReason),
+        logprobs: null,
+        ...rest.choice,
+        message: filled(messageOf(blocks, toolCalls().map((block, index) => filled(toolCallOf(block), rest.ofToolCall(index)))), { annotations: [], ...rest.message }),
+      };
       return {
         id: answerId(context.requestId),
         object: 'chat.completion',
         created: createdSeconds(context),
         model: context.model,
-        choices: [
-          {
-            index: 0,
-            finish_reason: finishReason(blocks.stopReason, toolCalls.length > 0),
-            logprobs: null,
-            message: messageOf(blocks, toolCalls),
-          },
-        ],
-        usage: usageOf(counts),
+        ...rest.top,
+        choices: [choice, ...rest.others()],
+        usage: usageOf(counts, rest.usage),
       };
     },
   };
 }
 
-function messageOf(blocks: Blocks, toolCalls: Block[]): ChatCompletion['choices'][number]['message'] {
+function messageOf(blocks: Blocks, toolCalls: JsonObject[]): JsonObject {
   const refusal = blocks.textOf('refusal');
   const text = blocks.textOf('text') ?? '';
   const reasoning = blocks.textOf('reasoning');
@@ -43,14 +53,14 @@ function messageOf(blocks: Blocks, toolCalls: Block[]): ChatCompletion['choices'
     // Clients that print the content of an answer without calls expect a string, be it empty.
     content: text === '' && (toolCalls.length > 0 || refusal !== undefined) ? null : text,
     refusal: refusal ?? null,
-    annotations: [],
     ...(reasoning === undefined || reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
-    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map(toolCallOf) }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
   };
 }
 
-function toolCallOf(block: Block): { id: string; type: 'function'; function: { name: string; arguments: string } } {
+function toolCallOf(block: Block): JsonObject {
+  if (block.isCustom) return { id: block.id, type: 'custom', custom: { name: block.name, input: block.argumentsJson } };
   return { id: block.id, type: 'function', function: { name: block.name, arguments: block.argumentsJson === '' ? '{}' : block.argumentsJson } };
 }
 
@@ -62,8 +72,6 @@ export function signedReasoning(blocks: readonly Block[]): ThinkingBlock[] {
   });
 }
 
-type ThinkingBlock = NonNullable<ChatCompletion['choices'][number]['message']['thinking_blocks']>[number];
-
 /** The answer's id: the request id's digits behind this format's prefix. */
 export function answerId(requestId: string): string {
   return `chatcmpl-${requestId.replace(/^req_/, '')}`;
@@ -74,8 +82,11 @@ export function createdSeconds(context: AnswerContext): number {
   return Math.floor(context.createdAtMs / 1000);
 }
 
-/** The finish reason: what the answer holds decides first, for some upstreams say "stop" after tool calls and agents then halt. */
-export function finishReason(stopReason: StopReason, hasToolCalls: boolean): FinishReason {
+/**
+ * The finish reason. What the answer holds decides first, for some upstreams say "stop" after tool calls and agents then halt; then what
+ * the events say; then `native`, the upstream's own word where that says more than that the model was done.
+ */
+export function finishReason(stopReason: StopReason, hasToolCalls: boolean, native = ''): string {
   switch (stopReason) {
     case StopReason.STOP_REASON_MAX_TOKENS:
     case StopReason.STOP_REASON_CONTEXT_FULL:
@@ -83,24 +94,29 @@ export function finishReason(stopReason: StopReason, hasToolCalls: boolean): Fin
     case StopReason.STOP_REASON_REFUSAL:
       return 'content_filter';
     default:
-      return hasToolCalls ? 'tool_calls' : 'stop';
+      if (hasToolCalls) return 'tool_calls';
+      return native === '' || knownReasons.has(native) ? 'stop' : native;
   }
 }
 
-/** Token counts in this format's words: all input in prompt_tokens, all output in completion_tokens. */
-export function usageOf(counts: TokenCounts): Usage {
+// Each has a common form, so what the events say is the better word.
+const knownReasons = new Set(['stop', 'length', 'tool_calls', 'function_call', 'content_filter']);
+
+/** Token counts in this format's words: all input in prompt_tokens, all output in completion_tokens; and what the upstream counts beside. */
+export function usageOf(counts: TokenCounts, rest: JsonObject = {}): JsonObject {
   const cacheWriteTokens = counts.cacheWrite5mTokens + counts.cacheWrite1hTokens;
   const promptTokens = counts.inputTokens + counts.cacheReadTokens + cacheWriteTokens;
-  return {
+  const recorded = {
     prompt_tokens: promptTokens,
     completion_tokens: counts.outputTokens,
     total_tokens: promptTokens + counts.outputTokens,
-    prompt_tokens_details: { cached_tokens: counts.cacheReadTokens, cache_write_tokens: cacheWriteTokens, audio_tokens: 0 },
-    completion_tokens_details: {
-      reasoning_tokens: counts.reasoningTokens,
-      audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
+    prompt_tokens_details: { cached_tokens: counts.cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    completion_tokens_details: { reasoning_tokens: counts.reasoningTokens },
   };
+  return filled(filled(recorded, rest), unrecorded);
 }
+
+const unrecorded = {
+  prompt_tokens_details: { audio_tokens: 0 },
+  completion_tokens_details: { audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+};

@@ -2,14 +2,20 @@
 import assert from 'node:assert/strict';
 import { type BlockDelta, type BlockStart, type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { AppError } from '#kit/errors/app-error.js';
 import { type Block, emptyBlock } from '../blocks.js';
-import type { AnswerContext, StreamEncoder } from '../format.js';
+import type { StreamContext, StreamEncoder } from '../format.js';
+import { isObject, type JsonObject } from '../rest.js';
 import { answerId, createdSeconds, finishReason, signedReasoning, usageOf } from './response.js';
+import { type ChunkRest, chunkRestOf, toolCallsWith } from './rest.js';
 
 /** Encodes one streamed answer. */
-export function streamChatCompletion(context: AnswerContext): StreamEncoder {
+export function streamChatCompletion(context: StreamContext): StreamEncoder {
   return new ChatCompletionStream(context);
 }
+
+/** More ends of other choices than the format has choices are refused. */
+const heldEndsMax = 128;
 
 interface OpenBlock {
   block: Block;
@@ -20,30 +26,40 @@ interface OpenBlock {
 
 class ChatCompletionStream implements StreamEncoder {
   // A chunk is written around its delta as text: serialising the unchanging rest again for every token would cost more.
-  private readonly head: string;
+  private fixed: JsonObject;
+  private head: string;
   private readonly tail: string;
   private hasBegun = false;
-  private toolCalls = 0;
+  /** Whether each tool call so far is one of a custom tool. */
+  private readonly toolCalls: boolean[] = [];
   private stopReason: StopReason | undefined;
   private readonly open = new Map<number, OpenBlock>();
   private readonly reasoning: Block[] = [];
+  /** What belongs into the next chunk beside its delta. */
+  private rest: ChunkRest | undefined;
+  private lastRest: ChunkRest | undefined;
+  private readonly heldEnds: string[] = [];
 
-  constructor(private readonly context: AnswerContext) {
-    const fixed = { id: answerId(context.requestId), object: 'chat.completion.chunk', created: createdSeconds(context), model: context.model };
-    this.head = `data: ${JSON.stringify(fixed).slice(0, -1)},"choices":[`;
+  constructor(private readonly context: StreamContext) {
+    this.fixed = { id: answerId(context.requestId), object: 'chat.completion.chunk', created: createdSeconds(context), model: context.model };
+    this.head = headOf(this.fixed);
     // Once the caller has asked for usage, the key stands in every chunk and is null in all but the last.
     this.tail = context.includeUsage ? ',"usage":null}\n\n' : '}\n\n';
   }
 
   push(events: readonly Event[]): string {
     let frames = '';
-    for (const { event } of events) {
+    for (const { event, extraJson } of events) {
       if (event === undefined) continue;
-      frames += this.begin();
+      if (!this.hasBegun) frames += this.begin(event.$case === 'started' ? extraJson : undefined);
+      else if (extraJson !== undefined && event.$case !== 'finished') this.rest = chunkRestOf(extraJson);
       if (event.$case === 'blockStart') frames += this.startBlock(event.value);
       else if (event.$case === 'blockDelta') frames += this.addDelta(event.value);
       else if (event.$case === 'blockStop') frames += this.stopBlock(event.value.index);
-      else if (event.$case === 'finished') this.stopReason = event.value.stopReason;
+      else if (event.$case === 'foreign') frames += this.foreign(event.value.json, event.value.isEnd);
+      else if (event.$case === 'finished') this.end(event.value.stopReason, extraJson);
+      // What no chunk of the event has taken gets one of its own.
+      if (this.rest !== undefined) frames += this.chunk('{}');
     }
     return frames;
   }
@@ -53,24 +69,38 @@ class ChatCompletionStream implements StreamEncoder {
     const signed = signedReasoning(this.reasoning);
     // Once and whole, for accumulators of this format overwrite or refuse a list that comes in pieces.
     const replay = signed.length === 0 ? '' : this.chunk(JSON.stringify({ thinking_blocks: signed }));
-    const finish = this.chunk('{}', finishReason(this.stopReason, this.toolCalls > 0));
-    const total = this.context.includeUsage ? `${this.head}],"usage":${JSON.stringify(usageOf(usage))}}\n\n` : '';
-    return `${replay}${finish}${total}data: [DONE]\n\n`;
+    const others = this.heldEnds.join('');
+    this.rest = this.lastRest;
+    const finish = this.chunk('{}', finishReason(this.stopReason, this.toolCalls.length > 0, this.lastRest?.finishReason));
+    const total = this.context.includeUsage ? `${this.head}],"usage":${JSON.stringify(usageOf(usage, this.lastRest?.usage))}}\n\n` : '';
+    return `${replay}${others}${finish}${total}data: [DONE]\n\n`;
   }
 
-  private begin(): string {
-    if (this.hasBegun) return '';
+  private begin(extraJson: string | undefined): string {
     this.hasBegun = true;
+    if (extraJson !== undefined) {
+      this.rest = chunkRestOf(extraJson);
+      // Tiers and fingerprints stand in every chunk, as their vendors have it; lists and objects are told once.
+      this.fixed = { ...this.fixed, ...Object.fromEntries(Object.entries(this.rest.top).filter(([, value]) => typeof value !== 'object')) };
+      this.head = headOf(this.fixed);
+    }
     return this.chunk('{"role":"assistant","content":"","refusal":null}');
+  }
+
+  private end(stopReason: StopReason, extraJson: string | undefined): void {
+    this.stopReason = stopReason;
+    this.lastRest = extraJson === undefined ? undefined : chunkRestOf(extraJson);
   }
 
   private startBlock(start: BlockStart): string {
     const block = emptyBlock(start);
-    this.open.set(start.index, { block, toolIndex: this.toolCalls, hasArguments: false });
+    const index = this.toolCalls.length;
+    this.open.set(start.index, { block, toolIndex: index, hasArguments: false });
     if (block.kind === 'reasoning') this.reasoning.push(block);
     if (block.kind !== 'toolCall') return '';
-    const call = { index: this.toolCalls, id: block.id, type: 'function', function: { name: block.name, arguments: '' } };
-    this.toolCalls += 1;
+    this.toolCalls.push(block.isCustom);
+    const { id, name } = block;
+    const call = block.isCustom ? { index, id, type: 'custom', custom: { name, input: '' } } : { index, id, type: 'function', function: { name, arguments: '' } };
     return this.chunk(JSON.stringify({ tool_calls: [call] }));
   }
 
@@ -89,7 +119,7 @@ class ChatCompletionStream implements StreamEncoder {
         return delta.$case === 'text' ? this.chunk(`{"reasoning_content":${json}}`) : '';
       case 'toolCall':
         opened.hasArguments = true;
-        return this.argumentsChunk(opened.toolIndex, json);
+        return this.argumentsChunk(opened, json);
       case 'foreign':
         return '';
     }
@@ -99,15 +129,54 @@ class ChatCompletionStream implements StreamEncoder {
   private stopBlock(index: number): string {
     const opened = this.open.get(index);
     this.open.delete(index);
-    if (opened?.block.kind !== 'toolCall' || opened.hasArguments) return '';
-    return this.argumentsChunk(opened.toolIndex, '"{}"');
+    if (opened?.block.kind !== 'toolCall' || opened.hasArguments || opened.block.isCustom) return '';
+    return this.argumentsChunk(opened, '"{}"');
   }
 
-  private argumentsChunk(toolIndex: number, json: string): string {
-    return this.chunk(`{"tool_calls":[{"index":${toolIndex},"function":{"arguments":${json}}}]}`);
+  private argumentsChunk({ toolIndex, block }: OpenBlock, json: string): string {
+    return this.chunk(`{"tool_calls":[{"index":${toolIndex},${block.isCustom ? `"custom":{"input":${json}}` : `"function":{"arguments":${json}}`}}]}`);
+  }
+
+  /** A chunk of which no event could be made. */
+  private foreign(json: string, isEnd: boolean): string {
+    const rest = chunkRestOf(json);
+    const hasOwn = [rest.choice, rest.delta, ...rest.toolCalls].some((part) => Object.keys(part).length > 0);
+    // Many a caller reads choices[0] of whatever comes, so a chunk of none gets an empty one.
+    return this.hold(rest, isEnd, this.frameOf(rest, hasOwn || rest.others.length === 0 ? [this.ownChoice(rest, {}, null), ...rest.others] : rest.others));
+  }
+
+  /** The end of another choice waits for the end of the call. */
+  private hold(rest: ChunkRest, isEnd: boolean, frame: string): string {
+    if (!isEnd && rest.others.every((choice) => choice['finish_reason'] === null)) return frame;
+    if (this.heldEnds.length >= heldEndsMax) throw new AppError('upstream_failed', 'The upstream ended its answer more often than it has choices.');
+    this.heldEnds.push(frame);
+    return '';
   }
 
   private chunk(deltaJson: string, finish?: string): string {
-    return `${this.head}{"index":0,"delta":${deltaJson},"finish_reason":${finish === undefined ? 'null' : `"${finish}"`}}]${this.tail}`;
+    if (this.rest !== undefined) return this.chunkWithRest(this.rest, deltaJson, finish ?? null);
+    return `${this.head}{"index":0,"delta":${deltaJson},"finish_reason":${finish === undefined ? 'null' : JSON.stringify(finish)}}]${this.tail}`;
   }
+
+  private chunkWithRest(rest: ChunkRest, deltaJson: string, finish: string | null): string {
+    this.rest = undefined;
+    return this.frameOf(rest, [this.ownChoice(rest, JSON.parse(deltaJson) as JsonObject, finish)]);
+  }
+
+  private ownChoice(rest: ChunkRest, delta: JsonObject, finish: string | null): JsonObject {
+    const [own] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
+    const calls = toolCallsWith(rest.toolCalls, isObject(own) ? own : undefined, (index) => typeof index === 'number' && index in this.toolCalls);
+    // Readers of this format expect a text in every fragment of a call.
+    const whole = calls.map((call) => (this.toolCalls[Number(call['index'])] === true ? { custom: { input: '' }, ...call } : { function: { arguments: '' }, ...call }));
+    return { index: 0, ...rest.choice, delta: { ...rest.delta, ...delta, ...(whole.length === 0 ? {} : { tool_calls: whole }) }, finish_reason: finish };
+  }
+
+  private frameOf(rest: ChunkRest, choices: readonly JsonObject[]): string {
+    const chunk = { ...this.fixed, ...rest.top, choices, ...(this.context.includeUsage ? { usage: null } : {}) };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+function headOf(fixed: JsonObject): string {
+  return `data: ${JSON.stringify(fixed).slice(0, -1)},"choices":[`;
 }

@@ -1,4 +1,4 @@
-// The messages format as schemas: what an answer looks like.
+// The messages format as schemas: what an answer looks like. Whatever the upstream says beside this stands beside it.
 import { type TSchema, Type } from 'typebox';
 import type { ValueOf } from '../fields.js';
 
@@ -11,42 +11,53 @@ const deltaUsageFields = {
   cache_read_input_tokens: Count,
   output_tokens: Count,
   output_tokens_details: Type.Object({ thinking_tokens: Count }),
-  server_tool_use: Type.Null(),
+  server_tool_use: nullable(Type.Object({})),
 };
 
-/** Token counts as this format tells them: input_tokens is only what was neither read from nor written to a cache. */
-export const Usage = Type.Object({
-  ...deltaUsageFields,
-  cache_creation: Type.Object({ ephemeral_5m_input_tokens: Count, ephemeral_1h_input_tokens: Count }),
-  service_tier: Type.Literal('standard'),
-  inference_geo: Type.Null(),
-  speed: Type.Literal('standard'),
-});
+const DeltaUsage = Type.Object(deltaUsageFields, { description: 'Totals of the whole message.' });
+/** The running totals of message_delta. */
+export type DeltaUsage = ValueOf<typeof DeltaUsage>;
+
+const Usage = Type.Object(
+  {
+    ...deltaUsageFields,
+    cache_creation: Type.Object({ ephemeral_5m_input_tokens: Count, ephemeral_1h_input_tokens: Count }),
+    service_tier: nullable(Type.String()),
+    inference_geo: nullable(Type.String()),
+    speed: nullable(Type.String()),
+  },
+  { description: 'As recorded; input_tokens is only what was neither read from nor written to a cache.' },
+);
+/** Token counts as this format tells them. */
 export type Usage = ValueOf<typeof Usage>;
 
-const StopReason = Type.Enum(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal', 'model_context_window_exceeded']);
-/** How an answer ended, in this format's words. */
-export type StopReasonName = ValueOf<typeof StopReason>;
-
 const endFields = {
-  stop_reason: nullable(StopReason),
+  stop_reason: nullable(
+    Type.String({ description: 'end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream’s own word.' }),
+  ),
   stop_sequence: nullable(Type.String()),
-  stop_details: nullable(Type.Object({ type: Type.Literal('refusal'), category: Type.Null(), explanation: nullable(Type.String()) })),
+  stop_details: nullable(Type.Object({})),
 };
+const EndDelta = Type.Object(endFields);
+/** How an answer ended, in this format's words. */
+export type End = ValueOf<typeof EndDelta>;
 
 const ContentBlock = Type.Union([
-  Type.Object({ type: Type.Literal('text'), text: Type.String(), citations: Type.Null() }),
+  Type.Object({ type: Type.Literal('text'), text: Type.String(), citations: nullable(Type.Array(Type.Unknown())) }),
   Type.Object({ type: Type.Literal('thinking'), thinking: Type.String(), signature: Type.String() }),
   Type.Object({ type: Type.Literal('redacted_thinking'), data: Type.String() }),
   Type.Object({
     type: Type.Literal('tool_use'),
-    id: Type.String(),
+    id: Type.String({ pattern: '^[A-Za-z0-9_-]+$' }),
     name: Type.String(),
     input: Type.Object({}),
-    caller: Type.Object({ type: Type.Literal('direct') }),
+    caller: Type.Object({ type: Type.String() }),
   }),
+  Type.Object(
+    { type: Type.String({ pattern: '^(?!(text|thinking|redacted_thinking|tool_use)$)' }) },
+    { description: 'A block that only upstreams of this format make, as its upstream made it.' },
+  ),
 ]);
-export type ContentBlock = ValueOf<typeof ContentBlock>;
 
 /** The answer as a whole. */
 export const MessageAnswer = Type.Object(
@@ -55,8 +66,8 @@ export const MessageAnswer = Type.Object(
     type: Type.Literal('message'),
     role: Type.Literal('assistant'),
     model: Type.String(),
-    container: Type.Null(),
-    diagnostics: Type.Null(),
+    container: nullable(Type.Object({})),
+    diagnostics: nullable(Type.Object({})),
     content: Type.Array(ContentBlock),
     ...endFields,
     usage: Usage,
@@ -79,11 +90,19 @@ export const MessageStreamEvent = Type.Union(
         Type.Object({ type: Type.Literal('thinking_delta'), thinking: Type.String() }),
         Type.Object({ type: Type.Literal('signature_delta'), signature: Type.String() }),
         Type.Object({ type: Type.Literal('input_json_delta'), partial_json: Type.String() }),
+        Type.Object(
+          { type: Type.String({ pattern: '^(?!(text|thinking|signature|input_json)_delta$)' }) },
+          { description: 'A delta that only upstreams of this format make, citations_delta for example.' },
+        ),
       ]),
     }),
     Type.Object({ type: Type.Literal('content_block_stop'), index: Count }),
-    Type.Object({ type: Type.Literal('message_delta'), delta: Type.Object(endFields), usage: Type.Object(deltaUsageFields) }),
+    Type.Object({ type: Type.Literal('message_delta'), delta: EndDelta, usage: DeltaUsage }),
     Type.Object({ type: Type.Literal('message_stop') }),
+    Type.Object(
+      { type: Type.String({ pattern: '^(?!(message_(start|delta|stop)|content_block_(start|delta|stop)|ping)$)' }) },
+      { description: 'An event that only upstreams of this format make, as its upstream made it.' },
+    ),
   ],
   { title: 'MessageStreamEvent' },
 );

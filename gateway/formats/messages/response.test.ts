@@ -67,7 +67,7 @@ describe('a messages answer', () => {
     const calls = [...toolBlock(0, 'a', 'f', '{"x":', '1}'), ...toolBlock(1, 'b', 'f'), ...toolBlock(2, 'c', 'f', '{"x"'), ...toolBlock(3, 'd', 'f', '[1]')];
     const { content, stop_reason } = answerOf(...calls);
     expect(content[0]).toEqual({ type: 'tool_use', id: 'a', name: 'f', input: { x: 1 }, caller: { type: 'direct' } });
-    expect(content.map((block) => (block.type === 'tool_use' ? block.input : undefined))).toEqual([{ x: 1 }, {}, { _raw: '{"x"' }, { _raw: '[1]' }]);
+    expect(content.map((block) => ('input' in block ? block.input : undefined))).toEqual([{ x: 1 }, {}, { _raw: '{"x"' }, { _raw: '[1]' }]);
     expect(stop_reason).toBe('tool_use');
   });
 

@@ -4,20 +4,40 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Block, Blocks } from '../blocks.js';
 import type { AnswerContext, Collector } from '../format.js';
-import type { ContentBlock, MessageAnswer, StopReasonName, Usage } from './answer-schema.js';
+import { type JsonObject, mergeInto, objectIn, parseObject } from '../rest.js';
+import type { DeltaUsage, End, MessageAnswer, Usage } from './answer-schema.js';
+import { addForeignDelta, blockWith, type EndRest, endRestOf, messageWith, usageWith } from './rest.js';
+import { messagesToolId } from './tool-id.js';
 
 /** Collects a whole answer. */
 export function collectMessage(context: AnswerContext): Collector {
   const blocks = new Blocks();
+  const starts = new Map<Block, JsonObject>();
+  const shown = new Set<Block>();
+  const message: JsonObject = {};
+  let end = endRestOf(undefined);
   return {
-    push: (events: readonly Event[]) => blocks.push(events),
-    finish(counts: TokenCounts): MessageAnswer {
+    push(events: readonly Event[]): void {
+      for (const event of events) {
+        const block = blocks.add(event);
+        if (event.extraJson === undefined) continue;
+        const kind = event.event?.$case;
+        if (kind === 'started') mergeInto(message, parseObject(event.extraJson), 'whole');
+        if (kind === 'blockStart' && block !== undefined) starts.set(block, parseObject(event.extraJson));
+        if (kind === 'blockDelta' && block?.kind === 'reasoning') shown.add(block);
+        if (kind === 'finished') end = endRestOf(event.extraJson);
+      }
+    },
+    finish(counts: TokenCounts): JsonObject {
       assert(blocks.finished, 'an answer is rendered only after its finished event');
       const kinds = new Set(blocks.list.map((block) => block.kind));
+      const usage = usageWith(usageWith(usageOf(counts), objectIn(message, 'usage')), end.usage);
       return {
-        ...emptyMessage(context, usageOf(counts)),
-        content: blocks.list.flatMap(contentOf),
-        ...endOf(blocks.stopReason, blocks.stopSequence, kinds),
+        ...messageWith(emptyMessage(context, usage), message),
+        content: blocks.list.filter((block) => shown.has(block) || !isEmpty(block)).map((block) => contentOf(block, starts.get(block))),
+        ...end.event,
+        ...end.delta,
+        ...endOf(blocks.stopReason, blocks.stopSequence, kinds, end),
       };
     },
   };
@@ -40,26 +60,46 @@ export function emptyMessage(context: AnswerContext, usage: Usage): MessageAnswe
   };
 }
 
-/** The block for the caller; none when it is empty, because callers replay what they get and empty text is refused. */
-function contentOf(block: Block): ContentBlock[] {
+/** A block as it opens: all of its fields present, for accumulators append to them. */
+export function emptyContentOf(block: Block): JsonObject {
   switch (block.kind) {
     case 'text':
     case 'refusal':
-      return block.text === '' ? [] : [{ type: 'text', text: block.text, citations: null }];
+      return { type: 'text', text: '', citations: null };
     case 'reasoning':
-      if (block.redactedData !== '') return [{ type: 'redacted_thinking', data: block.redactedData }];
-      // A signature without text is a thought whose display was omitted; the next turn needs it.
-      return block.text === '' && block.signature === '' ? [] : [{ type: 'thinking', thinking: block.text, signature: block.signature }];
-    case 'foreign':
-      return [];
+      return block.redactedData === '' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'redacted_thinking', data: block.redactedData };
     case 'toolCall':
-      return [{ type: 'tool_use', id: block.id, name: block.name, input: inputOf(block.argumentsJson), caller: { type: 'direct' } }];
+      return { type: 'tool_use', id: messagesToolId(block.id), name: block.name, input: {}, caller: { type: 'direct' } };
+    case 'foreign':
+      return parseObject(block.foreignJson);
   }
+}
+
+/** The block for the caller. What stood beside a delta is no part of it, for the vendor would refuse it when the block comes back. */
+function contentOf(block: Block, rest: JsonObject | undefined): JsonObject {
+  const content = blockWith(emptyContentOf(block), rest);
+  if (block.text !== '') mergeInto(content, { [block.kind === 'reasoning' ? 'thinking' : 'text']: block.text }, 'pieces');
+  if (block.signature !== '') content['signature'] = block.signature;
+  for (const delta of block.foreignDeltas) addForeignDelta(content, delta);
+  const argumentsJson = block.argumentsJson + block.foreignDeltas.map(fragmentIn).join('');
+  if (argumentsJson !== '') content['input'] = inputOf(argumentsJson);
+  return content;
+}
+
+/** Whether a block is left out: callers replay what they get, and empty text is refused. */
+function isEmpty({ kind, text, signature, redactedData, foreignDeltas }: Block): boolean {
+  if (kind === 'text' || kind === 'refusal') return text === '';
+  // A signature without text is a thought whose display was omitted; the next turn needs it.
+  return kind === 'reasoning' && text === '' && signature === '' && redactedData === '' && foreignDeltas.length === 0;
+}
+
+function fragmentIn(deltaJson: string): string {
+  const { type, partial_json: fragment } = parseObject(deltaJson);
+  return type === 'input_json_delta' && typeof fragment === 'string' ? fragment : '';
 }
 
 /** The arguments as an object. What a model wrote that is none is handed over as it is, for the caller has paid for it. */
 function inputOf(argumentsJson: string): object {
-  if (argumentsJson === '') return {};
   try {
     const input: unknown = JSON.parse(argumentsJson);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
@@ -74,20 +114,20 @@ export function answerId(requestId: string): string {
   return `msg_${requestId.replace(/^req_/, '')}`;
 }
 
-/** How the answer ended, in this format's words. */
-export type End = Pick<MessageAnswer, 'stop_reason' | 'stop_sequence' | 'stop_details'>;
-
-/** The end; what the answer holds decides before the upstream's label. */
-export function endOf(stopReason: StopReason, stopSequence: string, kinds: ReadonlySet<Block['kind']>): End {
-  const name = stopReasonName(stopReason, kinds);
+/** The end; what the answer holds decides before the upstream's label, and a label of its own before the common one. */
+export function endOf(stopReason: StopReason, stopSequence: string, kinds: ReadonlySet<Block['kind']>, rest: EndRest = endRestOf(undefined)): End {
+  const common = stopReasonName(stopReason, kinds);
+  const name = rest.stopReason === undefined || commonReasons.has(rest.stopReason) ? common : rest.stopReason;
   return {
     stop_reason: name,
-    stop_sequence: name === 'stop_sequence' && stopSequence !== '' ? stopSequence : null,
-    stop_details: name === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null,
+    stop_sequence: name === 'stop_sequence' && stopSequence !== '' ? stopSequence : (rest.stopSequence ?? null),
+    stop_details: rest.stopDetails ?? (name === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null),
   };
 }
 
-function stopReasonName(stopReason: StopReason, kinds: ReadonlySet<Block['kind']>): StopReasonName {
+const commonReasons = new Set(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal', 'model_context_window_exceeded']);
+
+function stopReasonName(stopReason: StopReason, kinds: ReadonlySet<Block['kind']>): string {
   switch (stopReason) {
     case StopReason.STOP_REASON_MAX_TOKENS:
       return 'max_tokens';
@@ -114,7 +154,7 @@ export function usageOf(counts: TokenCounts): Usage {
 }
 
 /** The running totals that stand in message_delta. */
-export function deltaUsageOf(counts: TokenCounts): Omit<Usage, 'cache_creation' | 'service_tier' | 'inference_geo' | 'speed'> {
+export function deltaUsageOf(counts: TokenCounts): DeltaUsage {
   return {
     input_tokens: counts.inputTokens,
     cache_creation_input_tokens: counts.cacheWrite5mTokens + counts.cacheWrite1hTokens,

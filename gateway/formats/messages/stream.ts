@@ -1,44 +1,60 @@
 // Events → the frames of a streamed messages answer: named events, blocks one after another with indexes of their own.
 import assert from 'node:assert/strict';
-import type { BlockDelta, BlockStart, Event, Finished } from '#proto/inference/v1/inference.js';
+import type { BlockDelta, BlockStart, Event, Finished, Foreign } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { AppError } from '#kit/errors/app-error.js';
 import { type Block, emptyBlock } from '../blocks.js';
-import type { AnswerContext, StreamEncoder } from '../format.js';
-import { deltaUsageOf, emptyMessage, endOf, usageOf } from './response.js';
+import type { StreamContext, StreamEncoder } from '../format.js';
+import { type JsonObject, objectIn, oneLine, parseObject } from '../rest.js';
+import { deltaUsageOf, emptyContentOf, emptyMessage, endOf, usageOf } from './response.js';
+import { blockWith, endRestOf, foreignEventType, messageWith, usageWith } from './rest.js';
 
 /** Encodes one streamed answer. */
-export function streamMessage(context: AnswerContext): StreamEncoder {
+export function streamMessage(context: StreamContext): StreamEncoder {
   return new MessageStream(context);
 }
+
+/** More events that tell of an end are refused; one is what vendors send. */
+const heldEndsMax = 128;
 
 interface StreamedBlock {
   /** What has come but is not written yet. */
   unwritten: Block;
+  /** Deltas to be written before that, as JSON. */
+  deltas: string[];
+  /** What the upstream said beside the block's start, its signature and its stop. */
+  startRest: JsonObject | undefined;
+  signatureRest: JsonObject | undefined;
+  stopRest: JsonObject | undefined;
   /** Its index in the answer; undefined until it has something to show. */
   index: number | undefined;
+  hasText: boolean;
   hasStopped: boolean;
 }
 
 class MessageStream implements StreamEncoder {
   private hasBegun = false;
   private finished: Finished | undefined;
+  private endRest: string | undefined;
   private nextIndex = 0;
   private readonly byUpstreamIndex = new Map<number, StreamedBlock>();
   // Only the first may be written: clients take one open block at a time, while some upstreams interleave parallel tool calls.
   private readonly queue: StreamedBlock[] = [];
   private readonly kinds = new Set<Block['kind']>();
+  private readonly heldEnds: string[] = [];
 
-  constructor(private readonly context: AnswerContext) {}
+  constructor(private readonly context: StreamContext) {}
 
   push(events: readonly Event[]): string {
     let frames = '';
-    for (const { event } of events) {
+    for (const { event, extraJson } of events) {
       if (event === undefined) continue;
-      frames += this.begin();
-      if (event.$case === 'blockStart') frames += this.startBlock(event.value);
-      else if (event.$case === 'blockDelta') frames += this.addDelta(event.value);
-      else if (event.$case === 'blockStop') frames += this.stopBlock(event.value.index);
-      else if (event.$case === 'finished') this.finished = event.value;
+      if (!this.hasBegun) frames += this.begin(event.$case === 'started' ? extraJson : undefined);
+      if (event.$case === 'blockStart') frames += this.startBlock(event.value, extraJson);
+      else if (event.$case === 'blockDelta') frames += this.addDelta(event.value, extraJson);
+      else if (event.$case === 'blockStop') frames += this.stopBlock(event.value.index, extraJson);
+      else if (event.$case === 'foreign') frames += this.foreign(event.value);
+      else if (event.$case === 'finished') [this.finished, this.endRest] = [event.value, extraJson];
     }
     return frames;
   }
@@ -46,48 +62,64 @@ class MessageStream implements StreamEncoder {
   finish(usage: TokenCounts): string {
     assert(this.finished !== undefined, 'a stream ends only after its finished event');
     for (const block of this.queue) block.hasStopped = true;
-    const rest = this.writeQueue();
-    const delta = endOf(this.finished.stopReason, this.finished.stopSequence, this.kinds);
+    const blocks = this.writeQueue();
+    const rest = endRestOf(this.endRest);
+    const delta = { ...rest.delta, ...endOf(this.finished.stopReason, this.finished.stopSequence, this.kinds, rest) };
     // The totals are always whole: a client overwrites the estimate of message_start with them.
-    return `${rest}${frame('message_delta', { delta, usage: deltaUsageOf(usage) })}${frame('message_stop', {})}`;
+    const end = frame('message_delta', { delta, usage: usageWith(deltaUsageOf(usage), rest.usage), ...rest.event });
+    return `${blocks}${this.heldEnds.join('')}${end}${frame('message_stop', {})}`;
   }
 
-  private begin(): string {
-    if (this.hasBegun) return '';
+  private begin(extraJson: string | undefined): string {
     this.hasBegun = true;
-    const estimate: TokenCounts = {
-      inputTokens: this.context.inputTokensEstimate,
-      cacheReadTokens: 0,
-      cacheWrite5mTokens: 0,
-      cacheWrite1hTokens: 0,
-      outputTokens: 1,
-      reasoningTokens: 0,
-    };
-    return frame('message_start', { message: emptyMessage(this.context, usageOf(estimate)) });
+    const usage = usageOf({ ...this.context.inputEstimate, outputTokens: 1, reasoningTokens: 0 });
+    const rest = extraJson === undefined ? {} : parseObject(extraJson);
+    return frame('message_start', { message: messageWith(emptyMessage(this.context, usageWith(usage, objectIn(rest, 'usage'))), rest) });
   }
 
-  private startBlock(start: BlockStart): string {
-    const block: StreamedBlock = { unwritten: emptyBlock(start), index: undefined, hasStopped: false };
+  private startBlock(start: BlockStart, extraJson: string | undefined): string {
+    const block: StreamedBlock = {
+      unwritten: emptyBlock(start),
+      deltas: [],
+      startRest: extraJson === undefined ? undefined : parseObject(extraJson),
+      signatureRest: undefined,
+      stopRest: undefined,
+      index: undefined,
+      hasText: false,
+      hasStopped: false,
+    };
     this.kinds.add(block.unwritten.kind);
     this.byUpstreamIndex.set(start.index, block);
     this.queue.push(block);
     return this.queue[0] === block ? this.write(block) : '';
   }
 
-  private addDelta({ index, delta }: BlockDelta): string {
+  private addDelta({ index, delta }: BlockDelta, extraJson: string | undefined): string {
     const block = this.byUpstreamIndex.get(index);
     if (block === undefined || delta === undefined) return '';
-    if (delta.$case === 'foreignJson') return '';
-    block.unwritten[delta.$case] += delta.value;
+    if (extraJson !== undefined || delta.$case === 'foreignJson') addSpecialDelta(block, delta, extraJson);
+    else block.unwritten[delta.$case] += delta.value;
     return this.queue[0] === block ? this.write(block) : '';
   }
 
-  private stopBlock(index: number): string {
+  private stopBlock(index: number, extraJson: string | undefined): string {
     const block = this.byUpstreamIndex.get(index);
     if (block === undefined) return '';
     this.byUpstreamIndex.delete(index);
     block.hasStopped = true;
+    if (extraJson !== undefined) block.stopRest = parseObject(extraJson);
     return this.queue[0] === block ? this.writeQueue() : '';
+  }
+
+  /** An event that only this format has; one that tells of an end waits for the end of the call. */
+  private foreign({ json, isEnd }: Foreign): string {
+    const type = foreignEventType(json);
+    if (type === undefined) return '';
+    const event = `event: ${type}\ndata: ${oneLine(json)}\n\n`;
+    if (!isEnd) return event;
+    if (this.heldEnds.length >= heldEndsMax) throw new AppError('upstream_failed', 'The upstream ended its answer too often.');
+    this.heldEnds.push(event);
+    return '';
   }
 
   /** Writes every block whose turn has come: stopped ones to their end, then what there is of the next. */
@@ -103,16 +135,19 @@ class MessageStream implements StreamEncoder {
   }
 
   private write(block: StreamedBlock): string {
-    const { unwritten } = block;
-    // Text opens its block with its first letter, because empty text blocks are refused when they come back.
-    let frames = unwritten.kind === 'toolCall' || unwritten.redactedData !== '' ? this.open(block) : '';
+    if (!isShown(block)) return '';
+    const { unwritten, deltas } = block;
+    let frames = this.open(block);
+    if (deltas.length > 0) {
+      frames += deltas.map((json) => foreignDeltaFrame(block.index!, json)).join('');
+      block.deltas = [];
+    }
     if (unwritten.text !== '') {
-      const [type, field] = unwritten.kind === 'reasoning' ? ['thinking_delta', 'thinking'] : ['text_delta', 'text'];
-      frames += this.open(block) + deltaFrame(block.index!, type!, field!, unwritten.text);
+      frames += unwritten.kind === 'reasoning' ? deltaFrame(block.index!, 'thinking_delta', 'thinking', unwritten.text) : deltaFrame(block.index!, 'text_delta', 'text', unwritten.text);
       unwritten.text = '';
     }
     if (unwritten.argumentsJson !== '') {
-      frames += this.open(block) + deltaFrame(block.index!, 'input_json_delta', 'partial_json', unwritten.argumentsJson);
+      frames += deltaFrame(block.index!, 'input_json_delta', 'partial_json', unwritten.argumentsJson);
       unwritten.argumentsJson = '';
     }
     return frames;
@@ -121,28 +156,49 @@ class MessageStream implements StreamEncoder {
   private open(block: StreamedBlock): string {
     if (block.index !== undefined) return '';
     block.index = this.nextIndex++;
-    return frame('content_block_start', { index: block.index, content_block: emptyContentOf(block.unwritten) });
+    return frame('content_block_start', { index: block.index, content_block: blockWith(emptyContentOf(block.unwritten), block.startRest) });
   }
 
   private close(block: StreamedBlock): string {
     const { signature } = block.unwritten;
-    const signed = signature === '' ? '' : this.open(block) + deltaFrame(block.index!, 'signature_delta', 'signature', signature);
-    return block.index === undefined ? '' : `${signed}${frame('content_block_stop', { index: block.index })}`;
+    const signed = signature === '' ? '' : this.open(block) + this.signatureFrame(block, signature);
+    return block.index === undefined ? '' : `${signed}${frame('content_block_stop', { ...block.stopRest, type: 'content_block_stop', index: block.index })}`;
+  }
+
+  private signatureFrame({ index, signatureRest }: StreamedBlock, signature: string): string {
+    if (signatureRest === undefined) return deltaFrame(index!, 'signature_delta', 'signature', signature);
+    return foreignDeltaFrame(index!, JSON.stringify({ ...signatureRest, type: 'signature_delta', signature }));
   }
 }
 
-/** A block as it opens: all of its fields present, for accumulators append to them. */
-function emptyContentOf(block: Block): object {
-  switch (block.kind) {
-    case 'text':
-    case 'refusal':
-      return { type: 'text', text: '', citations: null };
-    case 'reasoning':
-      return block.redactedData === '' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'redacted_thinking', data: block.redactedData };
-    case 'toolCall':
-      return { type: 'tool_use', id: block.id, name: block.name, input: {}, caller: { type: 'direct' } };
-    case 'foreign':
-      return { type: 'foreign' };
+/** Text opens its block with its first letter, because empty text blocks are refused when they come back; a thought with anything at all. */
+function isShown({ index, unwritten, hasText, deltas }: StreamedBlock): boolean {
+  if (index !== undefined || unwritten.text !== '' || hasText) return true;
+  const { kind, redactedData } = unwritten;
+  return kind === 'toolCall' || kind === 'foreign' || redactedData !== '' || (kind === 'reasoning' && deltas.length > 0);
+}
+
+const deltaTypes = { argumentsJson: ['input_json_delta', 'partial_json'], signature: ['signature_delta', 'signature'] } as const;
+
+/** A delta that has no common form, or that has something beside it. What came before it is written before it. */
+function addSpecialDelta(block: StreamedBlock, delta: NonNullable<BlockDelta['delta']>, extraJson: string | undefined): void {
+  const { unwritten, deltas } = block;
+  const rest = extraJson === undefined ? {} : parseObject(extraJson);
+  const textType = unwritten.kind === 'reasoning' ? (['thinking_delta', 'thinking'] as const) : (['text_delta', 'text'] as const);
+  const add = ([type, field]: readonly [string, string], value: string): void => void deltas.push(JSON.stringify({ ...rest, type, [field]: value }));
+  block.hasText ||= unwritten.text !== '' || (delta.$case === 'text' && delta.value !== '');
+  for (const [field, type] of [['text', textType], ['argumentsJson', deltaTypes.argumentsJson]] as const) {
+    if (unwritten[field] === '') continue;
+    deltas.push(JSON.stringify({ type: type[0], [type[1]]: unwritten[field] }));
+    unwritten[field] = '';
+  }
+  if (delta.$case === 'foreignJson') deltas.push(delta.value);
+  else if (delta.$case === 'text') add(textType, delta.value);
+  else if (delta.$case === 'argumentsJson') add(deltaTypes.argumentsJson, delta.value);
+  else {
+    // The signature is written whole when its block stops, wherever it came.
+    unwritten.signature += delta.value;
+    block.signatureRest = rest;
   }
 }
 
@@ -154,4 +210,8 @@ function frame(type: string, fields: object): string {
 /** By far the most frequent frame, so written as text around the one value that needs escaping. */
 function deltaFrame(index: number, type: string, field: string, value: string): string {
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":${JSON.stringify(value)}}}\n\n`;
+}
+
+function foreignDeltaFrame(index: number, json: string): string {
+  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${oneLine(json)}}\n\n`;
 }

@@ -1,0 +1,137 @@
+// The rest of a chat-completions answer: taken apart by where it belongs in a chunk, and put together over a whole answer. Pure.
+import type { Event } from '#proto/inference/v1/inference.js';
+import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, without } from '../rest.js';
+
+/** The rest of one chunk. */
+export interface ChunkRest {
+  /** Fields of the chunk itself. */
+  readonly top: JsonObject;
+  /** Fields of choice 0, beside the delta. */
+  readonly choice: JsonObject;
+  /** Fields of the delta of choice 0, without its tool calls. */
+  readonly delta: JsonObject;
+  /** What stood in tool calls of choice 0 beside their meaning, each with its index. */
+  readonly toolCalls: readonly JsonObject[];
+  /** Fields of the usage. */
+  readonly usage: JsonObject;
+  /** A finish reason of choice 0 that has no common form; empty when there is none. */
+  readonly finishReason: string;
+  /** Of a foreign chunk: the other choices, as they came. */
+  readonly others: readonly JsonObject[];
+}
+
+// A caller is told our id and time, the catalog's model and the recorded usage; an error key would make an error of the chunk.
+const oursInChunk = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error']);
+const oursInChoice = new Set(['index', 'delta', 'finish_reason']);
+const oursInDelta = new Set(['role', 'content', 'refusal', 'tool_calls']);
+const oursInToolCall = new Set(['index', 'id', 'type']);
+const toolCallsOnly = new Set(['tool_calls']);
+
+/** Takes a rest apart. */
+export function chunkRestOf(json: string): ChunkRest {
+  const chunk = parseObject(json);
+  const choices = objectsIn(chunk['choices']);
+  const first = choices.find((choice) => (choice['index'] ?? 0) === 0) ?? {};
+  const delta = objectIn(first, 'delta');
+  const finishReason = first['finish_reason'];
+  return {
+    top: without(chunk, oursInChunk),
+    choice: without(first, oursInChoice),
+    delta: without(delta, oursInDelta),
+    toolCalls: objectsIn(delta['tool_calls']),
+    usage: objectIn(chunk, 'usage'),
+    finishReason: typeof finishReason === 'string' ? finishReason : '',
+    others: choices.filter((choice) => isOtherIndex(choice['index'])).map((choice) => ({ ...choice, delta: objectIn(choice, 'delta'), finish_reason: choice['finish_reason'] ?? null })),
+  };
+}
+
+/** The most answers side by side that the format has. */
+const choicesMax = 128;
+
+function isOtherIndex(index: unknown): boolean {
+  return Number.isInteger(index) && (index as number) > 0 && (index as number) < choicesMax;
+}
+
+function objectsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/**
+ * The tool calls of a chunk with their rest. `own` is the call that the chunk is about, if any: a rest of a single call belongs to it,
+ * whatever index its upstream gives it. What belongs to another call goes beside it, but only if that call has begun.
+ */
+export function toolCallsWith(rest: readonly JsonObject[], own: JsonObject | undefined, hasBegun: (index: unknown) => boolean): JsonObject[] {
+  const calls = own === undefined ? [] : [own];
+  for (const call of rest) {
+    const fields = without(call, oursInToolCall);
+    const at = calls.findIndex((other) => other['index'] === call['index'] || (rest.length === 1 && other === own));
+    if (at >= 0) calls[at] = filled(calls[at]!, fields);
+    else if (hasBegun(call['index'])) calls.push({ index: call['index'], ...fields });
+  }
+  return calls;
+}
+
+/** The rest of an answer that is told whole. */
+export class AnswerRest {
+  readonly top: JsonObject = {};
+  readonly choice: JsonObject = {};
+  readonly message: JsonObject = {};
+  readonly usage: JsonObject = {};
+  finishReason = '';
+  readonly #toolCalls: JsonObject = {};
+  readonly #others = new Map<number, { choice: JsonObject; message: JsonObject; finishReason: string }>();
+
+  /** Takes what an event has of a rest. `toolIndex` is the number of the tool call that the event is about, if it is about one. */
+  add({ event, extraJson }: Event, toolIndex: number | undefined): void {
+    if (extraJson !== undefined) this.#merge(chunkRestOf(extraJson), toolIndex);
+    if (event?.$case === 'foreign') this.#merge(chunkRestOf(event.value.json), undefined);
+  }
+
+  /** What a tool call has beside its meaning. */
+  ofToolCall(index: number): JsonObject {
+    return objectIn(this.#toolCalls, String(index));
+  }
+
+  /** The other choices, in their order. */
+  others(): JsonObject[] {
+    const sorted = [...this.#others].toSorted(([left], [right]) => left - right);
+    return sorted.map(([index, { choice, message, finishReason }]) => ({
+      index,
+      finish_reason: finishReason === '' ? 'stop' : finishReason,
+      logprobs: null,
+      ...choice,
+      message: { role: 'assistant', content: null, refusal: null, annotations: [], ...withWholeToolCalls(message) },
+    }));
+  }
+
+  #merge(rest: ChunkRest, toolIndex: number | undefined): void {
+    mergeInto(this.top, rest.top, 'whole');
+    mergeInto(this.choice, rest.choice, 'whole');
+    mergeInto(this.message, rest.delta, 'pieces');
+    mergeInto(this.usage, rest.usage, 'whole');
+    this.finishReason = rest.finishReason === '' ? this.finishReason : rest.finishReason;
+    for (const call of rest.toolCalls) {
+      const index = toolIndex !== undefined && rest.toolCalls.length === 1 ? toolIndex : call['index'];
+      mergeInto(this.#toolCalls, { [String(index)]: without(call, oursInToolCall) }, 'pieces');
+    }
+    for (const other of rest.others) this.#mergeOther(other['index'] as number, other);
+  }
+
+  #mergeOther(index: number, piece: JsonObject): void {
+    const other = this.#others.get(index) ?? { choice: {}, message: {}, finishReason: '' };
+    this.#others.set(index, other);
+    mergeInto(other.choice, without(piece, oursInChoice), 'whole');
+    mergeInto(other.message, objectIn(piece, 'delta'), 'pieces');
+    if (typeof piece['finish_reason'] === 'string') other.finishReason = piece['finish_reason'];
+  }
+}
+
+/** A message whose tool calls were put together by their indexes, which only streams have. */
+function withWholeToolCalls(message: JsonObject): JsonObject {
+  const calls = objectsIn(message['tool_calls']);
+  if (calls.length === 0) return without(message, toolCallsOnly);
+  const sorted = calls.toSorted((left, right) => Number(left['index']) - Number(right['index']));
+  return { ...message, tool_calls: sorted.map((call) => without(call, indexOnly)) };
+}
+
+const indexOnly = new Set(['index']);

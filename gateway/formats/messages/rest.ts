@@ -1,0 +1,75 @@
+// The rest of a messages answer: what its upstream said beside the meaning of message_start, blocks, deltas and message_delta. Pure.
+import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, without } from '../rest.js';
+
+const oursInMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
+const oursInUsage = new Set(['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation', 'output_tokens_details']);
+const oursInBlock = new Set(['type', 'text', 'thinking', 'signature', 'data', 'id', 'name', 'input']);
+const oursInEnd = new Set(['type', 'delta', 'usage']);
+const oursInDelta = new Set(['stop_reason', 'stop_sequence', 'stop_details']);
+const typeOnly = new Set(['type']);
+
+/** A message before its content, with its rest. */
+export function messageWith<M extends object>(message: M, rest: JsonObject): M {
+  return { ...message, ...without(rest, oursInMessage) };
+}
+
+/** Recorded usage with what the upstream counts beside it; where both say something, ours is told. */
+export function usageWith<U extends object>(usage: U, rest: JsonObject): U {
+  const details = objectIn(usage as JsonObject, 'output_tokens_details');
+  return { ...usage, ...without(rest, oursInUsage), output_tokens_details: filled(details, objectIn(rest, 'output_tokens_details')) };
+}
+
+/** A block as it opens, with its rest. */
+export function blockWith(block: JsonObject, rest: JsonObject | undefined): JsonObject {
+  return rest === undefined ? block : { ...block, ...without(rest, oursInBlock) };
+}
+
+/** The rest of message_delta. */
+export interface EndRest {
+  /** Fields of the event itself. */
+  readonly event: JsonObject;
+  /** Fields of its delta, which belong to the message. */
+  readonly delta: JsonObject;
+  readonly usage: JsonObject;
+  /** A stop reason without a common form; undefined when there is none. */
+  readonly stopReason: string | undefined;
+  readonly stopSequence: string | undefined;
+  readonly stopDetails: JsonObject | undefined;
+}
+
+/** Takes the rest of message_delta apart. */
+export function endRestOf(json: string | undefined): EndRest {
+  const rest = json === undefined ? {} : parseObject(json);
+  const delta = objectIn(rest, 'delta');
+  const text = (name: string): string | undefined => (typeof delta[name] === 'string' ? delta[name] : undefined);
+  return {
+    event: without(rest, oursInEnd),
+    delta: without(delta, oursInDelta),
+    usage: objectIn(rest, 'usage'),
+    stopReason: text('stop_reason'),
+    stopSequence: text('stop_sequence'),
+    stopDetails: isObject(delta['stop_details']) ? delta['stop_details'] : undefined,
+  };
+}
+
+/** Of deltas that have a common form, what their blocks take of them; their other fields are not part of any block. */
+const knownDeltas: Readonly<Record<string, string>> = { text_delta: 'text', thinking_delta: 'thinking', signature_delta: 'signature' };
+
+/** Adds a delta without a common form to its block, as the vendor's own libraries do. */
+export function addForeignDelta(block: JsonObject, json: string): void {
+  const delta = parseObject(json);
+  const type = String(delta['type']);
+  const field = Object.hasOwn(knownDeltas, type) ? knownDeltas[type] : undefined;
+  if (type === 'citations_delta') block['citations'] = [...(Array.isArray(block['citations']) ? (block['citations'] as unknown[]) : []), delta['citation']];
+  else if (field !== undefined) mergeInto(block, { [field]: delta[field] ?? null }, 'pieces');
+  else if (type !== 'input_json_delta') mergeInto(block, without(delta, typeOnly), 'pieces');
+}
+
+// Written by the encoder itself; and an error is no part of an answer.
+const ownEvents = new Set(['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop', 'error']);
+
+/** The type of an event that is relayed as it is; undefined for what is none. */
+export function foreignEventType(json: string): string | undefined {
+  const type = parseObject(json)['type'];
+  return typeof type === 'string' && /^[\w.-]+$/.test(type) && !ownEvents.has(type) ? type : undefined;
+}
