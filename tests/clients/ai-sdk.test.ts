@@ -5,12 +5,9 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, isStepCount, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { type Stage, startStage, upstreams, usage } from './stage.js';
+import { reasoning, text, textBlock, thirdRequest, threeTurns, ToolRun, usage } from './answers.js';
+import { type Stage, startStage, upstreams } from './stage.js';
 
-const text = 'Hello from far away.';
-const weatherCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const;
-const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } as const;
-const reasoning = { type: 'reasoning', text: 'Let me think about it.', signature: 'c2lnbmF0dXJl' } as const;
 
 let stage: Stage;
 
@@ -22,13 +19,14 @@ afterAll(() => stage?.stop());
 
 const options = (): { baseURL: string; apiKey: string } => ({ baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey });
 
-const providers: readonly { name: string; create(model: string): LanguageModel }[] = [
-  { name: '@ai-sdk/openai', create: (model) => createOpenAI(options()).chat(model) },
-  { name: '@ai-sdk/openai-compatible', create: (model) => createOpenAICompatible({ name: 'tollgate', includeUsage: true, ...options() })(model) },
-  { name: '@ai-sdk/anthropic', create: (model) => createAnthropic(options())(model) },
+const providers: readonly { name: string; readsReasoning: boolean; create(model: string): LanguageModel }[] = [
+  // Of OpenAI's own chat completions it knows no reasoning text.
+  { name: '@ai-sdk/openai', readsReasoning: false, create: (model) => createOpenAI(options()).chat(model) },
+  { name: '@ai-sdk/openai-compatible', readsReasoning: true, create: (model) => createOpenAICompatible({ name: 'tollgate', includeUsage: true, ...options() })(model) },
+  { name: '@ai-sdk/anthropic', readsReasoning: true, create: (model) => createAnthropic(options())(model) },
 ];
 
-describe.each(providers)('$name', ({ name, create }) => {
+describe.each(providers)('$name', ({ name, readsReasoning, create }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
     let model: LanguageModel;
 
@@ -37,7 +35,7 @@ describe.each(providers)('$name', ({ name, create }) => {
     });
 
     it('reads a whole answer, and the usage that is charged', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      stage.play(upstream, { blocks: [textBlock], usage });
       const result = await generateText({ model, prompt: 'Hello there', maxRetries: 0 });
       expect(result).toMatchObject({ text, finishReason: 'stop' });
       const { tokens } = await stage.charge(result.response.headers!['x-request-id']);
@@ -47,7 +45,7 @@ describe.each(providers)('$name', ({ name, create }) => {
     });
 
     it('reads a stream', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      stage.play(upstream, { blocks: [textBlock], usage });
       const result = streamText({ model, prompt: 'Hello there', maxRetries: 0 });
       let read = '';
       for await (const piece of result.textStream) read += piece;
@@ -57,20 +55,16 @@ describe.each(providers)('$name', ({ name, create }) => {
     });
 
     it.each(['generateText', 'streamText'] as const)('runs tools turn after turn with %s', async (how) => {
-      const requests = stage.play(upstream, { blocks: [weatherCall, timeCall], interleaveToolCalls: true }, { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] }, { blocks: [{ type: 'text', text }] });
-      const asked: string[] = [];
-      const answer = <T>(argument: string, result: T): T => {
-        asked.push(argument);
-        return result;
-      };
+      const requests = stage.play(upstream, ...threeTurns);
+      const run = new ToolRun();
       const call = {
         model,
         prompt: 'Hello there',
         maxRetries: 0,
         stopWhen: isStepCount(5),
         tools: {
-          get_weather: tool({ inputSchema: z.object({ city: z.string() }), execute: ({ city }) => answer(city, `Sunny in ${city}.`) }),
-          get_time: tool({ inputSchema: z.object({ zone: z.string() }), execute: ({ zone }) => answer(zone, { now: '12:00' }) }),
+          get_weather: tool({ inputSchema: z.object({ city: z.string() }), execute: ({ city }) => run.weather(city) }),
+          get_time: tool({ inputSchema: z.object({ zone: z.string() }), execute: ({ zone }) => run.time(zone) }),
         },
       };
       const result = how === 'generateText' ? await generateText(call) : streamText(call);
@@ -81,15 +75,14 @@ describe.each(providers)('$name', ({ name, create }) => {
         ['tool-calls', [['get_weather', { city: 'Rome' }]]],
         ['stop', []],
       ]);
-      expect([...asked].sort()).toEqual(['CET', 'Paris', 'Rome']);
+      expect([...run.asked].sort()).toEqual(['CET', 'Paris', 'Rome']);
       expect(requests()).toHaveLength(3);
-      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(/call_1.*call_2.*Sunny in Paris\..*12:00.*One more\..*call_3.*Sunny in Rome\./);
+      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
     });
 
-    // The provider for OpenAI's own chat completions knows no reasoning text.
-    if (name !== '@ai-sdk/openai') {
+    if (readsReasoning) {
       it('shows reasoning, and hands it back', async () => {
-        const requests = stage.play(upstream, { blocks: [reasoning, { type: 'text', text: 'Wait.' }] }, { blocks: [{ type: 'text', text }] });
+        const requests = stage.play(upstream, { blocks: [reasoning, { type: 'text', text: 'Wait.' }] }, { blocks: [textBlock] });
         const prompt: ModelMessage[] = [{ role: 'user', content: 'Hello there' }];
         const first = streamText({ model, messages: prompt, reasoning: 'high', maxRetries: 0 });
         expect(await first.reasoningText).toBe(reasoning.text);

@@ -2,14 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
+import { reasoning, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { anthropicLibraries } from './libraries.js';
-import { type Charge, type Stage, startStage, upstreams, usage } from './stage.js';
+import { type Charge, type Stage, startStage, upstreams } from './stage.js';
 
-const text = 'Hello from far away.';
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
-const weatherCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const;
-const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } as const;
-const reasoning = { type: 'reasoning', text: 'Let me think about it.', signature: 'c2lnbmF0dXJl' } as const;
 
 let stage: Stage;
 
@@ -43,16 +40,16 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
     const tools = ['get_weather', 'get_time'].map((name) => ({ name, input_schema: { type: 'object' as const, properties: {} } }));
 
     it('reads a whole answer, and the usage that is charged', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      stage.play(upstream, { blocks: [textBlock], usage });
       const message = await client.messages.create({ model, max_tokens, messages });
-      expect(message).toMatchObject({ type: 'message', role: 'assistant', model, content: [{ type: 'text', text }], stop_reason: 'end_turn', stop_sequence: null });
+      expect(message).toMatchObject({ type: 'message', role: 'assistant', model, content: [textBlock], stop_reason: 'end_turn', stop_sequence: null });
       expect(message._request_id).toMatch(/^req_[0-9a-f]{32}$/);
       expect(message.usage).toMatchObject({ input_tokens: 3, output_tokens: 9 });
       expect(message.usage).toMatchObject(shown(await stage.charge(message._request_id)) as object);
     });
 
     it('reads a stream event by event', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      stage.play(upstream, { blocks: [textBlock], usage });
       const { data, response } = await client.messages.create({ model, max_tokens, messages, stream: true }).withResponse();
       const events: Anthropic.RawMessageStreamEvent[] = [];
       for await (const event of data) events.push(event);
@@ -64,7 +61,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
     });
 
     it('puts a stream together and tells its events', async () => {
-      stage.play(upstream, { blocks: [reasoning, { type: 'text', text }, weatherCall, timeCall], usage });
+      stage.play(upstream, { blocks: [reasoning, textBlock, weatherCall, timeCall], usage });
       const stream = client.messages.stream({ model, max_tokens, messages, tools, thinking: { type: 'enabled', budget_tokens: 1024 } });
       const heard = { text: '', thinking: '', json: '', blocks: [] as string[] };
       stream.on('text', (delta) => (heard.text += delta));
@@ -76,7 +73,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
         stop_reason: 'tool_use',
         content: [
           { type: 'thinking', thinking: reasoning.text },
-          { type: 'text', text },
+          textBlock,
           { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { city: 'Paris' } },
           { type: 'tool_use', id: 'call_2', name: 'get_time', input: { zone: 'CET' } },
         ],
@@ -100,37 +97,33 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
     });
 
     it.each([false, true])('runs tools turn after turn, streamed: %s', async (stream) => {
-      const requests = stage.play(upstream, { blocks: [weatherCall, timeCall] }, { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] }, { blocks: [{ type: 'text', text }] });
-      const asked: string[] = [];
-      const answer = (argument: string, result: string): string => {
-        asked.push(argument);
-        return result;
-      };
+      const requests = stage.play(upstream, ...threeTurns);
+      const run = new ToolRun();
       const runner = client.beta.messages.toolRunner({
         model,
         max_tokens,
         messages,
         stream,
         tools: [
-          betaZodTool({ name: 'get_weather', description: 'weather', inputSchema: z.object({ city: z.string() }), run: ({ city }) => answer(city, `Sunny in ${city}.`) }),
-          betaZodTool({ name: 'get_time', description: 'time', inputSchema: z.object({ zone: z.string() }), run: ({ zone }) => answer(zone, '12:00') }),
+          betaZodTool({ name: 'get_weather', description: 'weather', inputSchema: z.object({ city: z.string() }), run: ({ city }) => run.weather(city) }),
+          betaZodTool({ name: 'get_time', description: 'time', inputSchema: z.object({ zone: z.string() }), run: ({ zone }) => run.time(zone) }),
         ],
       });
-      expect((await runner.runUntilDone()).content).toMatchObject([{ type: 'text', text }]);
-      expect(asked).toEqual(['Paris', 'CET', 'Rome']);
+      expect((await runner.runUntilDone()).content).toMatchObject([textBlock]);
+      expect(run.asked).toEqual(['Paris', 'CET', 'Rome']);
       expect(requests()).toHaveLength(3);
-      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(/call_1.*call_2.*Sunny in Paris\..*12:00.*One more\..*call_3.*Sunny in Rome\./);
+      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
     });
 
     it('shows thinking, and hands it back signed', async () => {
       const hidden = { type: 'redacted_reasoning', data: 'aGlkZGVu' } as const;
       const blocks = upstream === 'messages' ? [reasoning, hidden, weatherCall] : [reasoning, weatherCall];
-      const requests = stage.play(upstream, { blocks }, { blocks: [{ type: 'text', text }] });
+      const requests = stage.play(upstream, { blocks }, { blocks: [textBlock] });
       const body = { model, max_tokens, tools, thinking: { type: 'enabled' as const, budget_tokens: 1024 } };
       const first = await client.messages.create({ ...body, messages });
       expect(first.content[0]).toMatchObject({ type: 'thinking', thinking: reasoning.text, signature: upstream === 'messages' ? reasoning.signature : '' });
       const turns = [...messages, { role: 'assistant' as const, content: first.content }, { role: 'user' as const, content: [{ type: 'tool_result' as const, tool_use_id: 'call_1', content: 'Sunny.' }] }];
-      expect((await client.messages.create({ ...body, messages: turns })).content).toMatchObject([{ type: 'text', text }]);
+      expect((await client.messages.create({ ...body, messages: turns })).content).toMatchObject([textBlock]);
       if (upstream === 'messages') {
         const turn = (requests()[1]!.body['messages'] as { role: string; content: unknown[] }[]).find(({ role }) => role === 'assistant');
         expect(turn?.content.slice(0, 2)).toEqual([
@@ -147,7 +140,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
     });
 
     it('works with a key of either scheme, and a base URL of either kind', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }] });
+      stage.play(upstream, { blocks: [textBlock] });
       const { baseUrl, firstKey } = stage.system;
       const headers: Record<string, string>[] = [{ authorization: `Bearer ${firstKey}` }, { 'x-api-key': firstKey }];
       const options = [{ apiKey: firstKey }, { authToken: firstKey, apiKey: null }, ...headers.map((defaultHeaders) => ({ apiKey: firstKey, defaultHeaders }))];
@@ -161,7 +154,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
   it.each(['2023-06-01', '2026-10-21'])('speaks version %s of the format', async (version) => {
     const client = new Library({ baseURL: stage.system.baseUrl, apiKey: stage.system.firstKey, maxRetries: 0, defaultHeaders: { 'anthropic-version': version } });
     for (const upstream of upstreams) {
-      stage.play(upstream, { blocks: [{ type: 'text', text }] });
+      stage.play(upstream, { blocks: [textBlock] });
       expect((await client.messages.create({ model: stage.model(upstream), max_tokens: 20, messages })).content).toMatchObject([{ text }]);
     }
   });

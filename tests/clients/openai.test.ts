@@ -2,13 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { z } from 'zod';
+import { reasoning, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { openaiLibraries } from './libraries.js';
-import { type Charge, type Stage, startStage, upstreams, usage } from './stage.js';
+import { type Charge, type Stage, startStage, upstreams } from './stage.js';
 
-const text = 'Hello from far away.';
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
-const weatherCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const;
-const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } as const;
 
 let stage: Stage;
 
@@ -43,7 +41,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
     const tools = ['get_weather', 'get_time'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object', properties: {} } } }));
 
     it('reads a whole answer, and the usage that is charged', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      stage.play(upstream, { blocks: [textBlock], usage });
       const completion = await client.chat.completions.create({ model, messages });
       expect(completion).toMatchObject({ object: 'chat.completion', model, choices: [{ finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: text, refusal: null } }] });
       expect(completion._request_id).toMatch(/^req_[0-9a-f]{32}$/);
@@ -52,7 +50,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
     });
 
     it('reads a stream, with usage only if asked for', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }], usage });
+      stage.play(upstream, { blocks: [textBlock], usage });
       for (const include_usage of [true, false]) {
         const { data, response } = await client.chat.completions.create({ model, messages, stream: true, stream_options: { include_usage } }).withResponse();
         const chunks: OpenAI.ChatCompletionChunk[] = [];
@@ -68,7 +66,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
     });
 
     it('puts a stream together and tells its events', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }] });
+      stage.play(upstream, { blocks: [textBlock] });
       const stream = client.chat.completions.stream({ model, messages });
       const heard: string[] = [];
       stream.on('content.delta', ({ delta, snapshot }) => heard.push(`${delta}|${snapshot.length}`));
@@ -105,26 +103,21 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
     });
 
     it.each([false, true])('runs tools turn after turn, streamed: %s', async (stream) => {
-      const requests = stage.play(upstream, { blocks: [weatherCall, timeCall] }, { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] }, { blocks: [{ type: 'text', text }] });
-      const asked: string[] = [];
-      const answer = <T>(argument: string, result: T): T => {
-        asked.push(argument);
-        return result;
-      };
+      const requests = stage.play(upstream, ...threeTurns);
+      const run = new ToolRun();
       const runnable = [
-        zodFunction({ name: 'get_weather', parameters: z.object({ city: z.string() }), function: ({ city }) => answer(city, `Sunny in ${city}.`) }),
-        zodFunction({ name: 'get_time', parameters: z.object({ zone: z.string() }), function: ({ zone }) => answer(zone, { now: '12:00', zone }) }),
+        zodFunction({ name: 'get_weather', parameters: z.object({ city: z.string() }), function: ({ city }) => run.weather(city) }),
+        zodFunction({ name: 'get_time', parameters: z.object({ zone: z.string() }), function: ({ zone }) => run.time(zone) }),
       ];
       const runner = stream ? client.chat.completions.runTools({ model, messages, tools: runnable, stream }) : client.chat.completions.runTools({ model, messages, tools: runnable });
       expect(await runner.finalContent()).toBe(text);
-      expect(asked).toEqual(['Paris', 'CET', 'Rome']);
+      expect(run.asked).toEqual(['Paris', 'CET', 'Rome']);
       expect(requests()).toHaveLength(3);
-      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(/call_1.*call_2.*Sunny in Paris\..*12:00.*One more\..*call_3.*Sunny in Rome\./);
+      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
     });
 
     it('shows reasoning, and hands it back signed', async () => {
-      const reasoning = { type: 'reasoning', text: 'Let me think about it.', signature: 'c2lnbmF0dXJl' } as const;
-      const requests = stage.play(upstream, { blocks: [reasoning, weatherCall] }, { blocks: [{ type: 'text', text }] });
+      const requests = stage.play(upstream, { blocks: [reasoning, weatherCall] }, { blocks: [textBlock] });
       const stream = client.chat.completions.stream({ model, messages, tools, reasoning_effort: 'high' });
       // The helper keeps the last of a text that it does not know, and so the fragments are read one by one.
       let shown = '';
@@ -148,7 +141,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
     });
 
     it('works with a base URL of either kind', async () => {
-      stage.play(upstream, { blocks: [{ type: 'text', text }] });
+      stage.play(upstream, { blocks: [textBlock] });
       for (const baseURL of [stage.system.baseUrl, `${stage.system.baseUrl}/v1`, `${stage.system.baseUrl}/v1/`]) {
         const other = new Library({ baseURL, apiKey: stage.system.firstKey, maxRetries: 0 });
         expect((await other.chat.completions.create({ model, messages })).choices[0]!.message.content).toBe(text);

@@ -3,15 +3,12 @@ import { get } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
 import { type Mode, startSystem, type System } from '../support/system.js';
-import type { Script, Usage } from '../upstream/script.js';
+import type { Script } from '../upstream/script.js';
 import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 
 /** The formats of the upstreams, for `describe.each(upstreams)`. */
 export const upstreams = ['chat-completions', 'messages'] as const;
 export type Upstream = (typeof upstreams)[number];
-
-/** Figures small enough for a prompt of two words, and different in every class. */
-export const usage: Usage = { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 9, reasoning: 1 };
 
 /** What `GET /v1/usage/:id` says. */
 export interface Charge {

@@ -1,0 +1,36 @@
+// What the models of the client tests answer.
+import type { Block, Script, Usage } from '../upstream/script.js';
+
+export const text = 'Hello from far away.';
+export const textBlock = { type: 'text', text } as const satisfies Block;
+export const reasoning = { type: 'reasoning', text: 'Let me think about it.', signature: 'c2lnbmF0dXJl' } as const satisfies Block;
+export const weatherCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const satisfies Block;
+export const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } as const satisfies Block;
+
+/** Figures small enough for a prompt of two words, and different in every class. */
+export const usage: Usage = { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 9, reasoning: 1 };
+
+/** Two tools at once, then another one beside text, then the answer. */
+export const threeTurns: readonly Script[] = [
+  { blocks: [weatherCall, timeCall], interleaveToolCalls: true },
+  { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] },
+  { blocks: [textBlock] },
+];
+
+/** What the third request of `threeTurns` says, whatever its format, when the tools answer as `toolRun` has them. */
+export const thirdRequest = /call_1.*call_2.*Sunny in Paris\..*Noon in CET\..*One more\..*call_3.*Sunny in Rome\./;
+
+/** The tools of `threeTurns`, and the arguments that they were run with. */
+export class ToolRun {
+  readonly asked: string[] = [];
+
+  weather(city: string): string {
+    this.asked.push(city);
+    return `Sunny in ${city}.`;
+  }
+
+  time(zone: string): string {
+    this.asked.push(zone);
+    return `Noon in ${zone}.`;
+  }
+}
