@@ -1,11 +1,9 @@
 // The Vercel AI SDK with its three providers that a gateway meets, over upstreams of both formats.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAI } from '@ai-sdk/openai';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, isStepCount, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { reasoning, text, textBlock, thirdRequest, threeTurns, ToolRun, usage } from './answers.js';
+import { aiSdkProviders } from './callers.js';
 import { type Stage, startStage, upstreams } from './stage.js';
 
 
@@ -17,21 +15,13 @@ beforeAll(async () => {
 
 afterAll(() => stage?.stop());
 
-const options = (): { baseURL: string; apiKey: string } => ({ baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey });
 
-const providers: readonly { name: string; readsReasoning: boolean; create(model: string): LanguageModel }[] = [
-  // Of OpenAI's own chat completions it knows no reasoning text.
-  { name: '@ai-sdk/openai', readsReasoning: false, create: (model) => createOpenAI(options()).chat(model) },
-  { name: '@ai-sdk/openai-compatible', readsReasoning: true, create: (model) => createOpenAICompatible({ name: 'tollgate', includeUsage: true, ...options() })(model) },
-  { name: '@ai-sdk/anthropic', readsReasoning: true, create: (model) => createAnthropic(options())(model) },
-];
-
-describe.each(providers)('$name', ({ name, readsReasoning, create }) => {
+describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
     let model: LanguageModel;
 
     beforeAll(() => {
-      model = create(stage.model(upstream));
+      model = create(stage.model(upstream), { baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, fetch });
     });
 
     it('reads a whole answer, and the usage that is charged', async () => {

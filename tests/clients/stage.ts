@@ -22,6 +22,8 @@ export interface Charge {
 export interface Stage {
   readonly system: System;
   readonly stub: StubUpstream;
+  /** The account of the first key. */
+  readonly accountId: string;
   /** The id of the model behind an upstream of this format. */
   model(upstream: Upstream): string;
   /** Says what the upstream answers, call after call; gives the requests that come from now on. */
@@ -38,16 +40,18 @@ export async function startStage(mode: Mode = 'single', env: Record<string, stri
   await addUpstream(system, 'messages', 'messages', stub.baseUrl, stubApiKey);
   await addModel(system, 'chat-completions/scripted', 'openai', 'chat-completions');
   await addModel(system, 'messages/scripted', 'messages', 'messages');
+  const [account] = (await system.cli('account', 'list', '--json')).trim().split('\n');
   const model = (upstream: Upstream): string => `${upstream}/scripted`;
   await eventually(async () => ((await get(system, `/v1/models/${model('messages')}`, system.firstKey)).status === 200 ? true : undefined));
   return {
     system,
     stub,
+    accountId: (JSON.parse(account!) as { id: string }).id,
     model,
     play(upstream, ...scripts) {
       const from = stub.requests.length;
       stub.script(upstream, ...scripts);
-      return () => stub.requests.slice(from);
+      return () => stub.requests.slice(from).filter(({ body }) => body['model'] === upstream);
     },
     charge: (requestId) =>
       eventually(async () => {

@@ -1,10 +1,10 @@
-// The official client libraries against a running Tollgate, as their users use them.
+// The official libraries against the sandbox models of a fresh Tollgate, in both modes: what keys may do, and what they are told.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { createKey, settled } from './support/calls.js';
-import { eventually } from './support/process.js';
-import { modes, startSystem, type System } from './support/system.js';
+import { createKey, settled } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
