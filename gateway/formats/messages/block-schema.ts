@@ -24,7 +24,7 @@ export const DocumentBlock = block('document', {
     Base64Source,
     UrlSource,
     FileSource,
-    Type.Object({ type: Type.Literal('text'), data: Type.String() }),
+    Type.Object({ type: Type.Literal('text'), media_type: Type.String(), data: Type.String() }),
     Type.Object({ type: Type.Literal('content'), content: contentOf(TextBlock, ImageBlock) }),
     unknownKind(['base64', 'url', 'file', 'text', 'content']),
   ]),

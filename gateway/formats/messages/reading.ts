@@ -31,7 +31,6 @@ export class Reading {
     const field = path === '' ? 'cache_control' : `${path}.cache_control`;
     this.#cacheMarks += 1;
     if (this.#cacheMarks > cacheMarksMax) throw fieldError('invalid_request', field, `at most ${cacheMarksMax} blocks may have cache_control, the automatic one included; leave it out here`);
-    this.demands.droppedElsewhere.add('cache_control');
     const { ttl = null } = control as { ttl?: unknown };
     if (ttl !== null && ttl !== '5m' && ttl !== '1h') throw fieldError('invalid_request', `${field}.ttl`, 'must be one of 5m, 1h');
     return ttl ?? '5m';

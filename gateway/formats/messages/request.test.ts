@@ -63,7 +63,6 @@ describe('a messages request', () => {
       'tools.defer_loading',
       'tools.eager_input_streaming',
       'system.x-anthropic-billing-header',
-      'cache_control',
       'thinking.display',
     ]);
   });
