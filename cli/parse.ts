@@ -50,6 +50,14 @@ export function parseInstant(text: string, nowMs: number, direction: 'ahead' | '
   return BigInt(ms);
 }
 
+/** Milliseconds of a length of time such as "1h" or "7d"; 0 for "0" and "none". */
+export function parseOverlap(text: string): bigint {
+  if (text === '0' || text === 'none') return 0n;
+  const match = /^(\d{1,6})([smhdw])$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Give a length of time such as 1h, 24h or 7d, or none.');
+  return BigInt(Number(match[1]) * unitMs[match[2]!]!);
+}
+
 function parseIso(text: string): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
   if (match === null) return undefined;

@@ -2,6 +2,7 @@
 // statements read and write must still be there, and what they do not write must have a default.
 import { describe, expect, it } from '@jest/globals';
 import { dialects } from '#kit/db/dialect.js';
+import { migrations as auth } from '../services/auth/migrations/index.js';
 import { migrations as ledger } from '../services/ledger/migrations/index.js';
 import { migrations as metering } from '../services/metering/migrations/index.js';
 
@@ -21,7 +22,7 @@ function isAdditive(statement: string): boolean {
   return column !== undefined && (column.includes('DEFAULT') || !column.includes('NOT NULL'));
 }
 
-describe.each([['ledger', ledger], ['metering', metering]] as const)('migrations of %s', (_service, migrations) => {
+describe.each([['auth', auth], ['ledger', ledger], ['metering', metering]] as const)('migrations of %s', (_service, migrations) => {
   it.each(engines)('only add, on %s', (engine) => {
     const later = migrations.slice(1).flatMap((migration) => migration.statements(dialects[engine]));
     expect(later.length).toBeGreaterThan(0);

@@ -56,6 +56,18 @@ describe.each(modes)('keys, %s', (mode) => {
     expect(await status(secret)).toBe(200);
   });
 
+  it('rotating a key: the new secret works at once, the old one for as long as was said, then never', async () => {
+    const { id, secret: first } = await createKey(system, 'rotated', '--account', await firstAccountId());
+    expect(await status(first)).toBe(200);
+    const { secret: second } = await system.json<{ secret: string }>('key', 'rotate', id, '--overlap', '2s');
+    expect([await status(second), await status(first)]).toEqual([200, 200]);
+    await sleep(2100);
+    expect([await status(second), await status(first)]).toEqual([200, 401]);
+    const { secret: third } = await system.json<{ secret: string }>('key', 'rotate', id);
+    await sleep(1000);
+    expect([await status(third), await status(second)]).toEqual([200, 401]);
+  });
+
   it('never shows a secret again, nor keeps it where it could be read', async () => {
     const { id, secret } = await createKey(system, 'secret', '--account', await firstAccountId());
     expect(await status(secret)).toBe(200);

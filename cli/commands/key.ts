@@ -4,8 +4,9 @@ import { type Key, KeyState, type ModelPermission, UpdateKeyRequest } from '#pro
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
+import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant, parseLimit, parseList, parsePositiveAmount } from '../parse.js';
+import { parseInstant, parseLimit, parseOverlap, parseList, parsePositiveAmount } from '../parse.js';
 import { type KeyAndSpend, keyView } from '../views/key.js';
 
 interface CreateOptions {
@@ -89,6 +90,12 @@ export function keyCommand(cli: Cli): Command {
     .action((keyId: string) => update(cli, { keyId, state: KeyState.KEY_STATE_ACTIVE }));
 
   key
+    .command('rotate <key>')
+    .description('Give a key a new secret, shown once, now. Limit and spending stay.')
+    .option('--overlap <time>', 'how long the secret of before is still accepted, for example 1h, 24h or 7d', parseOverlap, 0n)
+    .action((keyId: string, { overlap }: { overlap: bigint }) => rotate(cli, keyId, overlap));
+
+  key
     .command('revoke <key>')
     .description('End a key for good, everywhere within a second.')
     .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, (await services.auth.revokeKey({ keyId }, operatorCall())).key!)));
@@ -116,6 +123,17 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
     cli.out.show(keyView, shown, { secret: secret === '' ? null : secret });
     if (secret === '') return cli.out.note('\nThis key had been made before with the same idempotency key; its secret cannot be shown again.');
     cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
+  });
+}
+
+function rotate(cli: Cli, keyId: string, overlapMs: bigint): Promise<void> {
+  return cli.withServices(async ({ auth, ledger }) => {
+    const { key, secret } = await auth.rotateKey({ keyId, overlapMs }, operatorCall());
+    const [shown] = await withSpend(cli, ledger, key!.accountId, [key!]);
+    cli.out.show(keyView, shown!, { secret });
+    const former = key!.formerSecretsUntilMs;
+    const fate = former === undefined ? 'The secret of before is refused from now on.' : `The secret of before is accepted until ${instant(former)}.`;
+    cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again. ${fate}`);
   });
 }
 

@@ -48,6 +48,7 @@ export const keyView: View<KeyAndSpend> = {
     expires_at: instantJson(item.key.expiresAtMs),
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
+    former_secrets_until: instantJson(item.key.formerSecretsUntilMs),
   }),
   columns: [
     { title: 'key', text: ({ key }) => key.id },
@@ -73,5 +74,6 @@ export const keyView: View<KeyAndSpend> = {
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },
     { title: 'created', text: ({ key }) => instant(key.createdAtMs) },
     { title: 'revoked', text: ({ key }) => instant(key.revokedAtMs) },
+    { title: 'old secret until', text: ({ key }) => instant(key.formerSecretsUntilMs) },
   ],
 };

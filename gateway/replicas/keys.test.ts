@@ -26,10 +26,12 @@ function makeSecret(): string {
 
 /** Auth with one key, whose pushes the test controls. */
 class FakeAuth {
-  readonly secret = makeSecret();
+  secret = makeSecret();
   key = Key.fromPartial({ id: newId('key'), accountId: newId('acct'), lastFour: 'abcd', state: KeyState.KEY_STATE_ACTIVE, version: 1n });
   accountState = AccountState.ACCOUNT_STATE_ACTIVE;
   lookUps = 0;
+  /** Of the secret before the present one; undefined: there is none. */
+  former: { secret: string; untilMs: bigint } | undefined;
   isAway = false;
   private push: ((message: WatchKeysResponse) => void) | undefined;
   private fail: ((error: Error) => void) | undefined;
@@ -37,7 +39,9 @@ class FakeAuth {
   async authenticate({ secretHash }: AuthenticateRequest) {
     this.lookUps += 1;
     if (this.isAway) throw new AppError('service_unavailable', 'Away.');
-    if (!createHash('sha256').update(this.secret).digest().equals(secretHash)) throw new AppError('key_unknown', 'No.');
+    const isHashOf = (secret: string | undefined): boolean => secret !== undefined && createHash('sha256').update(secret).digest().equals(secretHash);
+    if (isHashOf(this.former?.secret)) return { key: this.key, accountState: this.accountState, secretExpiresAtMs: this.former!.untilMs };
+    if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
     return { key: this.key, accountState: this.accountState };
   }
 
@@ -66,6 +70,13 @@ class FakeAuth {
   async change(change: Partial<Key>): Promise<void> {
     this.key = { ...this.key, ...change, version: this.key.version + 1n };
     await this.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: this.key } })]);
+  }
+
+  async rotate(untilMs: bigint): Promise<string> {
+    this.former = { secret: this.secret, untilMs };
+    this.secret = makeSecret();
+    await this.change({ secretVersion: this.key.secretVersion + 1n, lastFour: this.secret.slice(-4) });
+    return this.former.secret;
   }
 
   async suspend(): Promise<void> {
@@ -152,6 +163,26 @@ describe('the key replica', () => {
     expect(await refusalOf()).toBe('admitted');
     clock.advance(1);
     expect(await refusalOf()).toBe('key_expired');
+  });
+
+  it('admits both secrets of a rotated key, and the former one until the instant that was said', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    const former = await auth.rotate(BigInt(clock.nowMs()) + 100n);
+    expect([await refusalOf(), await refusalOf(former)]).toEqual(['admitted', 'admitted']);
+    expect(auth.lookUps).toBe(3);
+    // What is pushed of the key acts on both.
+    await auth.change({ state: KeyState.KEY_STATE_DISABLED });
+    expect([await refusalOf(), await refusalOf(former)]).toEqual(['key_disabled', 'key_disabled']);
+    await auth.change({ state: KeyState.KEY_STATE_ACTIVE });
+    clock.advance(100);
+    expect([await refusalOf(), await refusalOf(former)]).toEqual(['admitted', 'key_revoked']);
+    expect(auth.lookUps).toBe(3);
+  });
+
+  it('refuses a secret from the moment its key is pushed as rotated without overlap', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    const former = await auth.rotate(BigInt(clock.nowMs()));
+    await expect(keys.authenticate(former)).rejects.toMatchObject({ reason: 'key_revoked', message: expect.stringContaining(`ends in ${auth.secret.slice(-4)}`) });
   });
 
   it('trusts its memory for one second at most when pushes have ceased', async () => {

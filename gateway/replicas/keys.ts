@@ -19,6 +19,8 @@ const unknownsMax = 10_000;
 interface Entry {
   key: Key;
   accountState: AccountState;
+  /** The secret was replaced by a rotation and is refused from this instant on. */
+  secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
 }
 
@@ -39,7 +41,8 @@ export interface KeyReplica {
 export function createKeyReplica(deps: { auth: GatewayPeers['auth']; clock: Clock; log: Logger; keysMax: number; rpcTimeoutMs: number }): KeyReplica {
   const { auth, clock, log, keysMax, rpcTimeoutMs } = deps;
   const entries = new Map<string, Entry>();
-  const hashesByKeyId = new Map<string, string>();
+  // A rotated key has several secrets for a while.
+  const hashesByKeyId = new Map<string, Set<string>>();
   const unknowns = new Map<string, number>();
   const fetching = new Map<string, Promise<Entry>>();
   // Counts pushed messages with changes: an answer fetched while one arrived may be older than the change and is not kept.
@@ -56,9 +59,7 @@ export function createKeyReplica(deps: { auth: GatewayPeers['auth']; clock: Cloc
     for (const { changed } of message.changes) {
       changesSeen += 1;
       if (changed?.$case === 'key') {
-        const hash = hashesByKeyId.get(changed.value.id);
-        const entry = hash === undefined ? undefined : entries.get(hash);
-        if (entry !== undefined && entry.key.version < changed.value.version) entry.key = changed.value;
+        for (const hash of hashesByKeyId.get(changed.value.id) ?? []) take(hash, changed.value);
       } else if (changed?.$case === 'account') {
         for (const entry of entries.values()) {
           if (entry.key.accountId === changed.value.id) entry.accountState = changed.value.state;
@@ -67,14 +68,27 @@ export function createKeyReplica(deps: { auth: GatewayPeers['auth']; clock: Cloc
     }
   }
 
+  /** A changed key under one of its secrets. Which of them is still good after a rotation, only auth can say. */
+  function take(hash: string, changed: Key): void {
+    const entry = entries.get(hash)!;
+    if (entry.key.version >= changed.version) return;
+    if (entry.key.secretVersion === changed.secretVersion) entry.key = changed;
+    else forget(hash, entry);
+  }
+
+  function forget(hash: string, { key }: Entry): void {
+    entries.delete(hash);
+    const hashes = hashesByKeyId.get(key.id);
+    hashes?.delete(hash);
+    if (hashes?.size === 0) hashesByKeyId.delete(key.id);
+  }
+
   function remember(hash: string, entry: Entry): void {
-    if (entries.size >= keysMax) {
-      const [oldestHash, oldest] = entries.entries().next().value!;
-      entries.delete(oldestHash);
-      hashesByKeyId.delete(oldest.key.id);
-    }
+    if (entries.size >= keysMax) forget(...entries.entries().next().value!);
     entries.set(hash, entry);
-    hashesByKeyId.set(entry.key.id, hash);
+    const hashes = hashesByKeyId.get(entry.key.id);
+    if (hashes === undefined) hashesByKeyId.set(entry.key.id, new Set([hash]));
+    else hashes.add(hash);
   }
 
   async function fetch(hash: string, secretHash: Buffer): Promise<Entry> {
@@ -89,7 +103,7 @@ export function createKeyReplica(deps: { auth: GatewayPeers['auth']; clock: Cloc
       }
       throw error;
     }
-    const entry: Entry = { key: response.key!, accountState: response.accountState, fetchedAtMs: clock.nowMs() };
+    const entry: Entry = { key: response.key!, accountState: response.accountState, secretExpiresAtMs: response.secretExpiresAtMs, fetchedAtMs: clock.nowMs() };
     if (seenBefore === changesSeen) remember(hash, entry);
     return entry;
   }
@@ -139,8 +153,12 @@ function unknownKey(): AppError {
   return new AppError('key_unknown', 'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.');
 }
 
-function assertUsable({ key, accountState }: Entry, nowMs: number): void {
+function assertUsable({ key, accountState, secretExpiresAtMs }: Entry, nowMs: number): void {
   if (key.state === KeyState.KEY_STATE_REVOKED) throw new AppError('key_revoked', `The platform key ending in ${key.lastFour} was revoked. Use another key.`);
+  if (secretExpiresAtMs !== undefined && BigInt(nowMs) >= secretExpiresAtMs) {
+    const replacedAt = new Date(Number(secretExpiresAtMs)).toISOString();
+    throw new AppError('key_revoked', `This secret of the platform key was replaced and has been refused since ${replacedAt}. Use the new one, which ends in ${key.lastFour}.`);
+  }
   if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) throw new AppError('account_suspended', 'The account of this platform key is suspended.');
   if (key.state !== KeyState.KEY_STATE_ACTIVE) throw new AppError('key_disabled', `The platform key ending in ${key.lastFour} is disabled. Enable it or use another key.`);
   if (key.expiresAtMs !== undefined && BigInt(nowMs) >= key.expiresAtMs) {

@@ -7,7 +7,7 @@ import type { Logger } from '#kit/log.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
-import { accountsAndKeys } from './migrations/0001-accounts-and-keys.js';
+import { migrations } from './migrations/index.js';
 import { authService } from './service.js';
 import { AccountStore } from './store/accounts.js';
 import { ChangeStore } from './store/changes.js';
@@ -44,7 +44,7 @@ export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): Se
       log,
     }),
     async start() {
-      await migrate(db, [accountsAndKeys]);
+      await migrate(db, migrations);
       await feed.start();
     },
     stop: () => feed.stop(),

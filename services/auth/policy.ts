@@ -13,6 +13,7 @@ export const authPolicy: PeerPolicy<keyof AuthService> = {
   listKeys: ['gateway'],
   updateKey: [],
   revokeKey: [],
+  rotateKey: [],
   authenticate: ['gateway'],
   watchKeys: ['gateway'],
 };

@@ -9,6 +9,7 @@ import { newAccount, newKey, operator, startTestAuth, type TestAuth } from './te
 describe.each(testEngines)('a secret on %s', (engine) => {
   let auth: TestAuth;
   let secret: string;
+  let rotated: string;
   beforeAll(async () => {
     auth = await startTestAuth(engine);
     const account = await newAccount(auth.service);
@@ -18,6 +19,7 @@ describe.each(testEngines)('a secret on %s', (engine) => {
     await auth.service.createKey(request, operator);
     await auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
     await auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: created.key!.id, name: 'server' }), operator);
+    rotated = (await auth.service.rotateKey({ keyId: created.key!.id, overlapMs: 1000n }, operator)).secret;
     await auth.service.revokeKey({ keyId: created.key!.id }, operator);
     await newKey(auth.service, account);
   });
@@ -27,14 +29,16 @@ describe.each(testEngines)('a secret on %s', (engine) => {
   const middle = () => secret.slice('sk-tg-'.length, -4);
 
   it('is in no row of the database', async () => {
-    const tables = ['account', 'platform_key', 'idempotency', 'change_counter'];
+    const tables = ['account', 'platform_key', 'former_secret', 'idempotency', 'change_counter'];
     const content: string[] = [];
     for (const table of tables) {
       const rows: Record<string, unknown>[] = await auth.db.knex(table).select();
       for (const value of rows.flatMap((row) => Object.values(row))) content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
     }
     expect(content).toContain(hashSecret(secret).toString('latin1'));
+    expect(content).toContain(hashSecret(rotated).toString('latin1'));
     expect(content.join('\n')).not.toContain(middle());
+    expect(content.join('\n')).not.toContain(rotated.slice('sk-tg-'.length, -4));
   });
 
   it('is in no log line, while what happened to its key is', () => {

@@ -10,6 +10,7 @@ import { getKey } from './rpcs/get-key.js';
 import { listAccounts } from './rpcs/list-accounts.js';
 import { listKeys } from './rpcs/list-keys.js';
 import { revokeKey } from './rpcs/revoke-key.js';
+import { rotateKey } from './rpcs/rotate-key.js';
 import { updateAccount } from './rpcs/update-account.js';
 import { updateKey } from './rpcs/update-key.js';
 import { watchKeys } from './rpcs/watch-keys.js';
@@ -26,6 +27,7 @@ export function authService(deps: RpcDeps): AuthService {
     listKeys: (request, context = unknownCaller) => listKeys(request, context, deps),
     updateKey: (request, context = unknownCaller) => updateKey(request, context, deps),
     revokeKey: (request, context = unknownCaller) => revokeKey(request, context, deps),
+    rotateKey: (request, context = unknownCaller) => rotateKey(request, context, deps),
     authenticate: (request, context = unknownCaller) => authenticate(request, context, deps),
     watchKeys: (request, context = unknownCaller) => watchKeys(request, context, deps),
   };

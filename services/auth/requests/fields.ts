@@ -12,6 +12,7 @@ const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;
 // The end of the year 9999, behind which dates have no common written form.
 const expiresAtMsMax = 253_402_300_799_999n;
+const overlapMsMax = 30n * 86_400_000n;
 const int64Max = 2n ** 63n - 1n;
 
 /** An invalid_request about one field; the message names the fault and the fix. */
@@ -82,6 +83,12 @@ export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
   }
   if (expiresAtMs > expiresAtMsMax) throw invalidField('expires_at_ms', 'expires_at_ms must be before the year 10000, in epoch milliseconds.');
   return expiresAtMs;
+}
+
+/** How long secrets of before are accepted after a rotation. */
+export function checkedOverlap(overlapMs: bigint): bigint {
+  if (overlapMs < 0n || overlapMs > overlapMsMax) throw invalidField('overlap_ms', `overlap_ms must be from 0 to ${overlapMsMax} milliseconds (30 days).`);
+  return overlapMs;
 }
 
 /** A SHA-256. */

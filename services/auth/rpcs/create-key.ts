@@ -55,5 +55,7 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     createdAtMs: BigInt(nowMs),
     revokedAtMs: undefined,
     version: 1n,
+    secretVersion: 1n,
+    formerSecretsUntilMs: undefined,
   };
 }

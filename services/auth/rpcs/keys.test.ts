@@ -202,4 +202,52 @@ describe.each(testEngines)('keys on %s', (engine) => {
     await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ details: { field: 'page_token' } });
     await expect(list({ accountId: newId('acct') })).rejects.toMatchObject({ reason: 'not_found' });
   });
+
+  describe('are rotated', () => {
+    const rotate = (keyId: string, overlapMs: bigint) => auth.service.rotateKey({ keyId, overlapMs }, operator);
+
+    it('to a new secret of the same key, whose old secret is told apart and ends when it was said to', async () => {
+      const { key, secret } = await create({ lifetimeLimitNanoUsd: 5n });
+      const untilMs = BigInt(auth.clock.nowMs()) + 3_600_000n;
+      const rotated = await rotate(key.id, 3_600_000n);
+      expect(isWellFormedSecret(rotated.secret)).toBe(true);
+      expect(rotated.secret).not.toBe(secret);
+      expect(rotated.key).toEqual({ ...key, lastFour: rotated.secret.slice(-4), version: 2n, secretVersion: 2n, formerSecretsUntilMs: untilMs });
+      expect(await get(key.id)).toEqual(rotated.key);
+      expect(await authenticate(rotated.secret)).toMatchObject({ key: rotated.key, secretExpiresAtMs: undefined });
+      expect(await authenticate(secret)).toMatchObject({ key: rotated.key, secretExpiresAtMs: untilMs });
+    });
+
+    it('at once when there is no overlap, whatever earlier rotations had left', async () => {
+      const { key, secret } = await create({});
+      const second = await rotate(key.id, 86_400_000n);
+      const third = await rotate(key.id, 0n);
+      const nowMs = BigInt(auth.clock.nowMs());
+      expect(third.key).toMatchObject({ secretVersion: 3n, formerSecretsUntilMs: undefined });
+      for (const former of [secret, second.secret]) expect(await authenticate(former)).toMatchObject({ secretExpiresAtMs: nowMs });
+    });
+
+    it('so that an answer that was lost costs nobody the secret in use', async () => {
+      const { key, secret } = await create({});
+      await rotate(key.id, 1000n);
+      await rotate(key.id, 86_400_000n);
+      expect(await authenticate(secret)).toMatchObject({ secretExpiresAtMs: BigInt(auth.clock.nowMs()) + 1000n });
+    });
+
+    it('many at once without losing one', async () => {
+      const { key } = await create({});
+      const secrets = await Promise.all(Array.from({ length: 5 }, async () => (await rotate(key.id, 60_000n)).secret));
+      const found = await Promise.all(secrets.map(authenticate));
+      expect(found.filter(({ secretExpiresAtMs }) => secretExpiresAtMs === undefined)).toHaveLength(1);
+      expect((await get(key.id)).secretVersion).toBe(6n);
+    });
+
+    it('not when revoked, unknown or for longer than 30 days', async () => {
+      const { key } = await create({});
+      await expect(rotate(key.id, 30n * 86_400_000n + 1n)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'overlap_ms' } });
+      await expect(rotate(newId('key'), 0n)).rejects.toMatchObject({ reason: 'not_found' });
+      await revoke(key.id);
+      await expect(rotate(key.id, 0n)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    });
+  });
 });

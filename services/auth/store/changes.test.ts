@@ -4,7 +4,7 @@ import { migrate } from '#kit/db/migrate.js';
 import { newId } from '#kit/id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { Account, AccountState } from '#proto/auth/v1/auth.js';
-import { accountsAndKeys } from '../migrations/0001-accounts-and-keys.js';
+import { migrations } from '../migrations/index.js';
 import { AccountStore } from './accounts.js';
 import { ChangeStore, nextChangeNumber } from './changes.js';
 
@@ -15,7 +15,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
   let reader: ChangeStore;
   beforeAll(async () => {
     test = await createTestDatabase(engine);
-    await migrate(test.db, [accountsAndKeys]);
+    await migrate(test.db, migrations);
     readerDb = openDatabase(test.url);
     accounts = new AccountStore(test.db);
     reader = new ChangeStore(readerDb);

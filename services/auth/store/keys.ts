@@ -1,7 +1,7 @@
 // The SQL of platform keys.
 import assert from 'node:assert/strict';
 import type { Database } from '#kit/db/open.js';
-import { asBytes, asNumber } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idToBytes } from '#kit/id.js';
 import type { AccountState, Key } from '#proto/auth/v1/auth.js';
 import { nextChangeNumber } from './changes.js';
@@ -13,6 +13,23 @@ export interface FoundKey {
   readonly key: Key;
   readonly secretHash: Buffer;
   readonly accountState: AccountState;
+  /** Of a secret of before: refused from this instant on. */
+  readonly secretExpiresAtMs: bigint | undefined;
+}
+
+/** What a rotation makes of a key. */
+export interface Rotation {
+  readonly secretHash: Buffer;
+  readonly lastFour: string;
+  readonly nowMs: bigint;
+  /** How long the secrets of before are accepted; 0: no longer. */
+  readonly overlapMs: bigint;
+}
+
+const qualifiedKeyColumns = keyColumns.map((column) => `platform_key.${column}`);
+
+function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
+  return { key: toKey(row), secretHash: asBytes(row['secret_hash']), accountState: asNumber(row['account_state']), secretExpiresAtMs };
 }
 
 /** Keeps keys, and of their secrets only the hashes. */
@@ -45,15 +62,53 @@ export class KeyStore {
     return row === undefined ? undefined : toKey(row);
   }
 
-  /** The key with this secret hash and its account's state, by one read of two unique indexes. */
+  /** The key with this secret hash, present or of before, and its account's state: a read of two unique indexes, or of three. */
   async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
-    const row: Row | undefined = await this.db
+    const accountState = 'account.state as account_state';
+    const present: Row | undefined = await this.db
       .knex('platform_key')
       .join('account', 'account.id', 'platform_key.account_id')
       .where('platform_key.secret_hash', secretHash)
-      .first('platform_key.secret_hash', 'account.state as account_state', ...keyColumns.map((column) => `platform_key.${column}`));
-    if (row === undefined) return undefined;
-    return { key: toKey(row), secretHash: asBytes(row['secret_hash']), accountState: asNumber(row['account_state']) };
+      .first<Row | undefined>(['platform_key.secret_hash', accountState, ...qualifiedKeyColumns]);
+    if (present !== undefined) return foundKey(present, undefined);
+    const former: Row | undefined = await this.db
+      .knex('former_secret')
+      .join('platform_key', 'platform_key.id', 'former_secret.key_id')
+      .join('account', 'account.id', 'platform_key.account_id')
+      .where('former_secret.secret_hash', secretHash)
+      .first<Row | undefined>(['former_secret.secret_hash', 'former_secret.expires_at_ms as secret_expires_at_ms', accountState, ...qualifiedKeyColumns]);
+    return former === undefined ? undefined : foundKey(former, asBigInt(former['secret_expires_at_ms']));
+  }
+
+  /**
+   * Puts a new secret in the place of the present one, which joins those of before. What `check` throws leaves the key as it was.
+   * Undefined when there is none. Hashes of before are kept after their end: whoever still sends one is told what became of it.
+   */
+  rotate(id: Buffer, { secretHash, lastFour, nowMs, overlapMs }: Rotation, check: (key: Key) => void): Promise<Key | undefined> {
+    return this.db.transaction(async (tx) => {
+      const row: Row | undefined = await tx('platform_key').where({ id }).forUpdate().first(['secret_hash', ...keyColumns]);
+      if (row === undefined) return undefined;
+      const before = toKey(row);
+      check(before);
+      const untilMs = nowMs + overlapMs;
+      await tx('former_secret').where({ key_id: id }).where('expires_at_ms', '>', Number(untilMs)).update({ expires_at_ms: untilMs });
+      await tx('former_secret').insert({ secret_hash: asBytes(row['secret_hash']), key_id: id, expires_at_ms: untilMs });
+      const formerSecretsUntilMs = overlapMs === 0n ? undefined : untilMs;
+      const [version, secretVersion] = [before.version + 1n, before.secretVersion + 1n];
+      const changeNumber = await nextChangeNumber(tx);
+      const updated = await tx('platform_key')
+        .where({ id, version: before.version })
+        .update({
+          secret_hash: secretHash,
+          last_four: lastFour,
+          secret_version: secretVersion,
+          former_secrets_until_ms: formerSecretsUntilMs ?? null,
+          version,
+          change_number: changeNumber,
+        });
+      assert.equal(updated, 1);
+      return { ...before, lastFour, version, secretVersion, formerSecretsUntilMs };
+    });
   }
 
   /** Up to `limit` keys of an account in order of creation, from the one behind `after` on. */

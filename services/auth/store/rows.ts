@@ -23,6 +23,7 @@ export function toAccount(row: Row): Account {
 /** The columns of a key that `toKey` reads. */
 export const keyColumns = [
   'id', 'account_id', 'name', 'last_four', 'model_ids', 'lifetime_limit_nano_usd', 'expires_at_ms', 'state', 'created_at_ms', 'revoked_at_ms', 'version',
+  'secret_version', 'former_secrets_until_ms',
 ] as const;
 
 /** The key of a row, never with its hash. */
@@ -40,6 +41,8 @@ export function toKey(row: Row): Key {
     createdAtMs: asBigInt(row['created_at_ms']),
     revokedAtMs: optional(row['revoked_at_ms'], asBigInt),
     version: asBigInt(row['version']),
+    secretVersion: asBigInt(row['secret_version']),
+    formerSecretsUntilMs: optional(row['former_secrets_until_ms'], asBigInt),
   };
 }
 
