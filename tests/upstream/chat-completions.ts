@@ -58,7 +58,8 @@ export function completionChunks(script: Script, request: Json): Json[] {
 
 /** The same as frames, `[DONE]` included. */
 export function completionFrames(script: Script, request: Json): string[] {
-  return [...written(completionChunks(script, request), script, chunkFrame), 'data: [DONE]\n\n'];
+  const done = script.style?.withoutDone === true ? [] : ['data: [DONE]\n\n'];
+  return [...written(completionChunks(script, request), script, chunkFrame), ...done];
 }
 
 /** A chunk as a frame. */

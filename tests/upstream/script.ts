@@ -74,6 +74,8 @@ export interface WireStyle {
   readonly comments?: boolean;
   /** messages: frames without their `event:` line. */
   readonly dataOnly?: boolean;
+  /** chat-completions: without the `[DONE]`. */
+  readonly withoutDone?: boolean;
   /** Without the last blank line. */
   readonly unterminated?: boolean;
   /** So many bytes in each packet, whatever they cut in two. */

@@ -1,0 +1,170 @@
+// One gateway and one stub vendor for a whole file of tests: a model behind either format, and calls that say what came of them.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { get, post } from '../../support/calls.js';
+import { eventually } from '../../support/process.js';
+import { addUpstream, stubPrices } from '../../support/stub-models.js';
+import { startSystem, type System } from '../../support/system.js';
+import type { Json } from '../../upstream/check.js';
+import { expectNoneRefused } from '../../upstream/expect-none-refused.js';
+import type { VendorRules } from '../../upstream/rules.js';
+import type { Script, Usage } from '../../upstream/script.js';
+import { type RecordedRequest, startStubUpstream, stubApiKey, type StubUpstream } from '../../upstream/stub-upstream.js';
+import { type Frame, framesIn } from './frames.js';
+import type { Path, WireName } from './paths.js';
+import { seenInChunks, seenInCompletion } from './read-chat-completions.js';
+import { seenInEvents, seenInMessage } from './read-messages.js';
+import { nothing, type Seen } from './seen.js';
+
+/** What a usage record says of one call. */
+export interface Charged {
+  readonly tokens: Required<Usage>;
+  readonly chargeNanoUsd: bigint;
+  readonly source: 'reported' | 'estimated';
+  readonly ending: string;
+  readonly quarantined: boolean;
+}
+
+/** What came of one call. */
+export interface Outcome {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly seen: Seen;
+  /** Of a streamed answer; empty otherwise. */
+  readonly frames: readonly Frame[];
+  /** Of any other. */
+  readonly body: Json;
+  /** As it came. */
+  readonly text: string;
+  /** What the upstream was asked; undefined: nothing. */
+  readonly sent: RecordedRequest | undefined;
+}
+
+/** A gateway in front of the stub. */
+export interface Conformance {
+  readonly stub: StubUpstream;
+  /** Lets the upstream answer so from now on, in its format. */
+  answer(upstream: WireName, script: Script): void;
+  /** What its model knows and refuses in particular; only for the running test. */
+  rules(upstream: WireName, rules: VendorRules): void;
+  /** Calls with a body without model and stream, and reads the answer to its end. */
+  call(path: Path, body: Json, headers?: Record<string, string>): Promise<Outcome>;
+  /** POST /v1/messages/count_tokens. */
+  count(upstream: WireName, body: Json, headers?: Record<string, string>): Promise<{ status: number; body: Json }>;
+  /** What the call is on record with. */
+  charged(outcome: Outcome): Promise<Charged>;
+}
+
+const modelOf: Record<WireName, string> = { 'chat-completions': 'cc/subject', messages: 'm/subject' };
+const upstreamModelOf: Record<WireName, string> = { 'chat-completions': 'cc-subject', messages: 'm-subject' };
+
+/** Starts both before the tests of a file and ends them after. After each test nothing may have been refused by the vendor. */
+export function conformance(): Conformance {
+  let system: System;
+  let stub: StubUpstream;
+
+  beforeAll(async () => {
+    stub = await startStubUpstream();
+    system = await startSystem('single', { TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s', TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s' });
+    for (const upstream of ['chat-completions', 'messages'] as const) {
+      const id = upstream === 'messages' ? 'm' : 'cc';
+      await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey);
+      await addSubject(system, id, upstream);
+    }
+    await eventually(async () => ((await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/subject') ? true : undefined));
+  });
+
+  afterEach(() => {
+    for (const model of Object.values(upstreamModelOf)) stub.rules(model, {});
+    expectNoneRefused(stub);
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await stub?.stop();
+  });
+
+  return {
+    get stub() {
+      return stub;
+    },
+    answer: (upstream, script) => stub.script(upstreamModelOf[upstream], script),
+    rules: (upstream, rules) => stub.rules(upstreamModelOf[upstream], rules),
+    async call(path, body, headers = {}) {
+      // The mark tells apart what calls at the same time sent to the upstream.
+      const asked = stub.requests.length;
+      const response = await post(system, path.client === 'messages' ? '/v1/messages' : '/v1/chat/completions', system.firstKey, { model: modelOf[path.upstream], ...body, stream: path.streaming }, { headers });
+      const text = await response.text();
+      return { ...readAnswer(path, response, text, body), text, sent: stub.requests[asked] };
+    },
+    async count(upstream, body, headers = {}) {
+      const response = await post(system, '/v1/messages/count_tokens', system.firstKey, { model: modelOf[upstream], ...body }, { headers });
+      return { status: response.status, body: (await response.json()) as Json };
+    },
+    charged: ({ headers }) => charged(system, headers.get('x-request-id')!),
+  };
+}
+
+function readAnswer(path: Path, response: Response, text: string, body: Json): Omit<Outcome, 'text' | 'sent'> {
+  const { status, headers } = response;
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (isStream) {
+    const frames = framesIn(text);
+    const wantsUsage = (body['stream_options'] as Json | undefined)?.['include_usage'] === true;
+    return { status, headers, frames, body: {}, seen: path.client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, wantsUsage) };
+  }
+  const json = JSON.parse(text) as Json;
+  if (status !== 200) return { status, headers, frames: [], body: json, seen: { ...nothing(), error: (json['error'] as Json)['type'] as string } };
+  return { status, headers, frames: [], body: json, seen: path.client === 'messages' ? seenInMessage(json) : seenInCompletion(json) };
+}
+
+async function charged(system: System, requestId: string): Promise<Charged> {
+  const record = await eventually(async () => {
+    const response = await get(system, `/v1/usage/${requestId}`, system.firstKey);
+    return response.status === 200 ? ((await response.json()) as Json) : undefined;
+  });
+  const tokens = record['tokens'] as Record<string, number>;
+  return {
+    tokens: {
+      input: tokens['input']!,
+      cacheRead: tokens['cache_read']!,
+      cacheWrite5m: tokens['cache_write_5m']!,
+      cacheWrite1h: tokens['cache_write_1h']!,
+      output: tokens['output']!,
+      reasoning: tokens['reasoning']!,
+    },
+    chargeNanoUsd: nanoUsd(record['charge_usd'] as string),
+    source: record['usage_source'] as Charged['source'],
+    ending: record['ending'] as string,
+    quarantined: record['quarantined'] as boolean,
+  };
+}
+
+/** Tokens × price, to the nano-dollar. */
+export function priceOf({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output }: Usage): bigint {
+  const { input: perInput, cacheRead: perRead, cacheWrite5m: per5m, cacheWrite1h: per1h, output: perOutput } = stubPrices;
+  return BigInt(input) * perInput + BigInt(cacheRead) * perRead + BigInt(cacheWrite5m) * per5m + BigInt(cacheWrite1h) * per1h + BigInt(output) * perOutput;
+}
+
+function nanoUsd(usd: string): bigint {
+  const [whole, fraction = ''] = usd.split('.');
+  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
+}
+
+async function addSubject(system: System, upstream: string, format: WireName): Promise<void> {
+  const file = join(system.dataDir, 'subject.json');
+  const model = {
+    id: modelOf[format],
+    display_name: modelOf[format],
+    context_limit_tokens: 200_000,
+    output_limit_tokens: 8000,
+    input_modalities: ['text', 'image', 'document'],
+    capabilities: ['tools', 'reasoning', 'sampling'],
+    routes: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
+    state: 'active',
+  };
+  writeFileSync(file, JSON.stringify(model));
+  await system.cli('model', 'put', file);
+  await system.cli('price', 'publish', modelOf[format], '--input', '1', '--cache-read', '0.1', '--cache-write-5m', '1.25', '--cache-write-1h', '2', '--output', '5');
+}
