@@ -59,16 +59,16 @@ export class BlockWriter {
     this.#write({ $case: 'foreign', value: foreign });
   }
 
-  /** Whether events wait to be taken. */
-  get hasEvents(): boolean {
-    return this.#events.length > 0;
+  /** How many events wait to be taken. */
+  get pending(): number {
+    return this.#events.length;
   }
 
-  /** Adds what the upstream said beside the meaning of the newest event, of those that wait to be taken. */
-  attach(extraJson: string): void {
-    const newest = this.#events.at(-1);
-    assert(newest !== undefined, 'There is no event to attach to.');
-    newest.extraJson = extraJson;
+  /** Adds what the upstream said beside the meaning of an event: of the newest that waits to be taken, or of the oldest. */
+  attach(extraJson: string, to: 'newest' | 'oldest' = 'newest'): void {
+    const event = this.#events.at(to === 'newest' ? -1 : 0);
+    assert(event !== undefined, 'There is no event to attach to.');
+    event.extraJson = extraJson;
   }
 
   /** The events written since the last call. */

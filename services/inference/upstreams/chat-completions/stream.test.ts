@@ -6,9 +6,9 @@ import { ChatCompletionsDecoder } from './stream.js';
 
 const target = { upstreamId: 'u', upstreamModel: 'm' };
 
-function newDecoder(): ChatCompletionsDecoder {
+function newDecoder(stopSequences: string[] = []): ChatCompletionsDecoder {
   let ids = 0;
-  return new ChatCompletionsDecoder({ target, requestId: '', droppedFields: [], isNative: false, toCallerName: (name) => name, newToolCallId: () => `made_${(ids += 1)}` });
+  return new ChatCompletionsDecoder({ target, requestId: '', droppedFields: [], isNative: false, stopSequences, toCallerName: (name) => name, newToolCallId: () => `made_${(ids += 1)}` });
 }
 
 /** Decodes these payloads and the end of the body; objects are sent as JSON. */
@@ -68,6 +68,32 @@ describe('a chat-completions stream', () => {
     expect(words(other, finish('stop'))).toEqual(['started', '0:text', 'yes', '0.']);
   });
 
+  it('may hold a delta that is null, errors that are null, and choices that are missing or null', () => {
+    expect(words({ id: 'c' }, { choices: null }, { choices: [{ index: 0, delta: null }], error: null }, delta({ content: 'x' }), { choices: null, error: false }, finish('stop'))).toEqual([
+      'started', '0:text', 'x', '0.',
+    ]);
+  });
+
+  it('carries text and reasoning that come as lists of parts', () => {
+    expect(words(delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }] }), delta({ content: [{ type: 'text', text: 'Hi' }] }), finish('stop'))).toEqual([
+      'started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.',
+    ]);
+  });
+
+  it('keeps the first text after reasoning, in one chunk with it or not', () => {
+    expect(words(delta({ reasoning_content: 'Hm', content: 'Hi' }), finish('stop'))).toEqual(['started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.']);
+  });
+
+  it('may be one whole answer, from a server that does not stream', () => {
+    const message = { role: 'assistant', content: 'Hi', reasoning_content: 'Hm', refusal: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }, { id: 'b', type: 'function', function: { name: 'g', arguments: '' } }] };
+    const whole = { id: 'c1', object: 'chat.completion', model: 'm-1', choices: [{ index: 0, message, finish_reason: 'tool_calls', logprobs: null }], usage: { prompt_tokens: 3, completion_tokens: 2 } };
+    const { words: written, decoder } = decode([whole]);
+    expect(written).toEqual(['started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.', '2:toolCall(a,f)', '{"x":1}', '2.', '3:toolCall(b,g)', '{}', '3.']);
+    expect(decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_TOOL_CALLS);
+    expect(decoder.report.output).toEqual({ outputTokens: 2, reasoningTokens: 0 });
+    expect(words({ choices: [{ message: { content: 'Hi' } }] })).toEqual(['started', '0:text', 'Hi', '0.']);
+  });
+
   it('may hold nothing but its end', () => {
     expect(words(finish('stop'), '[DONE]')).toEqual(['started']);
   });
@@ -80,6 +106,9 @@ describe('the end of a chat-completions stream', () => {
     ['content_filter', StopReason.STOP_REASON_REFUSAL],
     ['tool_calls', StopReason.STOP_REASON_END],
     ['something_new', StopReason.STOP_REASON_END],
+    ['model_length', StopReason.STOP_REASON_MAX_TOKENS],
+    ['content_filter: SAFETY', StopReason.STOP_REASON_REFUSAL],
+    ['constructor', StopReason.STOP_REASON_END],
   ])('%s after text', (label, expected) => {
     expect(decode([delta({ content: 'x' }), finish(label)]).decoder.outcome?.stopReason).toBe(expected);
   });
@@ -91,6 +120,26 @@ describe('the end of a chat-completions stream', () => {
     ['length', StopReason.STOP_REASON_MAX_TOKENS],
   ])('%s after a tool call', (label, expected) => {
     expect(decode([call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), finish(label)]).decoder.outcome?.stopReason).toBe(expected);
+  });
+
+  it.each(['stop_reason', 'matched_stop'])('names the stop sequence that %s tells, if it was asked for', (field) => {
+    const stopped = (sequence: unknown) => {
+      const decoder = newDecoder(['END']);
+      decoder.push(JSON.stringify(delta({ content: 'x' })));
+      decoder.push(JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', [field]: sequence }] }));
+      decoder.end();
+      return decoder.outcome;
+    };
+    expect(stopped('END')).toMatchObject({ stopReason: StopReason.STOP_REASON_STOP_SEQUENCE, stopSequence: 'END' });
+    for (const other of ['###', 128_001, null]) expect(stopped(other)).toMatchObject({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
+  });
+
+  it.each([
+    ['error', 'upstream_failed'],
+    ['abort', 'upstream_failed'],
+    ['insufficient_system_resource', 'upstream_overloaded'],
+  ])('by %s is a failure', (label, reason) => {
+    expect(reasonOf(delta({ content: 'x' }), finish(label))).toBe(reason);
   });
 
   it('is the marker, or the end of the body after a finish reason', () => {
@@ -168,6 +217,54 @@ describe('tool calls of a chat-completions stream', () => {
     expect(words(fragment('{"x"'), fragment(':1}'), finish('tool_calls'))).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.']);
   });
 
+  it('of one id are kept apart by index or by completeness, and get ids of their own', () => {
+    for (const [one, two] of [[0, 1], [undefined, undefined], [0, 0]]) {
+      expect(
+        words(
+          call({ index: one, id: 'a', function: { name: 'f', arguments: '{}' } }),
+          call({ index: two, id: 'a', function: { name: 'g', arguments: '{"y":2}' } }),
+          finish('tool_calls'),
+        ),
+      ).toEqual(['started', opened('a', 'f', 0), '{}', '0.', opened('made_1', 'g', 1), '{"y":2}', '1.']);
+    }
+  });
+
+  it('of one index and no ids are kept apart by completeness', () => {
+    expect(words(call({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }), call({ index: 0, function: { name: 'f', arguments: '{"x":2}' } }), finish('stop'))).toEqual([
+      'started', opened('made_1', 'f', 0), '{"x":1}', '0.', opened('made_2', 'f', 1), '{"x":2}', '1.',
+    ]);
+  });
+
+  it('that repeat all but the arguments after their end are no new calls', () => {
+    const fragment = (text: string | null) => call({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: text } });
+    expect(words(fragment('{}'), fragment(''), fragment(null), finish('tool_calls'))).toEqual(['started', opened('a', 'f', 0), '{}', '0.']);
+  });
+
+  it('may have an index that is text, and no type', () => {
+    expect(words(call({ index: '0', id: 'a', function: { name: 'f', arguments: '{"x"' } }), call({ index: '0', function: { arguments: ':1}' } }), finish('tool_calls'))).toEqual([
+      'started', opened('a', 'f', 0), '{"x":1}', '0.',
+    ]);
+  });
+
+  it('may be the one function of an old server', () => {
+    const written = words(delta({ function_call: { name: 'f', arguments: '' } }), delta({ function_call: { arguments: '{"x"' } }), delta({ function_call: { arguments: ':1}' } }), finish('function_call'));
+    expect(written).toEqual(['started', '0:toolCall(made_1,f)', '{"x":1}', '0.']);
+  });
+
+  it('of custom tools carry free text, which may be empty', () => {
+    const decoder = newDecoder();
+    const custom = (entry: unknown) => decoder.push(JSON.stringify(call(entry)));
+    const events = [
+      ...custom({ index: 0, id: 'a', type: 'custom', custom: { name: 'sql', input: 'SELECT {' } }),
+      ...custom({ index: 1, id: 'b', type: 'custom', custom: { name: 'sql', input: '' } }),
+      ...custom({ index: 0, custom: { input: '1}' } }),
+      ...decoder.push(JSON.stringify(finish('tool_calls'))),
+      ...decoder.end(),
+    ];
+    expect(summary(eventsOf([{ events, usageSoFar: undefined }]))).toEqual(['started', opened('a', 'sql', 0), 'SELECT {1}', '0.', opened('b', 'sql', 1), '1.']);
+    expect(events.flatMap(({ event }) => (event?.$case === 'blockStart' && event.value.block?.$case === 'toolCall' ? [event.value.block.value.isCustom] : []))).toEqual([true, true]);
+  });
+
   it('without arguments get an empty object, and arguments that are an object become its text', () => {
     expect(words(call({ index: 0, id: 'a', function: { name: 'f' } }), finish('tool_calls'))).toEqual(['started', opened('a', 'f', 0), '{}', '0.']);
     expect(words(call({ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } }), finish('stop'))).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.']);
@@ -199,8 +296,27 @@ describe('usage of a chat-completions stream', () => {
     ['on the finish chunk', [delta({ content: 'x' }), { ...finish('stop'), usage }]],
     ['on every chunk, the last one counts', [{ ...delta({ content: 'x' }), usage: other }, { ...finish('stop'), usage }, { choices: [], usage: null }]],
     ['on a chunk whose choices are null', [delta({ content: 'x' }), finish('stop'), { choices: null, usage }]],
+    ['on the first chunk, which has no choices', [{ choices: [], usage }, delta({ content: 'x' }), finish('stop')]],
+    ['in the last choice, as Moonshot has it', [delta({ content: 'x' }), { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }]],
+    ['in an object of Groq\'s', [delta({ content: 'x' }), { ...finish('stop'), x_groq: { id: 'req_1', usage } }]],
+    ['before a later one that is all zeros', [{ ...finish('stop'), usage }, { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]],
+    ['before a later one that is empty', [{ ...finish('stop'), usage }, { choices: [], usage: {} }]],
+    ['in two halves', [{ ...finish('stop'), usage: { ...usage, completion_tokens: 0 } }, { choices: [], usage: { completion_tokens: 4, completion_tokens_details: usage.completion_tokens_details } }]],
   ])('%s', (_where, payloads) => {
     expect(decode(payloads).decoder.report).toEqual(report);
+  });
+
+  it.each([
+    ['beside the prompt\'s details', { prompt_tokens: 10, completion_tokens: 4, prompt_cache_hit_tokens: 3, prompt_cache_miss_tokens: 7 }, { inputTokens: 7, cacheReadTokens: 3 }],
+    ['at the top', { prompt_tokens: 10, completion_tokens: 4, cached_tokens: 3 }, { inputTokens: 7, cacheReadTokens: 3 }],
+  ])('knows cached tokens %s', (_where, raw, expected) => {
+    expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toMatchObject(expected);
+  });
+
+  it('counts reasoning as output where a vendor has it beside the completion, as the total shows', () => {
+    const raw = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 34, completion_tokens_details: { reasoning_tokens: 20 } };
+    expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.output).toEqual({ outputTokens: 24, reasoningTokens: 20 });
+    expect(decode([finish('stop'), { choices: [], usage: { ...raw, completion_tokens: 24 } }]).decoder.report.output).toEqual({ outputTokens: 24, reasoningTokens: 20 });
   });
 
   it('is not believed when more came from and went to caches than there was input', () => {
@@ -222,6 +338,8 @@ describe('a chat-completions stream that fails', () => {
     [{ error: { message: 'long', type: 'invalid_request_error', code: 'context_length_exceeded' } }, 'context_length_exceeded'],
     [{ error: { message: 'provider', code: 502 } }, 'upstream_failed'],
     [{ error: 'plain text' }, 'upstream_failed'],
+    [{ error: { message: 'x', code: 503 }, choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] }, 'upstream_overloaded'],
+    [{ object: 'error', message: 'bad', type: 'BadRequestError', code: 400 }, 'upstream_rejected'],
     ['{"choices":[', 'upstream_failed'],
     ['[1]', 'upstream_failed'],
     [{ choices: ['x'] }, 'upstream_failed'],

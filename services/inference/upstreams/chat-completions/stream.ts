@@ -1,12 +1,13 @@
-// Decodes a chat-completions stream into canonical events. Pure.
+// Decodes a chat-completions answer into canonical events: a stream's chunks, or the one body of a server that does not stream. Pure.
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { errorOf, frameError } from './error.js';
+import { Rest } from './rest.js';
 import { ToolCalls } from './tool-calls.js';
-import { readUsage } from './usage.js';
+import { mergeReports, readUsage } from './usage.js';
 
 /** What a decoder needs to know of its request. */
 export interface ChatCompletionsStreamOptions extends AnswerHead {
@@ -14,61 +15,137 @@ export interface ChatCompletionsStreamOptions extends AnswerHead {
   readonly toCallerName: (name: string) => string;
   /** Makes a tool call id, for upstreams that send none. */
   readonly newToolCallId: () => string;
+  /** Those of the request, for upstreams that tell which was met. */
+  readonly stopSequences: readonly string[];
 }
 
-/** A decoder for one answer. Only choice 0 is read, for only one is ever asked for. */
+/** A decoder for one answer. Choice 0 becomes events; others only reach callers of the same format. */
 export class ChatCompletionsDecoder implements StreamDecoder {
   readonly #writer: BlockWriter;
   readonly #toolCalls: ToolCalls;
+  /** Only where the caller speaks this format. */
+  readonly #rest: Rest | undefined;
   #finishReason: string | undefined;
+  #stopSequence = '';
   #sawChoices = false;
+  /** Choices other than 0 that have begun and not ended. */
+  #othersOpen: Set<unknown> | undefined;
+  #usage: unknown;
   outcome: Outcome | undefined;
   report: UsageReport = noReport;
 
   constructor(private readonly options: ChatCompletionsStreamOptions) {
+    const rest = options.isNative ? new Rest() : undefined;
+    this.#rest = rest;
     this.#writer = new BlockWriter(options.target, options.droppedFields);
-    this.#toolCalls = new ToolCalls(this.#writer, options.toCallerName, options.newToolCallId);
+    this.#toolCalls = new ToolCalls(this.#writer, options.toCallerName, options.newToolCallId, rest === undefined ? undefined : (entry) => rest.addToolCall(entry));
   }
 
   push(data: string): Event[] {
-    if (this.outcome !== undefined || data.trim() === '') return [];
-    if (data.trim() === '[DONE]') return this.#done();
-    const chunk = parsePayload(data);
-    const error = errorOf(chunk);
-    if (error !== undefined) throw frameError(error, this.options.target.upstreamModel);
-    this.report = readUsage(chunk['usage']) ?? this.report;
-    if (Array.isArray(chunk['choices'])) {
-      this.#sawChoices = true;
-      this.#writer.start(this.options.requestId || textOrEmpty(chunk['id']), textOrEmpty(chunk['model']));
-      for (const choice of chunk['choices']) this.#choice(choice);
-    }
+    const text = data.trim();
+    if (this.outcome !== undefined || text === '') return [];
+    if (text === '[DONE]') return this.#done();
+    const chunk = parsePayload(text);
+    const choices = chunk['choices'];
+    if (chunk['error'] || !Array.isArray(choices)) this.#refuse(chunk);
+    this.#readUsage(chunk);
+    if (Array.isArray(choices)) this.#choices(choices, chunk);
+    else if (this.#sawChoices && chunk['type'] !== 'ping') this.#flush(chunk, false);
     return this.#writer.take();
   }
 
   end(): Event[] {
     if (this.outcome !== undefined) return [];
-    if (this.#finishReason === undefined) throw brokenOff();
+    if (this.#finishReason === undefined || (this.#othersOpen?.size ?? 0) > 0) throw brokenOff();
     return this.#done();
+  }
+
+  #refuse(chunk: JsonObject): void {
+    const error = errorOf(chunk);
+    if (error !== undefined) throw frameError(error, this.options.target.upstreamModel);
+  }
+
+  #choices(choices: readonly unknown[], chunk: JsonObject): void {
+    const isFirst = !this.#sawChoices;
+    this.#sawChoices = true;
+    if (isFirst) this.#writer.start(this.options.requestId || textOrEmpty(chunk['id']), textOrEmpty(chunk['model']));
+    for (const choice of choices) this.#choice(choice);
+    this.#flush(chunk, isFirst);
+  }
+
+  #flush(chunk: JsonObject, isFirst: boolean): void {
+    this.#rest?.flush(chunk, this.#writer, { isFirst, hasEnded: this.#finishReason !== undefined });
   }
 
   #choice(choice: unknown): void {
     if (!isObject(choice)) throw malformed('a choice that is not an object');
-    if (choice['index'] !== undefined && choice['index'] !== 0) return;
-    const delta = choice['delta'] ?? {};
+    if (Number(choice['index'] ?? 0) !== 0) return this.#otherChoice(choice);
+    // A server that does not stream sends the whole message, which is over by that alone.
+    const message = choice['delta'] === undefined ? choice['message'] : undefined;
+    const delta = choice['delta'] ?? message ?? {};
     if (!isObject(delta)) throw malformed('a delta that is not an object');
     this.#delta(delta);
-    this.#finishReason = optionalTextField(choice, 'finish_reason') || this.#finishReason;
+    const label = optionalTextField(choice, 'finish_reason') || (isObject(message) ? 'stop' : '');
+    if (label !== '') this.#finish(label, choice);
+    this.#rest?.addChoice(choice, delta);
+  }
+
+  /** Only ever asked for by callers of this format; from others' upstreams it is passed over. */
+  #otherChoice(choice: JsonObject): void {
+    if (this.#rest === undefined) return;
+    this.#rest.addOther(isObject(choice['message']) ? chunkOf(choice, choice['message']) : choice);
+    this.#othersOpen ??= new Set();
+    if (optionalTextField(choice, 'finish_reason') === '' && choice['message'] === undefined) this.#othersOpen.add(choice['index']);
+    else this.#othersOpen.delete(choice['index']);
+  }
+
+  #finish(label: string, choice: JsonObject): void {
+    const failure = failures[label];
+    if (failure !== undefined) throw frameError(failure, this.options.target.upstreamModel);
+    this.#finishReason = label;
+    // vLLM and SGLang tell which stop sequence was met.
+    const met = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
+    if (met !== '' && this.options.stopSequences.includes(met)) this.#stopSequence = met;
+    // Moonshot has its usage here.
+    if (isObject(choice['usage'])) this.#takeUsage(choice['usage']);
+  }
+
+  #readUsage(chunk: JsonObject): void {
+    const groq = chunk['x_groq'];
+    const usage = chunk['usage'] ?? (isObject(groq) ? groq['usage'] : undefined);
+    if (usage !== undefined && usage !== null) this.#takeUsage(usage);
+  }
+
+  #takeUsage(usage: unknown): void {
+    const merged = mergeReports(this.report, readUsage(usage));
+    // A later one without figures brings nothing of its own either.
+    if (merged !== this.report) this.#usage = usage;
+    this.report = merged;
   }
 
   #delta(delta: JsonObject): void {
     // Upstreams that send both send the same text twice.
     this.#text('reasoning', optionalTextField(delta, 'reasoning_content') || textOrEmpty(delta['reasoning']));
-    this.#text('text', optionalTextField(delta, 'content'));
+    if (Array.isArray(delta['content'])) this.#contentParts(delta['content']);
+    else this.#text('text', optionalTextField(delta, 'content'));
     this.#text('refusal', optionalTextField(delta, 'refusal'));
+    // Servers of the format's first year call one function, without an id.
+    if (isObject(delta['function_call'])) this.#toolCalls.push({ index: -1, function: delta['function_call'] });
     const toolCalls = delta['tool_calls'];
     if (toolCalls === undefined || toolCalls === null) return;
     if (!Array.isArray(toolCalls)) throw malformed('tool calls that are not a list');
     for (const entry of toolCalls) this.#toolCalls.push(entry);
+  }
+
+  /** Mistral's reasoning models send lists of parts. */
+  #contentParts(parts: readonly unknown[]): void {
+    for (const part of parts) {
+      if (!isObject(part)) throw malformed('a content part that is not an object');
+      if (part['type'] === 'text') this.#text('text', optionalTextField(part, 'text'));
+      else if (Array.isArray(part['thinking'])) {
+        this.#text('reasoning', part['thinking'].map((each) => (isObject(each) ? textOrEmpty(each['text']) : '')).join(''));
+      }
+    }
   }
 
   #text(kind: 'text' | 'reasoning' | 'refusal', text: string): void {
@@ -85,15 +162,40 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (!this.#sawChoices) throw brokenOff();
     this.#toolCalls.finish();
     this.#writer.close();
-    this.outcome = { stopReason: stopReason(this.#finishReason, this.#writer.written), stopSequence: '' };
+    const { written } = this.#writer;
+    const label = this.#finishReason ?? '';
+    if (!knownLabels.has(label) && !written.has('toolCall')) this.#rest?.addFinishReason(label);
+    const extraJson = this.#rest?.end(this.#usage);
+    const reason = stopReason(label, written);
+    const isStopped = reason === StopReason.STOP_REASON_END && this.#stopSequence !== '';
+    this.outcome = { stopReason: isStopped ? StopReason.STOP_REASON_STOP_SEQUENCE : reason, stopSequence: isStopped ? this.#stopSequence : '', extraJson };
     return this.#writer.take();
   }
 }
 
+/** A choice of an answer that did not stream, as a chunk has it. */
+function chunkOf(choice: JsonObject, message: JsonObject): JsonObject {
+  const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
+  const delta = calls.length === 0 ? message : { ...message, tool_calls: calls.map((call, index) => (isObject(call) ? { index, ...call } : call)) };
+  return { ...choice, message: undefined, delta, finish_reason: choice['finish_reason'] ?? 'stop' };
+}
+
+/** Ends that are failures, as the errors that the upstream might have sent. */
+const failures: Readonly<Record<string, unknown>> = Object.assign(Object.create(null) as object, {
+  error: { message: 'The answer ended with finish_reason "error".' },
+  abort: { message: 'The answer ended with finish_reason "abort".' },
+  insufficient_system_resource: { type: 'overloaded', message: 'The answer ended with finish_reason "insufficient_system_resource".' },
+});
+
+// Words that a caller of this format is told by the common stop reason; it is told any other word as it is.
+const knownLabels: ReadonlySet<string> = new Set(['', 'stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
+
 /** By content first, by label second: some upstreams say "stop" although they call tools. */
-function stopReason(label: string | undefined, written: ReadonlySet<string>): StopReason {
-  if (label === 'length') return StopReason.STOP_REASON_MAX_TOKENS;
-  if (label === 'content_filter') return StopReason.STOP_REASON_REFUSAL;
+function stopReason(label: string, written: ReadonlySet<string>): StopReason {
+  // The last two are Mistral's and Anthropic's words.
+  if (label === 'length' || label === 'model_length' || label === 'max_tokens') return StopReason.STOP_REASON_MAX_TOKENS;
+  // Google adds the kind of filter.
+  if (label.startsWith('content_filter')) return StopReason.STOP_REASON_REFUSAL;
   if (written.has('toolCall')) return StopReason.STOP_REASON_TOOL_CALLS;
   return written.has('refusal') ? StopReason.STOP_REASON_REFUSAL : StopReason.STOP_REASON_END;
 }

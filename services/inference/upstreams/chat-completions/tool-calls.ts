@@ -2,19 +2,39 @@
 // id or name late. Written as one block after another: a call streams while it is the only one open, later ones wait for its end.
 import type { BlockWriter } from '../block-writer.js';
 import { JsonBoundary } from '../json-boundary.js';
-import { isObject, malformed, optionalTextField } from '../stream-decoder.js';
+import { isObject, type JsonObject, malformed, optionalTextField } from '../stream-decoder.js';
+import { toolCallLeft } from './rest.js';
 
 /** Most tool calls in one answer. */
 export const toolCallsMax = 512;
 
 interface Call {
+  /** The number that the caller knows it by. */
+  readonly position: number;
+  /** The upstream's index, where it sends one. */
+  readonly index: number | undefined;
+  /** The upstream's id; empty until it is sent. */
+  sentId: string;
+  /** The id that the caller reads: the same, but where two calls have one. */
   id: string;
   name: string;
+  /** Free text in place of JSON. */
+  isCustom: boolean;
   /** Fragments that wait until the block may be written. */
   readonly waiting: string[];
+  /** What fragments said beside their meaning, while the block could not be written. */
+  readonly rests: JsonObject[];
   readonly boundary: JsonBoundary;
   hasArguments: boolean;
   state: 'waiting' | 'open' | 'closed';
+}
+
+/** What a fragment says of the call that it belongs to. */
+interface Fragment {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly fragment: string;
 }
 
 /** The tool calls of one answer. */
@@ -22,25 +42,33 @@ export class ToolCalls {
   readonly #calls: Call[] = [];
   readonly #byIndex = new Map<number, Call>();
 
-  /** `toCallerName` undoes what was done to the tool's name on the way out; `newId` makes ids for upstreams that send none. */
+  /**
+   * `toCallerName` undoes what was done to the tool's name on the way out; `newId` makes ids for upstreams that send none; `onRest` gets
+   * what a fragment said beside its meaning, once its call has begun.
+   */
   constructor(
     private readonly writer: BlockWriter,
     private readonly toCallerName: (name: string) => string,
     private readonly newId: () => string,
+    private readonly onRest?: (entry: Record<string, unknown>) => void,
   ) {}
 
   /** Takes one entry of `delta.tool_calls`. */
   push(entry: unknown): void {
     if (!isObject(entry)) throw malformed('a tool call that is not an object');
-    const fn = entry['function'] ?? {};
+    const isCustom = entry['type'] === 'custom' || isObject(entry['custom']);
+    const fn = entry[isCustom ? 'custom' : 'function'] ?? {};
     if (!isObject(fn)) throw malformed('a tool call whose function is not an object');
     const id = optionalTextField(entry, 'id');
     const name = optionalTextField(fn, 'name');
-    const call = this.#find(entry['index'], id, name);
-    if (call.id === '') call.id = id;
+    const fragment = argumentsText(fn[isCustom ? 'input' : 'arguments']);
+    const call = this.#find({ index: numberOf(entry['index']), id, name, fragment });
+    if (call.sentId === '' && id !== '') this.#name(call, id);
     // Some upstreams repeat the name on every fragment (vllm); it is taken once and never joined.
     if (call.name === '') call.name = name;
-    this.#append(call, argumentsText(fn['arguments']));
+    call.isCustom ||= isCustom;
+    this.#append(call, fragment);
+    this.#keepRest(call, entry, fn);
     this.#advance();
   }
 
@@ -53,20 +81,37 @@ export class ToolCalls {
     }
   }
 
-  #find(index: unknown, id: string, name: string): Call {
-    const known = id === '' ? undefined : this.#calls.find((call) => call.id === id);
-    if (known !== undefined) return known;
-    const atIndex = typeof index === 'number' ? this.#byIndex.get(index) : this.#calls.at(-1);
+  #find(fragment: Fragment): Call {
+    const call = this.#candidate(fragment);
+    return call === undefined || beginsAnew(call, fragment) ? this.#add(fragment.index) : call;
+  }
+
+  /** The call that the id or the index speaks of; without either, the last. */
+  #candidate({ index, id, name }: Fragment): Call | undefined {
+    const atIndex = index === undefined ? this.#calls.at(-1) : this.#byIndex.get(index);
+    if (id === '' || atIndex?.sentId === id) return atIndex;
+    const known = this.#calls.find((call) => call.sentId === id);
     // The same index with another id is another call: some proxies number all calls 0.
-    if (atIndex !== undefined && (id === '' || atIndex.id === '')) {
-      const isRepeat = typeof index !== 'number' && name !== '' && atIndex.name !== '' && atIndex.boundary.isComplete;
-      if (!isRepeat) return atIndex;
-    }
-    if (this.#calls.length >= toolCallsMax) throw malformed(`more than ${toolCallsMax} tool calls`);
-    const call: Call = { id: '', name: '', waiting: [], boundary: new JsonBoundary(), hasArguments: false, state: 'waiting' };
+    if (known === undefined) return atIndex?.sentId === '' ? atIndex : undefined;
+    // Another index with the same id is another call too, if it has a name of its own: some servers count ids anew for each call.
+    const isOther = index !== undefined && known.index !== undefined && atIndex === undefined && name !== '';
+    return isOther ? undefined : known;
+  }
+
+  #add(index: number | undefined): Call {
+    const position = this.#calls.length;
+    if (position >= toolCallsMax) throw malformed(`more than ${toolCallsMax} tool calls`);
+    const call: Call = {
+      position, index, sentId: '', id: '', name: '', isCustom: false, waiting: [], rests: [], boundary: new JsonBoundary(), hasArguments: false, state: 'waiting',
+    };
     this.#calls.push(call);
-    if (typeof index === 'number') this.#byIndex.set(index, call);
+    if (index !== undefined) this.#byIndex.set(index, call);
     return call;
+  }
+
+  #name(call: Call, id: string): void {
+    call.id = this.#calls.some((other) => other.id === id) ? this.newId() : id;
+    call.sentId = id;
   }
 
   #append(call: Call, fragment: string): void {
@@ -76,9 +121,19 @@ export class ToolCalls {
       throw malformed('more arguments for a tool call that was complete');
     }
     call.hasArguments = true;
-    call.boundary.push(fragment);
+    // Nothing tells where free text is complete; it ends with the answer, or with the text behind it.
+    if (!call.isCustom) call.boundary.push(fragment);
     if (call.state === 'open') this.writer.delta({ $case: 'argumentsJson', value: fragment });
     else call.waiting.push(fragment);
+  }
+
+  #keepRest(call: Call, entry: JsonObject, fn: JsonObject): void {
+    if (this.onRest === undefined) return;
+    const left = toolCallLeft(entry, fn);
+    if (left === undefined) return;
+    const rest = { index: call.position, ...left };
+    if (call.state === 'waiting') call.rests.push(rest);
+    else this.onRest(rest);
   }
 
   /** Ends an open call that others wait for, once its arguments are complete, and opens the next. */
@@ -96,16 +151,29 @@ export class ToolCalls {
   #open(call: Call): void {
     if (call.name === '') throw malformed('a tool call without a name');
     if (call.id === '') call.id = this.newId();
-    this.writer.open({ $case: 'toolCall', value: { id: call.id, name: this.toCallerName(call.name) } });
+    this.writer.open({ $case: 'toolCall', value: { id: call.id, name: this.toCallerName(call.name), ...(call.isCustom ? { isCustom: true } : {}) } });
     call.state = 'open';
     for (const fragment of call.waiting.splice(0)) this.writer.delta({ $case: 'argumentsJson', value: fragment });
+    for (const rest of call.rests.splice(0)) this.onRest?.(rest);
   }
 
   #close(call: Call): void {
-    if (!call.hasArguments) this.writer.delta({ $case: 'argumentsJson', value: '{}' });
+    if (!call.hasArguments && !call.isCustom) this.writer.delta({ $case: 'argumentsJson', value: '{}' });
     this.writer.close();
     call.state = 'closed';
   }
+}
+
+/** Whether a fragment that names a call which is complete begins another: nothing can follow complete arguments. */
+function beginsAnew(call: Call, { index, id, name, fragment }: Fragment): boolean {
+  if (name === '' || call.name === '' || !call.boundary.isComplete) return false;
+  return (index === undefined && id === '') || name !== call.name || fragment.trim() !== '';
+}
+
+/** Some proxies write numbers as text. */
+function numberOf(index: unknown): number | undefined {
+  if (typeof index === 'number') return index;
+  return typeof index === 'string' && /^\d{1,4}$/.test(index) ? Number(index) : undefined;
 }
 
 /** Some upstreams (Ollama) send the arguments as an object instead of its text. */

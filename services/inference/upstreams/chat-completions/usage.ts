@@ -1,37 +1,56 @@
 // Usage as chat-completions upstreams report it, in canonical classes. `prompt_tokens` includes what came from and went to caches.
-import { isCount, noReport, type UsageReport } from '../../tokens/usage-report.js';
+import { type InputCounts, isCount, noReport, type OutputCounts, totalInput, type UsageReport } from '../../tokens/usage-report.js';
 import { isObject } from '../stream-decoder.js';
 
-/** The report in a `usage` object; undefined when there is none. */
-export function readUsage(usage: unknown): UsageReport | undefined {
-  if (usage === undefined || usage === null) return undefined;
+/** The report in a `usage` object. */
+export function readUsage(usage: unknown): UsageReport {
   if (!isObject(usage)) return { input: 'not_a_count', output: 'not_a_count' };
   return { input: readInput(usage), output: readOutput(usage) };
 }
 
-function readInput(usage: Readonly<Record<string, unknown>>): UsageReport['input'] {
-  const prompt = usage['prompt_tokens'];
-  if (prompt === undefined || prompt === null) return noReport.input;
-  const cached = detail(usage['prompt_tokens_details'], 'cached_tokens');
-  const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens');
-  if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';
-  if (cached + written > prompt) return 'cached_above_input';
-  return {
-    inputTokens: prompt - cached - written,
-    cacheReadTokens: cached,
-    cacheWrite5mTokens: written,
-    cacheWrite1hTokens: 0,
-  };
+/**
+ * The newer of two reports, half by half: a stream's running figures end with the final ones. A half without figures, or with zeros
+ * where there were some, takes nothing back; when it is so with both, the earlier report itself is returned.
+ */
+export function mergeReports(earlier: UsageReport, later: UsageReport): UsageReport {
+  const keepsInput = isNothing(later.input, totalInput) && earlier.input !== undefined;
+  const keepsOutput = isNothing(later.output, outputOf) && earlier.output !== undefined;
+  if (keepsInput && keepsOutput) return earlier;
+  return { input: keepsInput ? earlier.input : later.input, output: keepsOutput ? earlier.output : later.output };
 }
 
-function readOutput(usage: Readonly<Record<string, unknown>>): UsageReport['output'] {
+function isNothing<T extends object>(half: T | string | undefined, total: (counts: T) => number): boolean {
+  return half === undefined || (typeof half === 'object' && total(half) === 0);
+}
+
+function outputOf({ outputTokens }: OutputCounts): number {
+  return outputTokens;
+}
+
+type Usage = Readonly<Record<string, unknown>>;
+
+function readInput(usage: Usage): UsageReport['input'] {
+  const prompt = usage['prompt_tokens'];
+  if (prompt === undefined || prompt === null) return noReport.input;
+  // DeepSeek and Moonshot have (or had) the count of cached tokens beside the prompt's.
+  const cached = detail(usage['prompt_tokens_details'], 'cached_tokens') ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'] ?? 0;
+  const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens') ?? 0;
+  if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';
+  if (cached + written > prompt) return 'cached_above_input';
+  const counts: InputCounts = { inputTokens: prompt - cached - written, cacheReadTokens: cached, cacheWrite5mTokens: written, cacheWrite1hTokens: 0 };
+  return counts;
+}
+
+function readOutput(usage: Usage): UsageReport['output'] {
   const completion = usage['completion_tokens'];
   if (completion === undefined || completion === null) return noReport.output;
-  const reasoning = detail(usage['completion_tokens_details'], 'reasoning_tokens');
+  const reasoning = detail(usage['completion_tokens_details'], 'reasoning_tokens') ?? 0;
   if (!isCount(completion) || !isCount(reasoning)) return 'not_a_count';
-  return { outputTokens: completion, reasoningTokens: reasoning };
+  // xAI leaves reasoning out of the completion and has it in the total; it is output all the same.
+  const isBeside = reasoning > 0 && usage['total_tokens'] === Number(usage['prompt_tokens']) + completion + reasoning;
+  return { outputTokens: isBeside ? completion + reasoning : completion, reasoningTokens: reasoning };
 }
 
 function detail(details: unknown, name: string): unknown {
-  return (isObject(details) ? details[name] : undefined) ?? 0;
+  return isObject(details) ? details[name] : undefined;
 }

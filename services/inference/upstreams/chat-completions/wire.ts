@@ -18,7 +18,12 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
     generateBody: (request, model) => chatCompletionsBody(request, model, flavour),
     decoder: (request, answer) =>
-      new ChatCompletionsDecoder({ ...answer, toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools), newToolCallId: () => newId('call') }),
+      new ChatCompletionsDecoder({
+        ...answer,
+        stopSequences: request.stopSequences,
+        toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools),
+        newToolCallId: () => newId('call'),
+      }),
     responseError,
   };
 }

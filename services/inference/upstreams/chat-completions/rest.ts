@@ -1,0 +1,162 @@
+// What a chat-completions upstream says beside the meaning of its chunks, for callers of the same format (README of gateway/formats).
+import type { BlockWriter } from '../block-writer.js';
+import { isObject, type JsonObject } from '../stream-decoder.js';
+
+type Fields = Record<string, unknown>;
+
+// Said by events, ours to say, or about the request's way through the vendor.
+const chunkMeaning = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation', 'x_groq', 'request_id', 'organization', '__proto__']);
+const choiceMeaning = new Set(['index', 'delta', 'message', 'finish_reason', 'usage', '__proto__']);
+const deltaMeaning = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls', 'function_call', '__proto__']);
+const usageMeaning = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'prompt_tokens_details', 'completion_tokens_details', '__proto__']);
+const promptMeaning = new Set(['cached_tokens', 'cache_write_tokens', '__proto__']);
+const completionMeaning = new Set(['reasoning_tokens', '__proto__']);
+
+// What the upstream charges whoever has the account with it, which is not what the caller is charged.
+const account = /cost|price|byok|credit|billing|balance|currency/i;
+
+/** The rest of one answer. What the events say is left out, and so is null, which means the same as nothing. */
+export class Rest {
+  // Texts and numbers as they are, anything else as JSON.
+  readonly #told = new Map<string, unknown>();
+  readonly #end: { top: Fields; choice: Fields | undefined } = { top: {}, choice: undefined };
+  #choice: Fields | undefined;
+  #toolCalls: Fields[] | undefined;
+  #others: JsonObject[] | undefined;
+
+  /** Takes choice 0 of the chunk under way. */
+  addChoice(choice: JsonObject, delta: JsonObject): void {
+    const ofChoice = leftOf(choice, choiceMeaning);
+    const ofDelta = leftOf(delta, deltaMeaning);
+    if (ofChoice !== undefined || ofDelta !== undefined) this.#choice = { ...this.#choice, ...ofChoice, ...(ofDelta === undefined ? {} : { delta: ofDelta }) };
+  }
+
+  /** Takes what is left of a tool call's fragment, with the number that the caller knows the call by. */
+  addToolCall(entry: Fields): void {
+    (this.#toolCalls ??= []).push(entry);
+  }
+
+  /** Takes a choice other than 0. No events speak of such a one, so that it goes as it is. */
+  addOther(choice: JsonObject): void {
+    (this.#others ??= []).push(choice);
+  }
+
+  /** Takes an end that the meaning has no word for. */
+  addFinishReason(label: string): void {
+    this.#end.choice = { ...this.#end.choice, finish_reason: label };
+  }
+
+  /** Hands over the rest of a chunk whose events, if any, wait in the writer. */
+  flush(chunk: JsonObject, writer: BlockWriter, { isFirst, hasEnded }: { readonly isFirst: boolean; readonly hasEnded: boolean }): void {
+    let top = this.#news(chunk);
+    let choice = this.#takeChoice();
+    const others = this.#others;
+    if (top === undefined && choice === undefined && others === undefined) return;
+    this.#others = undefined;
+    if (hasEnded && choice !== undefined) {
+      this.#end.choice = { ...this.#end.choice, ...choice };
+      choice = undefined;
+    }
+    // Of several events, the first chunk's top level belongs to the first.
+    if (isFirst && top !== undefined && (choice === undefined || writer.pending > 1)) {
+      writer.attach(JSON.stringify(top), 'oldest');
+      top = undefined;
+    } else if (hasEnded) {
+      Object.assign(this.#end.top, top);
+      top = undefined;
+    }
+    if ((top !== undefined || choice !== undefined) && writer.pending > 0) {
+      writer.attach(JSON.stringify(restOf(top, choice === undefined ? [] : [choice])));
+      top = choice = undefined;
+    }
+    const foreign = [...(choice === undefined ? [] : [choice]), ...(others ?? [])];
+    if (top === undefined && foreign.length === 0) return;
+    writer.foreign({
+      json: JSON.stringify(restOf(top, foreign)),
+      countedText: (others ?? []).map(modelText).join(''),
+      isEnd: (others ?? []).some((other) => typeof other['finish_reason'] === 'string'),
+    });
+  }
+
+  /** The rest beside the end and the usage, as the extra_json of `finished`; undefined when there is none. */
+  end(usage: unknown): string | undefined {
+    const { top, choice } = this.#end;
+    const late = this.#takeChoice();
+    const ofUsage = isObject(usage) ? usageLeft(usage) : undefined;
+    const choices = choice === undefined && late === undefined ? [] : [{ index: 0, ...choice, ...late }];
+    if (choices.length === 0 && ofUsage === undefined && Object.keys(top).length === 0) return undefined;
+    return JSON.stringify({ ...restOf(top, choices), ...(ofUsage === undefined ? {} : { usage: ofUsage }) });
+  }
+
+  #takeChoice(): Fields | undefined {
+    if (this.#choice === undefined && this.#toolCalls === undefined) return undefined;
+    const choice: Fields = { index: 0, ...this.#choice };
+    if (this.#toolCalls !== undefined) choice['delta'] = { ...(choice['delta'] as Fields | undefined), tool_calls: this.#toolCalls };
+    this.#choice = this.#toolCalls = undefined;
+    return choice;
+  }
+
+  /** The fields of the chunk itself that no earlier chunk had, or had otherwise. */
+  #news(chunk: JsonObject): Fields | undefined {
+    let news: Fields | undefined;
+    for (const name in chunk) {
+      const value = chunk[name];
+      if (chunkMeaning.has(name) || value === null) continue;
+      const told = typeof value === 'object' ? JSON.stringify(value) : value;
+      if (this.#told.get(name) === told || account.test(name)) continue;
+      this.#told.set(name, told);
+      (news ??= {})[name] = value;
+    }
+    return news;
+  }
+}
+
+/** What is left of a tool call's fragment; undefined when nothing is. */
+export function toolCallLeft(entry: JsonObject, fn: JsonObject): Fields | undefined {
+  const ofEntry = leftOf(entry, toolCallMeaning);
+  const ofFunction = leftOf(fn, functionMeaning);
+  return ofEntry === undefined && ofFunction === undefined ? undefined : { ...ofEntry, ...(ofFunction === undefined ? {} : { function: ofFunction }) };
+}
+
+const toolCallMeaning = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__']);
+const functionMeaning = new Set(['name', 'arguments', 'input', '__proto__']);
+
+function restOf(top: Fields | undefined, choices: readonly JsonObject[]): Fields {
+  return choices.length === 0 ? { ...top } : { ...top, choices };
+}
+
+/** Made only where something is left, since nearly always nothing is. */
+function leftOf(object: JsonObject, meaning: ReadonlySet<string>): Fields | undefined {
+  let left: Fields | undefined;
+  for (const name in object) {
+    if (meaning.has(name) || object[name] === null) continue;
+    (left ??= {})[name] = object[name];
+  }
+  return left;
+}
+
+function usageLeft(usage: JsonObject): Fields | undefined {
+  const details: [string, Fields | undefined][] = [
+    ['prompt_tokens_details', detailsLeft(usage['prompt_tokens_details'], promptMeaning)],
+    ['completion_tokens_details', detailsLeft(usage['completion_tokens_details'], completionMeaning)],
+  ];
+  const left = Object.entries({ ...leftOf(usage, usageMeaning), ...Object.fromEntries(details) }).filter(([name, value]) => value !== undefined && !account.test(name));
+  return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+function detailsLeft(details: unknown, meaning: ReadonlySet<string>): Fields | undefined {
+  return isObject(details) ? leftOf(details, meaning) : undefined;
+}
+
+/** What the model wrote in a choice, so that it is counted where the upstream reports no usage. */
+function modelText(choice: JsonObject): string {
+  const said = choice['delta'] ?? choice['message'];
+  if (!isObject(said)) return '';
+  const texts = [said['content'], said['reasoning_content'] ?? said['reasoning'], said['refusal']];
+  const calls = Array.isArray(said['tool_calls']) ? said['tool_calls'] : [];
+  for (const call of calls) {
+    const fn: unknown = isObject(call) ? (call['function'] ?? call['custom']) : undefined;
+    if (isObject(fn)) texts.push(fn['name'], fn['arguments'] ?? fn['input']);
+  }
+  return texts.filter((text) => typeof text === 'string').join('');
+}
