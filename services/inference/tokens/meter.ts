@@ -45,8 +45,9 @@ export class Meter {
         if (block?.$case === 'toolCall') this.#deliver(block.value.name, false);
       } else if (event?.$case === 'foreign') {
         this.#deliver(event.value.countedText, false);
-      } else if (event?.$case === 'blockDelta' && event.value.delta !== undefined && event.value.delta.$case !== 'signature' && event.value.delta.$case !== 'foreignJson') {
-        this.#deliver(event.value.delta.value, event.value.index === this.#reasoningBlock);
+      } else if (event?.$case === 'blockDelta' && event.value.delta !== undefined && event.value.delta.$case !== 'signature') {
+        const { $case, value } = event.value.delta;
+        this.#deliver($case === 'foreignJson' ? foreignText(value) : value, event.value.index === this.#reasoningBlock);
       }
     }
   }
@@ -108,6 +109,13 @@ export class Meter {
     const capped = Math.min(outputTokens, this.#outputMax);
     return { outputTokens: capped, reasoningTokens: Math.min(reasoningTokens, capped) };
   }
+}
+
+/** The texts of a delta without a common form. What it nests (a citation, say) is not the model's own words. */
+function foreignText(json: string): string {
+  const texts: string[] = [];
+  for (const [name, value] of Object.entries(JSON.parse(json) as object)) if (name !== 'type' && name !== 'signature' && typeof value === 'string') texts.push(value);
+  return texts.join('');
 }
 
 function isFault<T extends object>(half: T | UsageFault | undefined): half is UsageFault | undefined {

@@ -39,11 +39,12 @@ export class BlockWriter {
     return this.#open;
   }
 
-  /** Writes into the open block; empty fragments are left out. */
-  delta(delta: NonNullable<BlockDelta['delta']>): void {
-    if (delta.value === '') return;
+  /** Writes into the open block; empty fragments are left out, unless the upstream said something beside them. */
+  delta(delta: NonNullable<BlockDelta['delta']>, extraJson?: string): void {
+    if (delta.value === '' && extraJson === undefined) return;
     assert(this.#open !== undefined, 'A delta needs an open block.');
     this.#write({ $case: 'blockDelta', value: { index: this.#nextIndex, delta } });
+    if (extraJson !== undefined) this.attach(extraJson);
   }
 
   /** Ends the open block, if any. */

@@ -5,7 +5,7 @@ import { redact, refusalError, retryAfter } from './upstream-failure.js';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const chat = (status: number, error: unknown, model = 'm') => chatError(status, {}, JSON.stringify({ error }), nowMs, model);
-const messages = (status: number, error: unknown) => messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs);
+const messages = (status: number, error: unknown) => messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs, 'claude-opus-5-5');
 
 describe("a chat-completions upstream's refusal", () => {
   it.each([
@@ -36,12 +36,29 @@ describe("a messages upstream's refusal", () => {
     [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'upstream_unavailable'],
     [401, { type: 'authentication_error', message: 'invalid x-api-key' }, 'upstream_unavailable'],
     [413, { type: 'request_too_large', message: 'Request exceeds the maximum size' }, 'upstream_rejected'],
+    [400, { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000' }, 'context_length_exceeded'],
+    [400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }, 'upstream_rejected'],
+    [400, { type: 'invalid_request_error', message: 'You have reached your specified API usage limits.' }, 'upstream_unavailable'],
+    [402, { type: 'billing_error', message: 'pay' }, 'upstream_unavailable'],
+    [404, { type: 'not_found_error', message: 'model: claude-opus-5-5' }, 'upstream_unavailable'],
     [429, { type: 'rate_limit_error', message: 'slow' }, 'upstream_rate_limited'],
     [429, { type: 'rate_limit_error', message: 'x', details: { error_code: 'enforced_spend_limit_reached' } }, 'upstream_unavailable'],
     [529, { type: 'overloaded_error', message: 'Overloaded' }, 'upstream_overloaded'],
     [504, { type: 'timeout_error', message: 'late' }, 'upstream_failed'],
   ])('%i %j is %s', (status, error, reason) => {
     expect(messages(status, error).reason).toBe(reason);
+  });
+});
+
+describe("the words of a messages upstream's refusal", () => {
+  it('name no model of the upstream', () => {
+    expect(messages(400, { type: 'invalid_request_error', message: 'max_tokens: 9 > 8, which is the maximum allowed for claude-opus-5-5' }).message).toBe(
+      'max_tokens: 9 > 8, which is the maximum allowed for the model',
+    );
+  });
+
+  it('tell that a filter withheld the answer, by the code that callers know', () => {
+    expect(messages(400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }).details).toEqual({ code: 'content_filter' });
   });
 });
 

@@ -1,13 +1,13 @@
 // Errors of messages upstreams: {"type": "error", "error": {type, message, details?}}. Pure.
 import type { AppError } from '#kit/errors/app-error.js';
 import { isObject } from '../stream-decoder.js';
-import { parseErrorBody, refusalError, retryAfter } from '../upstream-failure.js';
+import { parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
-/** The error for a response other than 2xx. */
-export function responseError(status: number, headers: Readonly<Record<string, string | undefined>>, body: string, nowMs: number): AppError {
+/** The error for a response other than 2xx. `model` is the upstream's name of it. */
+export function responseError(status: number, headers: Readonly<Record<string, string | undefined>>, body: string, nowMs: number, model: string): AppError {
   const parsed = parseErrorBody(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
-  return refusalError({ status, labels: labelsOf(error), text: textOf(error), retryAfterMs: retryAfter(headers, nowMs) });
+  return refusalError({ status, ...particulars(error), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
 const statusByType: Readonly<Record<string, number>> = {
@@ -23,18 +23,20 @@ const statusByType: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** The error for an `error` event in the middle of a stream. */
-export function eventError(error: unknown): AppError {
+/** The error for an `error` event in the middle of a stream, or for one that came with status 200. */
+export function eventError(error: unknown, model: string): AppError {
   const type = isObject(error) && typeof error['type'] === 'string' ? error['type'] : '';
-  return refusalError({ status: statusByType[type] ?? 500, labels: labelsOf(error), text: textOf(error) });
+  const status = Object.hasOwn(statusByType, type) ? statusByType[type]! : 500;
+  return refusalError({ status, ...particulars(error), model });
 }
 
-function labelsOf(error: unknown): string[] {
-  if (!isObject(error)) return [];
+// The format has no code for what a filter withheld; callers of the other know this one.
+const filterText = /blocked by content filter/i;
+
+function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code'> {
+  if (!isObject(error)) return { labels: [], text: typeof error === 'string' ? error : '' };
   const details = isObject(error['details']) ? error['details'] : {};
-  return [error['type'], details['error_code']].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());
-}
-
-function textOf(error: unknown): string {
-  return isObject(error) && typeof error['message'] === 'string' ? error['message'] : '';
+  const labels = [error['type'], details['error_code']].filter((label) => typeof label === 'string').map((label) => label.toLowerCase());
+  const text = typeof error['message'] === 'string' ? error['message'] : '';
+  return { labels, text, code: filterText.test(text) ? 'content_filter' : details['error_code'] };
 }

@@ -107,8 +107,13 @@ describe('the end of a messages stream', () => {
   it('may lack its last marker, but not its reason', () => {
     expect(words(start(), ...text, ending('end_turn'))).toEqual(['started', '0:text', 'Hi', '0.']);
     expect(reasonOf(start(), ...text)).toBe('upstream_failed');
-    expect(reasonOf(start(), ...text, stop)).toBe('upstream_failed');
     expect(reasonOf()).toBe('upstream_failed');
+  });
+
+  it('may lack its message_delta, as with some resellers, but then not its message_stop', () => {
+    expect(words(start(), ...text, stop)).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(decode([start(), ...text, stop]).decoder.outcome).toEqual({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
+    expect(reasonOf(stop)).toBe('upstream_failed');
   });
 });
 
@@ -162,6 +167,7 @@ describe('a messages stream that fails', () => {
     [error('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'), 'context_length_exceeded'],
     [error('something_new'), 'upstream_failed'],
     [{ type: 'error' }, 'upstream_failed'],
+    [{ error: { type: 'overloaded_error', message: 'x' } }, 'upstream_overloaded'],
     ['{"type":', 'upstream_failed'],
     [delta(0, { type: 'text_delta', text: 'x' }), 'upstream_failed'],
     [open(0, null), 'upstream_failed'],

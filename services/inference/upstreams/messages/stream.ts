@@ -1,13 +1,16 @@
 // Decodes a messages stream into canonical events. Pure.
-import { type Event, StopReason } from '#proto/inference/v1/inference.js';
+import type { Event } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
+import { merged } from '../rest.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { eventError } from './error.js';
+import { blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
+import { isCommonStopReason, stopReasonOf } from './stop-reason.js';
 import { MergedUsage } from './usage.js';
 
-/** The upstream's block that is open: one that we relay, or one that has no canonical form and is passed over. */
+/** The upstream's block that is open: one that we relay, or one without a common form whose caller could not read it. */
 interface OpenBlock {
   readonly upstreamIndex: unknown;
   readonly isRelayed: boolean;
@@ -21,7 +24,9 @@ export class MessagesDecoder implements StreamDecoder {
   readonly #writer: BlockWriter;
   readonly #usage = new MergedUsage();
   #open: OpenBlock | undefined;
+  #hasStarted = false;
   #ending: { label: string; stopSequence: string } | undefined;
+  #endRest: JsonObject | undefined;
   outcome: Outcome | undefined;
 
   /** Where the head has no request id, the message's own serves. */
@@ -48,17 +53,22 @@ export class MessagesDecoder implements StreamDecoder {
         this.#blockDelta(event['index'], event['delta']);
         break;
       case 'content_block_stop':
-        this.#blockStop();
+        this.#blockStop(event);
         break;
       case 'message_delta':
         this.#messageDelta(event);
         break;
       case 'message_stop':
+        if (this.options.isNative) this.#endRest = merged(this.#endRest, stopRest(event));
         return this.#done();
+      case 'message':
+        return this.#wholeMessage(event);
       case 'error':
-        throw eventError(event['error']);
+        throw eventError(event['error'], this.options.target.upstreamModel);
+      case 'ping':
+        break;
       default:
-      // Pings, and whatever the vendor adds one day.
+        this.#other(event, data);
     }
     return this.#writer.take();
   }
@@ -73,42 +83,62 @@ export class MessagesDecoder implements StreamDecoder {
   #messageStart(message: unknown): void {
     if (!isObject(message)) throw malformed('a message_start without a message');
     this.#usage.mergeStart(message['usage']);
-    this.#writer.start(this.options.requestId || optionalTextField(message, 'id'), optionalTextField(message, 'model'));
+    this.#start(optionalTextField(message, 'id'), optionalTextField(message, 'model'), message);
+  }
+
+  #start(messageId: string, model: string, message?: JsonObject): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#writer.start(this.options.requestId || messageId, model);
+    const rest = message === undefined || !this.options.isNative ? undefined : startedRest(message);
+    if (rest !== undefined) this.#writer.attach(rest);
   }
 
   #blockStart(index: unknown, block: unknown): void {
     if (!isObject(block)) throw malformed('a content_block_start without a block');
-    this.#writer.start(this.options.requestId, '');
+    this.#start('', '');
     this.#blockStop();
     const input = block['input'];
-    const initialArguments = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
+    const initialArguments = typeof input === 'string' ? input : isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
     this.#open = { upstreamIndex: index, isRelayed: this.#openBlock(block), initialArguments, hasArguments: false };
   }
 
-  /** Opens the canonical block; false when there is none for this type (a server tool's, say). */
+  /** Opens the canonical block; false when there is none for this type (a server tool's, say) that the caller could read. */
   #openBlock(block: JsonObject): boolean {
+    const writer = this.#writer;
     switch (block['type']) {
       case 'text':
-        this.#writer.open({ $case: 'text', value: {} });
-        this.#writer.delta({ $case: 'text', value: optionalTextField(block, 'text') });
+        writer.open({ $case: 'text', value: {} });
+        this.#attachRest(block);
+        writer.delta({ $case: 'text', value: optionalTextField(block, 'text') });
         return true;
       case 'thinking':
-        this.#writer.open({ $case: 'reasoning', value: { redactedData: '' } });
-        this.#writer.delta({ $case: 'text', value: optionalTextField(block, 'thinking') });
-        this.#writer.delta({ $case: 'signature', value: optionalTextField(block, 'signature') });
+        writer.open({ $case: 'reasoning', value: { redactedData: '' } });
+        this.#attachRest(block);
+        writer.delta({ $case: 'text', value: optionalTextField(block, 'thinking') });
+        writer.delta({ $case: 'signature', value: optionalTextField(block, 'signature') });
         return true;
       case 'redacted_thinking':
-        this.#writer.open({ $case: 'reasoning', value: { redactedData: optionalTextField(block, 'data') } });
+        writer.open({ $case: 'reasoning', value: { redactedData: optionalTextField(block, 'data') } });
+        this.#attachRest(block);
         return true;
       case 'tool_use': {
         const [id, name] = [optionalTextField(block, 'id'), optionalTextField(block, 'name')];
         if (id === '' || name === '') throw malformed('a tool_use block without an id or a name');
-        this.#writer.open({ $case: 'toolCall', value: { id, name } });
+        writer.open({ $case: 'toolCall', value: { id, name } });
+        this.#attachRest(block);
         return true;
       }
       default:
-        return false;
+        if (!this.options.isNative) return false;
+        writer.open({ $case: 'foreign', value: { json: JSON.stringify(block) } });
+        return true;
     }
+  }
+
+  #attachRest(block: JsonObject): void {
+    const rest = this.options.isNative ? blockRest(block) : undefined;
+    if (rest !== undefined) this.#writer.attach(rest);
   }
 
   #blockDelta(index: unknown, delta: unknown): void {
@@ -117,33 +147,40 @@ export class MessagesDecoder implements StreamDecoder {
     if (!this.#open.isRelayed) return;
     switch (delta['type']) {
       case 'text_delta':
-        return this.#write('text', 'text', optionalTextField(delta, 'text'));
+        return this.#write('text', 'text', delta, 'text');
       case 'thinking_delta':
-        return this.#write('reasoning', 'text', optionalTextField(delta, 'thinking'));
+        return this.#write('reasoning', 'text', delta, 'thinking');
       case 'signature_delta':
-        return this.#write('reasoning', 'signature', optionalTextField(delta, 'signature'));
-      case 'input_json_delta': {
-        const fragment = optionalTextField(delta, 'partial_json');
-        this.#open.hasArguments ||= fragment !== '';
-        return this.#write('toolCall', 'argumentsJson', fragment);
-      }
+        return this.#write('reasoning', 'signature', delta, 'signature');
+      case 'input_json_delta':
+        this.#open.hasArguments ||= optionalTextField(delta, 'partial_json') !== '';
+        return this.#write('toolCall', 'argumentsJson', delta, 'partial_json');
       default:
-      // Citations and other additions have no canonical form.
+        // Citations and whatever the vendor adds one day.
+        if (this.options.isNative) this.#writer.delta({ $case: 'foreignJson', value: JSON.stringify(delta) });
     }
   }
 
-  #write(kind: BlockWriter['openKind'], field: 'text' | 'signature' | 'argumentsJson', value: string): void {
-    if (this.#writer.openKind !== kind) throw malformed('a delta that does not belong to its block');
-    this.#writer.delta({ $case: field, value });
+  /** Writes a delta of a known type, whose text is in `field`. */
+  #write(kind: BlockWriter['openKind'], as: 'text' | 'signature' | 'argumentsJson', delta: JsonObject, field: string): void {
+    const { openKind } = this.#writer;
+    // The input of a server tool comes in the same fragments as that of one's own.
+    if (openKind === 'foreign' && as !== 'argumentsJson') return this.#writer.delta({ $case: 'foreignJson', value: JSON.stringify(delta) });
+    if (openKind !== kind && openKind !== 'foreign') throw malformed('a delta that does not belong to its block');
+    const rest = this.options.isNative ? deltaRest(delta, delta['type'] as string) : undefined;
+    this.#writer.delta({ $case: as, value: optionalTextField(delta, field) }, rest);
   }
 
-  #blockStop(): void {
+  /** Ends the open block, if any; `event` is absent where the upstream did not say so itself. */
+  #blockStop(event?: JsonObject): void {
     if (this.#open === undefined) return;
     if (this.#open.isRelayed) {
       if (this.#writer.openKind === 'toolCall' && !this.#open.hasArguments) {
         this.#writer.delta({ $case: 'argumentsJson', value: this.#open.initialArguments || '{}' });
       }
       this.#writer.close();
+      const rest = event === undefined || !this.options.isNative ? undefined : blockStopRest(event);
+      if (rest !== undefined) this.#writer.attach(rest);
     }
     this.#open = undefined;
   }
@@ -152,28 +189,36 @@ export class MessagesDecoder implements StreamDecoder {
     this.#usage.mergeDelta(event['usage']);
     const delta = isObject(event['delta']) ? event['delta'] : {};
     const label = optionalTextField(delta, 'stop_reason');
+    if (this.options.isNative) this.#endRest = merged(this.#endRest, endRest(event, isCommonStopReason(label, this.#writer.written)));
     // Usage alone may come early and more than once; only a stop reason says that the answer is whole.
     if (label !== '') this.#ending = { label, stopSequence: optionalTextField(delta, 'stop_sequence') };
   }
 
+  /** The body of a server that does not stream: the same as a stream whose blocks are given whole at their start. */
+  #wholeMessage(message: JsonObject): Event[] {
+    this.#messageStart(message);
+    const content: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : [];
+    for (const [index, block] of content.entries()) this.#blockStart(index, block);
+    this.#messageDelta({ delta: { stop_reason: message['stop_reason'] ?? 'end_turn', stop_sequence: message['stop_sequence'] }, usage: message['usage'] });
+    return this.#done();
+  }
+
+  /** An event without a common form: whatever the vendor adds one day, or an error as the other format has it. */
+  #other(event: JsonObject, data: string): void {
+    if (event['type'] === undefined && event['error']) throw eventError(event['error'], this.options.target.upstreamModel);
+    if (!this.options.isNative || typeof event['type'] !== 'string') return;
+    this.#start('', '');
+    this.#writer.foreign({ json: data, countedText: '', isEnd: false });
+  }
+
   #done(): Event[] {
-    if (this.#ending === undefined) throw brokenOff();
+    // A message_stop says that the answer is whole, also without the message_delta that some resellers leave out; without an answer it says nothing.
+    if (this.#ending === undefined && !this.#hasStarted) throw brokenOff();
+    this.#start('', '');
     this.#blockStop();
-    const { label, stopSequence } = this.#ending;
-    this.outcome = { stopReason: stopReason(label, this.#writer.written), stopSequence };
+    const { label, stopSequence } = this.#ending ?? { label: '', stopSequence: '' };
+    const extraJson = this.#endRest === undefined ? {} : { extraJson: JSON.stringify(this.#endRest) };
+    this.outcome = { stopReason: stopReasonOf(label, this.#writer.written), stopSequence, ...extraJson };
     return this.#writer.take();
   }
-}
-
-const stopReasons: Readonly<Record<string, StopReason>> = {
-  max_tokens: StopReason.STOP_REASON_MAX_TOKENS,
-  stop_sequence: StopReason.STOP_REASON_STOP_SEQUENCE,
-  refusal: StopReason.STOP_REASON_REFUSAL,
-  model_context_window_exceeded: StopReason.STOP_REASON_CONTEXT_FULL,
-};
-
-/** A tool call that was written decides where the label only says that the model was done. */
-function stopReason(label: string, written: ReadonlySet<string>): StopReason {
-  const known = Object.hasOwn(stopReasons, label) ? stopReasons[label] : undefined;
-  return known ?? (written.has('toolCall') ? StopReason.STOP_REASON_TOOL_CALLS : StopReason.STOP_REASON_END);
 }

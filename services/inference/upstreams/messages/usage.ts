@@ -2,7 +2,7 @@
 import { isCount, type UsageReport } from '../../tokens/usage-report.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
-/** The fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases input that was real. */
+/** The fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases a count that was real. */
 export class MergedUsage {
   readonly #input = new Map<string, unknown>();
   #output: unknown;
@@ -17,7 +17,9 @@ export class MergedUsage {
   mergeDelta(usage: unknown): void {
     if (!isObject(usage)) return;
     this.#mergeInput(usage);
-    this.#output = usage['output_tokens'] ?? this.#output;
+    const output = usage['output_tokens'] ?? undefined;
+    // Some resellers fill the last one with zeros.
+    if (output !== undefined && (output !== 0 || this.#output === undefined)) this.#output = output;
     const details = usage['output_tokens_details'];
     if (isObject(details)) this.#thinking = details['thinking_tokens'] ?? this.#thinking;
   }

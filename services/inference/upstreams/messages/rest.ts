@@ -1,0 +1,71 @@
+// The rest of a messages answer: what its upstream says beside the meaning, for callers of the same format. Pure.
+import { merged, restJson, restOf } from '../rest.js';
+import { isObject, type JsonObject } from '../stream-decoder.js';
+
+const none: ReadonlySet<string> = new Set();
+const inMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
+const inUsage = new Set(['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation', 'output_tokens_details']);
+const inCacheCreation = new Set(['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']);
+const inOutputDetails = new Set(['thinking_tokens']);
+const inBlock: Readonly<Record<string, ReadonlySet<string>>> = {
+  text: new Set(['type', 'text']),
+  thinking: new Set(['type', 'thinking', 'signature']),
+  redacted_thinking: new Set(['type', 'data']),
+  tool_use: new Set(['type', 'id', 'name', 'input']),
+};
+const inDelta: Readonly<Record<string, ReadonlySet<string>>> = {
+  text_delta: new Set(['type', 'text']),
+  thinking_delta: new Set(['type', 'thinking']),
+  signature_delta: new Set(['type', 'signature']),
+  input_json_delta: new Set(['type', 'partial_json']),
+};
+const inBlockStop = new Set(['type', 'index']);
+const inEndEvent = new Set(['type', 'delta', 'usage']);
+const inEnd = new Set(['stop_reason', 'stop_sequence']);
+const typeOnly = new Set(['type']);
+
+/** Of the message in message_start. */
+export function startedRest(message: JsonObject): string | undefined {
+  const usage = usageRest(message['usage']);
+  const rest = merged(restOf(message, inMessage), usage === undefined ? undefined : { usage });
+  return rest === undefined ? undefined : JSON.stringify(rest);
+}
+
+/** Of a block of a known type. */
+export function blockRest(block: JsonObject): string | undefined {
+  return restJson(block, inBlock[String(block['type'])] ?? none);
+}
+
+/** Of a delta of a known type. */
+export function deltaRest(delta: JsonObject, type: string): string | undefined {
+  return restJson(delta, inDelta[type] ?? none);
+}
+
+/** Of content_block_stop. */
+export function blockStopRest(event: JsonObject): string | undefined {
+  return restJson(event, inBlockStop);
+}
+
+/** Of message_delta, whose stop reason is part of it where it has no common form. */
+export function endRest(event: JsonObject, isCommonReason: boolean): JsonObject | undefined {
+  const delta = isObject(event['delta']) ? restOf(event['delta'], isCommonReason ? inEnd : none) : undefined;
+  const usage = usageRest(event['usage']);
+  const rest = restOf(event, inEndEvent);
+  if (delta === undefined && usage === undefined) return rest;
+  return { ...(delta === undefined ? {} : { delta }), ...(usage === undefined ? {} : { usage }), ...rest };
+}
+
+/** Of message_stop; some servers put figures there. */
+export function stopRest(event: JsonObject): JsonObject | undefined {
+  return restOf(event, typeOnly);
+}
+
+function usageRest(usage: unknown): JsonObject | undefined {
+  if (!isObject(usage)) return undefined;
+  const parts: Record<string, unknown> = {};
+  for (const [name, known] of [['cache_creation', inCacheCreation], ['output_tokens_details', inOutputDetails]] as const) {
+    const part = isObject(usage[name]) ? restOf(usage[name], known) : undefined;
+    if (part !== undefined) parts[name] = part;
+  }
+  return merged(restOf(usage, inUsage), Object.keys(parts).length === 0 ? undefined : parts);
+}
