@@ -1,16 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
-import { expectToMatch } from '../testing/frames.js';
+import { expectToMatch, whole } from '../testing/frames.js';
+import { chatCompletions } from './index.js';
 import { collectChatCompletion, finishReason } from './response.js';
 import { ChatCompletion } from './answer-schema.js';
 
 function answerOf(...events: Event[]): ChatCompletion {
-  const collector = collectChatCompletion(answerContext);
-  collector.push([started]);
-  for (const event of events) collector.push([event]);
-  if (events.at(-1)?.event?.$case !== 'finished') collector.push([finished()]);
-  const answer = collector.finish(counts) as ChatCompletion;
+  const ending = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
+  const answer = whole(chatCompletions, answerContext, [started, ...events, ...ending]) as ChatCompletion;
   expectToMatch(ChatCompletion, answer);
   return answer;
 }

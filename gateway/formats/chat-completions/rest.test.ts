@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { answerContext, blockStart, blockStop, counts, customBlock, delta, finished, foreign, started, textBlock, toolBlock, toolStart, withRest } from '../testing/events.js';
-import { framesOf, streamed } from '../testing/frames.js';
+import { framesOf, streamed, whole } from '../testing/frames.js';
 import { chatCompletions } from './index.js';
 
 interface Chunk {
@@ -18,9 +18,7 @@ function chunksOf(...events: Event[]): Chunk[] {
 }
 
 function wholeOf(...events: Event[]): { choices: { message: Record<string, unknown>; [field: string]: unknown }[]; [field: string]: unknown } {
-  const collector = chatCompletions.collector(answerContext);
-  collector.push(events);
-  return JSON.parse(JSON.stringify(collector.finish(counts))) as ReturnType<typeof wholeOf>;
+  return whole(chatCompletions, answerContext, events) as ReturnType<typeof wholeOf>;
 }
 
 const choice = (fields: object): object => ({ choices: [{ index: 0, ...fields }] });

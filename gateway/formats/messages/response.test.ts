@@ -2,16 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { Block } from '../blocks.js';
 import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
-import { expectToMatch } from '../testing/frames.js';
+import { expectToMatch, whole } from '../testing/frames.js';
+import { messages } from './index.js';
 import { collectMessage, endOf } from './response.js';
 import { MessageAnswer } from './answer-schema.js';
 
 function answerOf(...events: Event[]): MessageAnswer {
-  const collector = collectMessage(answerContext);
-  collector.push([started]);
-  for (const event of events) collector.push([event]);
-  if (events.at(-1)?.event?.$case !== 'finished') collector.push([finished()]);
-  const answer = collector.finish(counts) as MessageAnswer;
+  const ending = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
+  const answer = whole(messages, answerContext, [started, ...events, ...ending]) as MessageAnswer;
   expectToMatch(MessageAnswer, answer);
   return answer;
 }

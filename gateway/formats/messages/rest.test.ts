@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { answerContext, blockStart, blockStop, counts, delta, finished, foreign, foreignBlock, foreignDelta, reasoningBlock, started, textBlock, toolBlock, toolStart, withRest } from '../testing/events.js';
-import { framesOf, streamed } from '../testing/frames.js';
+import { framesOf, streamed, whole } from '../testing/frames.js';
 import { messages } from './index.js';
 import { messagesToolId } from './tool-id.js';
 
@@ -11,9 +11,7 @@ const dataOf = (...events: Event[]): Data[] => framesOf(streamed(messages, answe
 const blocksOf = (...events: Event[]): Data[] => dataOf(started, ...events, finished()).slice(1, -2);
 
 function wholeOf(...events: Event[]): { content: object[]; [field: string]: unknown } {
-  const collector = messages.collector(answerContext);
-  collector.push(events);
-  return JSON.parse(JSON.stringify(collector.finish(counts))) as ReturnType<typeof wholeOf>;
+  return whole(messages, answerContext, events) as ReturnType<typeof wholeOf>;
 }
 
 const text = blockStart(0, { $case: 'text', value: {} });

@@ -1,0 +1,25 @@
+// Reads the text of server-sent events as strictly as it is written, for checks of the framing itself.
+
+/** One frame. */
+export interface RawFrame {
+  /** The event line; undefined when there is none. */
+  readonly event: string | undefined;
+  /** The data line. */
+  readonly data: string;
+}
+
+/** The frames of a text and what is wrong with its framing. Comments are passed over. */
+export function rawFramesOf(text: string): { frames: RawFrame[]; faults: string[] } {
+  const faults: string[] = [];
+  if (text !== '' && !text.endsWith('\n\n')) faults.push('the last frame is not closed by an empty line');
+  if (text.includes('\r')) faults.push('a line ends with a carriage return');
+  const frames = text.split('\n\n').flatMap((part): RawFrame[] => {
+    const lines = part.split('\n').filter((line) => line !== '' && !line.startsWith(':'));
+    if (lines.length === 0) return [];
+    const events = lines.filter((line) => line.startsWith('event: '));
+    const data = lines.filter((line) => line.startsWith('data: '));
+    if (events.length + data.length !== lines.length || events.length > 1 || data.length !== 1) faults.push(`a frame is not one event line and one data line: ${JSON.stringify(part.slice(0, 200))}`);
+    return [{ event: events[0]?.slice('event: '.length), data: data[0]?.slice('data: '.length) ?? '' }];
+  });
+  return { frames, faults };
+}
