@@ -1,0 +1,89 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createGzip, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callContext } from '#kit/rpc/call-context.js';
+import { WireFormat } from '#proto/inference/v1/inference.js';
+import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
+
+const usage = { prompt_tokens: 3, completion_tokens: 2 };
+const frames = [
+  { choices: [{ index: 0, delta: { role: 'assistant', content: 'Grüße' } }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  { choices: [], usage },
+].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+const stream = `${frames.join('')}data: [DONE]\n\n`;
+const whole = JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'Grüße' }, finish_reason: 'stop' }], usage });
+const sse = { 'content-type': 'text/event-stream' };
+
+/** What the server does, by the model that is asked for. */
+const answers: Record<string, (response: ServerResponse) => void> = {
+  gzip: (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(stream)),
+  'gzip-cut': (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(stream).subarray(0, 40)),
+  'gzip-lie': (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(stream),
+  'gzip-flushed': (response) => {
+    const gzip = createGzip();
+    gzip.pipe(response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }));
+    gzip.write(frames[0]!);
+    gzip.flush(() => setTimeout(() => gzip.end(frames.slice(1).join('')), 100));
+  },
+  'gzip-error': (response) => response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync('{"error":{"message":"bad value"}}')),
+  whole: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
+  'whole-gzip': (response) => response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync(whole)),
+  'whole-cut': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(whole.slice(0, 60)),
+  'whole-empty': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
+  'error-200': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"slow down","code":429}}'),
+  'page-200': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>login</html>'),
+  untyped: (response) => response.writeHead(200).end(stream),
+  // Far more than it looks, and beyond the size of an event.
+  bomb: (response) => response.writeHead(200, { ...sse, 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 << 20))),
+};
+
+describe('what an upstream may send in place of a stream', () => {
+  let server: Server;
+  let inference: TestInference;
+
+  beforeAll(async () => {
+    server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      expect(request.headers['accept-encoding']).toBe('identity');
+      answers[(JSON.parse(Buffer.concat(chunks).toString()) as { model: string }).model]!(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    inference = await startInference();
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const upstream = { id: 'cc', wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+    await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
+  });
+
+  afterAll(async () => {
+    await inference.stop();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const ask = (upstreamModel: string) => collect(inference.service, textRequest('Hi', { targets: [{ upstreamId: 'cc', upstreamModel }] }));
+
+  it.each(['gzip', 'gzip-flushed', 'whole', 'whole-gzip', 'untyped'])('%s is an answer', async (model) => {
+    const messages = await ask(model);
+    expect(summary(eventsOf(messages)).slice(0, -1)).toEqual(['started', '0:text', 'Grüße', '0.']);
+    expect(finishedOf(messages)).toMatchObject({ usage: { inputTokens: 3, outputTokens: 2 }, usageReported: true });
+  });
+
+  it('a compressed stream is passed on as it comes', async () => {
+    expect((await ask('gzip-flushed')).length).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ['gzip-cut', 'upstream_failed'],
+    ['gzip-lie', 'upstream_failed'],
+    ['gzip-error', 'upstream_rejected'],
+    ['whole-cut', 'upstream_failed'],
+    ['whole-empty', 'upstream_failed'],
+    ['error-200', 'upstream_rate_limited'],
+    ['page-200', 'upstream_failed'],
+    ['bomb', 'upstream_failed'],
+  ])('%s is a failure: %s', async (model, reason) => {
+    await expect(ask(model)).rejects.toMatchObject({ reason });
+  });
+});
