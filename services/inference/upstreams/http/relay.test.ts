@@ -67,7 +67,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
 
   it('gives the same events with other line ends, comments and no blank line at the end', async () => {
     const expected = eventsOf(await relayed(wire, cut(whole, [])));
-    for (const variant of [text.replaceAll('\n', '\r\n'), text.replaceAll('\n\n', '\n\n: keep-alive\n\n'), `\uFEFF${text}`, text.trimEnd()]) {
+    for (const variant of [text.replaceAll('\n', '\r\n'), text.replaceAll('\n\n', '\n\n: keep-alive\n\n'), text.replaceAll('\n\n', '\n\nevent: nothing\n\ndata:\n\nid: 7\nretry: 10\n\n'), `\uFEFF${text}`, text.trimEnd()]) {
       expect(eventsOf(await relayed(wire, cut(Buffer.from(variant), [100, 200])))).toEqual(expected);
     }
   });
