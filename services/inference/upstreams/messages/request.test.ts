@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { GenerateRequest, type Prompt, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { CountTokensRequest, GenerateRequest, type Prompt, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { checkCountTokens, checkMessages } from '../../../../tests/upstream/check-messages.js';
 import { textRequest } from '../../testing/fixtures.js';
-import { countTokensBody, messagesBody, toMessagesToolId } from './request.js';
+import { toMessagesToolId } from './content.js';
+import { countTokensBody, messagesBody } from './request.js';
 
 const oldVersion = '2023-06-01';
 const newVersion = '2026-10-21';
@@ -39,11 +40,12 @@ const full = GenerateRequest.fromPartial({
   maxOutputTokens: 5000,
   sampling: { temperature: 1.7, topP: 0.9, topK: 5, seed: 7n, frequencyPenalty: 1 },
   stopSequences: ['END', ' \n'],
-  reasoning: { effort: 'minimal', budgetTokens: 2000 },
+  reasoning: { effort: 'minimal' },
   endUser: 'u1',
 });
 
-const bodyOf = (request: GenerateRequest, version = oldVersion) => JSON.parse(JSON.stringify(messagesBody(request, 'm', version))) as Record<string, unknown>;
+const sent = (request: GenerateRequest, version = oldVersion) => messagesBody({ ...request, messagesVersion: version }, 'm');
+const bodyOf = (request: GenerateRequest, version = oldVersion) => JSON.parse(sent(request, version).json) as Record<string, unknown>;
 
 describe('a messages request', () => {
   it('says all that the canonical one says', () => {
@@ -78,7 +80,6 @@ describe('a messages request', () => {
         { name: 'g', input_schema: { type: 'object', properties: {} } },
       ],
       tool_choice: { type: 'tool', name: 'g', disable_parallel_tool_use: true },
-      thinking: { type: 'enabled', budget_tokens: 2000 },
       output_config: { effort: 'low' },
       temperature: 1,
       top_p: 0.9,
@@ -89,6 +90,11 @@ describe('a messages request', () => {
     });
   });
 
+  it('names what it leaves out', () => {
+    expect(sent(full).dropped).toEqual(['seed', 'frequency_penalty']);
+    expect(sent(full, newVersion).dropped).toEqual(['seed', 'frequency_penalty', 'temperature', 'top_p', 'top_k']);
+  });
+
   it('in the newer version holds no sampling parameter', () => {
     const body = bodyOf(full, newVersion);
     for (const field of ['temperature', 'top_p', 'top_k']) expect(body).not.toHaveProperty(field);
@@ -97,7 +103,7 @@ describe('a messages request', () => {
   it.each([oldVersion, newVersion])('is accepted by a strict upstream of version %s', (version) => {
     expect(() => checkMessages(bodyOf(full, version), version)).not.toThrow();
     expect(() => checkMessages(bodyOf(textRequest('Hi'), version), version)).not.toThrow();
-    expect(() => checkCountTokens(JSON.parse(JSON.stringify(countTokensBody(full.prompt!, full.reasoning, 'm'))))).not.toThrow();
+    expect(() => checkCountTokens(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ prompt: full.prompt, reasoning: full.reasoning }), 'm')))).not.toThrow();
   });
 
   it('leaves away what was not asked for', () => {

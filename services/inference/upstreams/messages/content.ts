@@ -1,0 +1,103 @@
+// Parts of the common prompt as content blocks. Pure.
+import { createHash } from 'node:crypto';
+import { AppError } from '#kit/errors/app-error.js';
+import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
+import { toolArguments } from '../tool-json.js';
+
+/** A block while the request is put together. */
+export type Block = Record<string, unknown>;
+
+/** A tool call id as this format takes it; ids made by other vendors may hold other characters. The same id always gives the same. */
+export function toMessagesToolId(id: string): string {
+  if (/^[A-Za-z0-9_-]+$/.test(id)) return id;
+  // The hash keeps apart ids that differ only in the characters replaced.
+  return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
+}
+
+/** The block of a part, with its cache mark; none for what the format refuses: empty text, and thoughts that its vendor did not sign. */
+export function toBlocks({ part, cacheTtl }: Part): Block[] {
+  const block = toBlock(part);
+  if (block === undefined) return [];
+  const isMarked = cacheTtl !== undefined && part?.$case !== 'reasoning';
+  return [isMarked ? { ...block, cache_control: cacheControl(cacheTtl) } : block];
+}
+
+/** A text block; undefined for text that is refused as empty. */
+export function textBlock(text: string): Block | undefined {
+  return text.trim() === '' ? undefined : { type: 'text', text };
+}
+
+/** A mark that the prompt shall be cached up to here. */
+export function cacheControl(ttl: string): Block {
+  return ttl === '1h' ? { type: 'ephemeral', ttl } : { type: 'ephemeral' };
+}
+
+function toBlock(part: Part['part']): Block | undefined {
+  switch (part?.$case) {
+    case 'text':
+      return textBlock(part.value.text);
+    case 'image':
+      return { type: 'image', source: imageSource(part.value) };
+    case 'document':
+      return documentBlock(part.value);
+    case 'toolCall':
+      return { type: 'tool_use', id: toMessagesToolId(part.value.id), name: part.value.name, input: toolArguments(part.value.argumentsJson) };
+    case 'toolResult':
+      return toolResultBlock(part.value);
+    case 'reasoning': {
+      const { text, signature, redactedData } = part.value;
+      if (redactedData !== '') return { type: 'redacted_thinking', data: redactedData };
+      // Unsigned reasoning is another vendor's and would be refused.
+      return signature === '' ? undefined : { type: 'thinking', thinking: text, signature };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function toolResultBlock({ toolCallId, text, isError, content }: ToolResultPart): Block {
+  const blocks = content.flatMap(toBlocks);
+  const said = blocks.length > 0 ? blocks : text === '' ? undefined : text;
+  return { type: 'tool_result', tool_use_id: toMessagesToolId(toolCallId), content: said, is_error: isError ? true : undefined };
+}
+
+const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+
+function imageSource({ source }: ImagePart): Block {
+  if (source?.$case !== 'data') return { type: 'url', url: source?.value };
+  const mediaType = source.value.mediaType.toLowerCase().replace('image/jpg', 'image/jpeg');
+  if (!imageTypes.includes(mediaType)) throw unsupported(`this model reads images of the types ${imageTypes.join(', ')}, not ${mediaType}`);
+  return { type: 'base64', media_type: mediaType, data: source.value.base64 };
+}
+
+function documentBlock(document: DocumentPart): Block | undefined {
+  const source = documentSource(document);
+  if (source === undefined) return undefined;
+  const title = document.title || document.filename;
+  return { type: 'document', source, title: title === '' ? undefined : title, context: document.context === '' ? undefined : document.context };
+}
+
+function documentSource({ source }: DocumentPart): Block | undefined {
+  switch (source?.$case) {
+    case 'url':
+      return { type: 'url', url: source.value };
+    case 'text':
+      return textSource(source.value);
+    case 'data': {
+      const mediaType = source.value.mediaType.toLowerCase();
+      if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: source.value.base64 };
+      if (/^text\/|^application\/(json|xml|yaml)\b/.test(mediaType)) return textSource(Buffer.from(source.value.base64, 'base64').toString('utf8'));
+      throw unsupported(`this model reads PDF and plain text, not ${mediaType}`);
+    }
+    default:
+      return undefined;
+  }
+}
+
+function textSource(data: string): Block | undefined {
+  return data === '' ? undefined : { type: 'text', media_type: 'text/plain', data };
+}
+
+function unsupported(text: string): AppError {
+  return new AppError('unsupported_field', `messages: ${text}.`, { details: { field: 'messages' } });
+}

@@ -1,0 +1,69 @@
+// What a messages upstream gets from a caller who speaks messages too.
+import { describe, expect, it } from '@jest/globals';
+import { CountTokensRequest, type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { textRequest } from '../../testing/fixtures.js';
+import { countTokensBody, messagesBody } from './request.js';
+import { messagesWire } from './wire.js';
+
+const wire = messagesWire('u', 'https://example.com/v1');
+const asking = (fields: object, rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest =>
+  textRequest('Hi', { native: { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: JSON.stringify(fields) }, ...rest });
+const bodyOf = (request: GenerateRequest): unknown => JSON.parse(messagesBody(request, 'vendor-model').json);
+
+const fields = {
+  messages: [{ role: 'user', content: [{ type: 'novel_block', x: [1, { y: null }] }] }],
+  system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+  temperature: 0.3,
+  novelty: { deep: true },
+};
+
+describe('the body of a caller of the same format', () => {
+  it('is the caller’s own but for what is ours', () => {
+    expect(bodyOf(asking(fields, { endUser: 'hash', maxOutputTokens: 77 }))).toEqual({ model: 'vendor-model', max_tokens: 77, stream: true, metadata: { user_id: 'hash' }, ...fields });
+    expect(messagesBody(asking(fields), 'm').dropped).toEqual([]);
+  });
+
+  it('keeps every character of the caller’s fields', () => {
+    const text = '{"messages":[{"role":"user","content":"1e2 \\u00e9 \\\\ \\" 0.10"}],"top_p":0.10}';
+    const request = asking({}, { native: { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: text } });
+    expect(messagesBody(request, 'm').json).toBe(`{"model":"m","max_tokens":1000,"stream":true,${text.slice(1)}`);
+  });
+
+  it('may ask for no output, and may have nothing else', () => {
+    expect(bodyOf(asking({}, { maxOutputTokens: 0 }))).toEqual({ model: 'vendor-model', max_tokens: 0, stream: true });
+  });
+
+  it('holds no thinking that nobody signed, nor a message of nothing else', () => {
+    const unsigned = { type: 'thinking', thinking: 'x', signature: '' };
+    const signed = { type: 'thinking', thinking: '', signature: 'sig' };
+    const said = { type: 'text', text: 'he wrote {"signature":""}' };
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [unsigned] },
+      { role: 'user', content: [said] },
+      { role: 'assistant', content: [unsigned, signed, said] },
+    ];
+    expect(bodyOf(asking({ messages, novelty: 1 }))).toMatchObject({ messages: [messages[0], messages[2], { role: 'assistant', content: [signed, said] }], novelty: 1 });
+    expect(messagesBody(asking({ messages: [messages[2]] }), 'm').json).toContain(JSON.stringify([messages[2]]));
+  });
+
+  it('is not used for a caller of another format', () => {
+    const native = { format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(fields), droppedElsewhere: ['verbosity'] };
+    const body = messagesBody(textRequest('Hi', { native, sampling: { seed: 1n } }), 'm');
+    expect(JSON.parse(body.json)).not.toHaveProperty('novelty');
+    expect(body.dropped).toEqual(['verbosity', 'seed']);
+  });
+
+  it('is counted by its own fields, without a cap', () => {
+    expect(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ native: asking(fields).native }), 'm'))).toEqual({ model: 'm', ...fields });
+  });
+});
+
+describe('the headers of a messages upstream', () => {
+  it('are the version and the beta flags of the caller, as sent', () => {
+    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{}', messagesBetas: ['a-2026-01-01', 'b'], droppedElsewhere: [], refusedElsewhere: [] };
+    expect(wire.headers('key', { messagesVersion: '2026-10-21', native })).toEqual({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2026-01-01,b', 'x-api-key': 'key' });
+    expect(wire.headers(undefined, { messagesVersion: '', native: undefined })).toEqual({ 'anthropic-version': '2023-06-01' });
+    expect(wire.headers(undefined, { messagesVersion: '', native: { ...native, format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS } })).not.toHaveProperty('anthropic-beta');
+  });
+});

@@ -1,0 +1,81 @@
+// Tools and their choice as the format has them. Pure.
+import { type Tool, type ToolChoice, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { isObject, type JsonObject } from '../stream-decoder.js';
+import { toolParameters } from '../tool-json.js';
+import { type Block, cacheControl } from './content.js';
+
+/** Whether the choice makes the model call a tool. */
+export function isForced(choice: ToolChoice | undefined): boolean {
+  return choice?.mode === ToolChoice_Mode.MODE_REQUIRED || choice?.mode === ToolChoice_Mode.MODE_NAMED;
+}
+
+/** A tool. Raises invalid_request for a schema that is no JSON object. */
+export function toTool(tool: Tool): Block {
+  const { schema, isWhole } = rootObject(toolParameters(tool) ?? {});
+  return {
+    name: tool.name,
+    description: tool.description === '' ? undefined : tool.description,
+    input_schema: schema,
+    // What was put together from alternatives is no longer what the caller wanted enforced.
+    strict: isWhole ? tool.strict : undefined,
+    cache_control: tool.cacheTtl === undefined ? undefined : cacheControl(tool.cacheTtl),
+  };
+}
+
+/** The field `tool_choice`. With `isFree` a forced tool has become one that the model may call. */
+export function toToolChoice(choice: ToolChoice | undefined, isFree: boolean): JsonObject | undefined {
+  if (choice === undefined) return undefined;
+  const parallel = choice.disableParallelCalls ? { disable_parallel_tool_use: true } : {};
+  if (isFree && isForced(choice)) return { type: 'auto', ...parallel };
+  switch (choice.mode) {
+    case ToolChoice_Mode.MODE_NONE:
+      return { type: 'none' };
+    case ToolChoice_Mode.MODE_REQUIRED:
+      return { type: 'any', ...parallel };
+    case ToolChoice_Mode.MODE_NAMED:
+      return { type: 'tool', name: choice.name, ...parallel };
+    case ToolChoice_Mode.MODE_AUTO:
+      return { type: 'auto', ...parallel };
+    default:
+      return choice.disableParallelCalls ? { type: 'auto', ...parallel } : undefined;
+  }
+}
+
+const alternatives = ['anyOf', 'oneOf', 'allOf'] as const;
+
+/** The format wants an object at the root, and no alternatives there: their properties are put side by side. */
+function rootObject(schema: JsonObject): { schema: JsonObject; isWhole: boolean } {
+  const branches = alternatives.flatMap((word) => {
+    const list: readonly unknown[] = Array.isArray(schema[word]) ? schema[word] : [];
+    return list.filter(isObject).map((branch) => ({ word, branch }));
+  });
+  const { anyOf: _anyOf, oneOf: _oneOf, allOf: _allOf, ...rest } = schema;
+  if (branches.length === 0) return { schema: { ...(rest['properties'] === undefined ? { properties: {} } : {}), ...rest, type: 'object' }, isWhole: true };
+  const properties: Record<string, unknown> = { ...objectOf(rest['properties']) };
+  for (const { branch } of branches) {
+    for (const [name, value] of Object.entries(objectOf(branch['properties']))) {
+      const before = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      properties[name] = before === undefined || JSON.stringify(before) === JSON.stringify(value) ? value : { anyOf: [before, value] };
+    }
+  }
+  return { schema: { ...rest, type: 'object', properties, required: requiredOf(rest, branches) }, isWhole: false };
+}
+
+/** Required is what all of the alternatives require, and what any part of a whole does. */
+function requiredOf(rest: JsonObject, branches: readonly { word: string; branch: JsonObject }[]): string[] {
+  const required = new Set(namesOf(rest['required']));
+  for (const word of alternatives) {
+    const lists = branches.filter((each) => each.word === word).map(({ branch }) => namesOf(branch['required']));
+    const names = lists.flat().filter((name) => word === 'allOf' || lists.every((list) => list.includes(name)));
+    for (const name of names) required.add(name);
+  }
+  return [...required];
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function namesOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+}

@@ -1,0 +1,295 @@
+// A call of another format as a messages body, each test by what breaks without it.
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { checkMessages } from '../../../../tests/upstream/check-messages.js';
+import { currentRules } from '../../../../tests/upstream/rules.js';
+import { GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { toMessagesToolId } from './content.js';
+import { messagesBody } from './request.js';
+
+type Partial = NonNullable<Parameters<typeof GenerateRequest.fromPartial>[0]>;
+type Parts = NonNullable<NonNullable<NonNullable<Partial['prompt']>['messages']>[number]['parts']>;
+interface Body {
+  readonly system?: { text: string; cache_control?: unknown }[];
+  readonly messages: { role: string; content: Record<string, unknown>[] }[];
+  readonly [field: string]: unknown;
+}
+
+const { ROLE_USER: user, ROLE_ASSISTANT: assistant, ROLE_SYSTEM: system } = Role;
+const text = (value: string, cacheTtl?: string) => ({ part: { $case: 'text' as const, value: { text: value } }, cacheTtl });
+const call = (id: string, name = 'f', argumentsJson = '{}') => ({ part: { $case: 'toolCall' as const, value: { id, name, argumentsJson } } });
+const result = (toolCallId: string, value = 'ok') => ({ part: { $case: 'toolResult' as const, value: { toolCallId, text: value } } });
+const thought = (signature: string) => ({ part: { $case: 'reasoning' as const, value: { text: 'Hm', signature } } });
+const says = (role: Role, ...parts: Parts) => ({ role, parts });
+
+function sent(request: Partial, model = 'm'): { body: Body; dropped: readonly string[] } {
+  const { json, dropped } = messagesBody(GenerateRequest.fromPartial({ maxOutputTokens: 8000, ...request }), model);
+  return { body: JSON.parse(json) as Body, dropped };
+}
+
+function asked(messages: NonNullable<Partial['prompt']>['messages'], rest: Partial = {}, model = 'm'): Body {
+  const { body } = sent({ ...rest, prompt: { ...rest.prompt, messages } }, model);
+  checkMessages(body, '2023-06-01', currentRules);
+  return body;
+}
+
+const hi = says(user, text('Hi'));
+const tools = [{ name: 'f', parametersJson: '{"type":"object","properties":{}}' }];
+
+describe('a conversation of another format', () => {
+  it('keeps instructions apart at the top, and later ones in their place', () => {
+    const body = asked([says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))], { prompt: { system: ['one'] } });
+    expect(body.system?.map((block) => block.text)).toEqual(['one', 'two']);
+    expect(body.messages.map(({ role }) => role)).toEqual(['user', 'system', 'user']);
+  });
+
+  it('never has an instruction in the first place, also where what was before it is empty', () => {
+    const body = asked([says(user, text(' ')), says(system, text('one')), hi]);
+    expect(body.system).toEqual([{ type: 'text', text: 'one' }]);
+    expect(body.messages.map(({ role }) => role)).toEqual(['user']);
+  });
+
+  it('begins with the user even where an application greets first', () => {
+    expect(asked([says(assistant, text('Welcome!')), hi]).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  });
+
+  it('has the results of parallel calls in one message, before what the user says', () => {
+    const history = [hi, says(assistant, text('One moment.'), call('a'), call('b')), says(user, result('a')), says(user, text('And?'), result('b'))];
+    expect(asked(history, { prompt: { tools } }).messages.at(-1)!.content.map(({ type }) => type)).toEqual(['tool_result', 'tool_result', 'text']);
+  });
+
+  it('has thoughts first in their turn, and only signed ones', () => {
+    const turn = says(assistant, text('So.'), thought(''), thought('sig'), { part: { $case: 'reasoning', value: { redactedData: 'opaque' } } }, call('a'));
+    expect(asked([hi, turn, says(user, result('a'))], { prompt: { tools } }).messages[1]!.content.map(({ type }) => type)).toEqual(['thinking', 'redacted_thinking', 'text', 'tool_use']);
+  });
+
+  it('keeps a thought whose text was not shown', () => {
+    const hidden = { part: { $case: 'reasoning' as const, value: { signature: 'sig' } } };
+    expect(asked([hi, says(assistant, hidden, text('So.')), hi]).messages[1]!.content[0]).toEqual({ type: 'thinking', thinking: '', signature: 'sig' });
+  });
+
+  it('lets the answer go on from what the caller began, without space at its end', () => {
+    expect(asked([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Once' }] });
+  });
+
+  it('has the same acceptable id in a call and its result', () => {
+    const body = asked([hi, says(assistant, call('functions.f:0')), says(user, result('functions.f:0'))], { prompt: { tools } });
+    expect(body.messages[1]!.content[0]!['id']).toBe(toMessagesToolId('functions.f:0'));
+    expect(body.messages[2]!.content[0]!['tool_use_id']).toBe(toMessagesToolId('functions.f:0'));
+  });
+});
+
+describe('images and documents', () => {
+  const data = (mediaType: string, base64 = 'aGFsbG8=') => ({ $case: 'data' as const, value: { mediaType, base64 } });
+  const image = (mediaType: string) => ({ part: { $case: 'image' as const, value: { source: data(mediaType), detail: 'high' } } });
+  const document = (value: object) => ({ part: { $case: 'document' as const, value } });
+
+  it('become blocks of each source', () => {
+    const url = { part: { $case: 'image' as const, value: { source: { $case: 'url' as const, value: 'https://example.com/a.png' } } } };
+    const pdf = document({ source: data('application/pdf'), filename: 'a.pdf', context: 'From the archive.' });
+    const plain = document({ source: data('text/markdown'), title: 'T' });
+    const linked = document({ source: { $case: 'url', value: 'https://example.com/a.pdf' } });
+    expect(asked([says(user, image('image/jpg'), url, pdf, plain, linked, text('What?'))]).messages[0]!.content).toEqual([
+      { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'aGFsbG8=' } },
+      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'aGFsbG8=' }, title: 'a.pdf', context: 'From the archive.' },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hallo' }, title: 'T' },
+      { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
+      { type: 'text', text: 'What?' },
+    ]);
+  });
+
+  it('of tool results stay in them', () => {
+    const seen = { part: { $case: 'toolResult' as const, value: { toolCallId: 'a', content: [text('Look:'), image('image/png')] } } };
+    const body = asked([hi, says(assistant, call('a')), says(user, seen)], { prompt: { tools } });
+    expect((body.messages[2]!.content[0]!['content'] as { type: string }[]).map(({ type }) => type)).toEqual(['text', 'image']);
+  });
+
+  it.each([image('image/tiff'), document({ source: data('application/zip') })])('of other types are refused in clear words', (part) => {
+    expect(() => asked([says(user, part)])).toThrow(/not (image\/tiff|application\/zip)/);
+  });
+});
+
+describe('cache marks', () => {
+  it('stand where the caller put them', () => {
+    const prompt = { system: ['one', 'two'], systemCacheTtls: { 1: '1h' }, tools: [{ ...tools[0]!, cacheTtl: '1h' }] };
+    const body = asked([says(user, text('a', '5m'), text('b'))], { prompt });
+    expect(body['tools']).toMatchObject([{ cache_control: { type: 'ephemeral', ttl: '1h' } }]);
+    expect(body.system).toEqual([{ type: 'text', text: 'one' }, { type: 'text', text: 'two', cache_control: { type: 'ephemeral', ttl: '1h' } }]);
+    expect(body.messages[0]!.content).toEqual([{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'b' }]);
+  });
+
+  it('beyond the fourth from the end are left out, and the caller is told', () => {
+    const messages = [says(user, ...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, '5m')))];
+    expect(asked(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([false, true, true, true, true]);
+    expect(sent({ prompt: { messages } }).dropped).toEqual(['cache_control']);
+  });
+
+  it('of an hour behind one of five minutes live five minutes', () => {
+    const messages = [says(user, text('a', '5m'), text('b', '1h'))];
+    expect(asked(messages).messages[0]!.content[1]!['cache_control']).toEqual({ type: 'ephemeral' });
+  });
+});
+
+describe('tools of another format', () => {
+  const schemaOf = (schema: unknown, strict?: boolean) =>
+    (asked([hi], { prompt: { tools: [{ name: 'f', parametersJson: JSON.stringify(schema), strict }] } })['tools'] as { input_schema: unknown; strict?: boolean }[])[0]!;
+
+  it('have an object at the root of their schema', () => {
+    expect(schemaOf({}).input_schema).toEqual({ type: 'object', properties: {} });
+    expect(schemaOf({ type: ['object', 'null'], properties: { x: {} } }).input_schema).toEqual({ type: 'object', properties: { x: {} } });
+  });
+
+  it('with alternatives at the root have all their properties, and require what every alternative does', () => {
+    const either = { anyOf: [{ properties: { a: { type: 'string' }, k: { const: 1 } }, required: ['a', 'k'] }, { properties: { b: {}, k: { const: 2 } }, required: ['k'] }] };
+    expect(schemaOf(either, true)).toEqual({
+      name: 'f',
+      input_schema: { type: 'object', properties: { a: { type: 'string' }, k: { anyOf: [{ const: 1 }, { const: 2 }] }, b: {} }, required: ['k'] },
+    });
+    expect(schemaOf({ allOf: [{ required: ['a'] }, { required: ['b'] }] }).input_schema).toMatchObject({ required: ['a', 'b'] });
+  });
+});
+
+describe('structured output', () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 1, description: 'A count.' }, l: { type: 'array', items: { type: 'object', properties: {} } } }, oneOf: undefined, $schema: 'x' };
+  const jsonSchema = { format: { $case: 'jsonSchema' as const, value: { name: 'out', schemaJson: JSON.stringify(schema), strict: true } } };
+
+  it('is a schema that the vendor enforces: objects closed, what it does not know told in words', () => {
+    expect(asked([hi], { responseFormat: jsonSchema })['output_config']).toEqual({
+      format: {
+        type: 'json_schema',
+        schema: {
+          type: 'object',
+          properties: { n: { type: 'integer', description: 'A count.\n\n{minimum: 1}' }, l: { type: 'array', items: { type: 'object', properties: {}, additionalProperties: false } } },
+          additionalProperties: false,
+        },
+      },
+    });
+  });
+
+  it('stands beside an effort', () => {
+    expect(asked([hi], { responseFormat: jsonSchema, reasoning: { effort: 'low' } })['output_config']).toMatchObject({ effort: 'low', format: {} });
+  });
+
+  it('is an instruction for models that know no schemas, and the caller is told', () => {
+    const { body, dropped } = sent({ prompt: { messages: [hi] }, responseFormat: jsonSchema }, 'claude-3-7-sonnet-20250219');
+    expect(body.system!.at(-1)!.text).toContain('"minimum":1');
+    expect(body['output_config']).toBeUndefined();
+    expect(dropped).toEqual(['response_format.json_schema.strict']);
+  });
+
+  it('of any form is an instruction, never a forced tool', () => {
+    const body = asked([hi], { prompt: { system: ['Be brief.'] }, responseFormat: { format: { $case: 'jsonObject', value: {} } } });
+    expect(body.system!.map((block) => block.text)).toEqual(['Be brief.', expect.stringContaining('one JSON object and nothing else')]);
+    expect(body['tool_choice']).toBeUndefined();
+  });
+});
+
+describe('reasoning', () => {
+  const named = { tools, toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' } };
+  const plan = (model: string, reasoning: object, rest: Partial = {}) => {
+    const { body, dropped } = sent({ ...rest, reasoning, prompt: { messages: [hi], ...rest.prompt } }, model);
+    checkMessages(body, '2023-06-01', currentRules);
+    return { thinking: body['thinking'], output_config: body['output_config'], tool_choice: body['tool_choice'], dropped };
+  };
+  const nothing = { thinking: undefined, output_config: undefined, tool_choice: undefined, dropped: [] };
+
+  it.each<[string, object, object]>([
+    ['claude-sonnet-4-5-20250929', { effort: 'medium' }, { thinking: { type: 'enabled', budget_tokens: 4000 } }],
+    ['claude-sonnet-4-5', { effort: 'minimal' }, {}],
+    ['claude-haiku-4-5', { effort: 'none' }, {}],
+    ['claude-3-5-sonnet-20241022', { effort: 'high' }, { dropped: ['reasoning_effort'] }],
+    ['claude-opus-4-6', { effort: 'xhigh' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
+    ['claude-opus-4-6', { budgetTokens: 2000 }, { thinking: { type: 'enabled', budget_tokens: 2000 } }],
+    ['anthropic/claude-4.7-opus', { effort: 'xhigh' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } }],
+    ['claude-opus-4-8', { budgetTokens: 5000 }, { thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } }],
+    ['claude-sonnet-5-5', { effort: 'minimal' }, { output_config: { effort: 'low' } }],
+    ['claude-sonnet-5-5', { disabled: true, effort: 'high' }, { thinking: { type: 'disabled' } }],
+    ['claude-opus-4-20250514', { effort: 'low' }, { thinking: { type: 'enabled', budget_tokens: 1024 } }],
+    ['deepseek-reasoner', { effort: 'max' }, { output_config: { effort: 'max' } }],
+  ])('of %s, asked for as %j', (model, reasoning, expected) => {
+    expect(plan(model, reasoning)).toEqual({ ...nothing, ...expected });
+  });
+
+  it('that was only an effort gives way to a forced tool', () => {
+    const choice = { tool_choice: { type: 'tool', name: 'f' } };
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: named })).toEqual({ ...nothing, ...choice, dropped: ['reasoning_effort'] });
+    expect(plan('claude-opus-5', { effort: 'high' }, { prompt: named })).toEqual({ ...nothing, ...choice, output_config: { effort: 'high' } });
+  });
+
+  it('with a budget of the caller’s own frees a forced tool, and the caller is told', () => {
+    const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } };
+    expect(plan('claude-sonnet-4-5', { budgetTokens: 2000 }, { prompt: named })).toEqual({ ...nothing, ...budget, tool_choice: { type: 'auto' }, dropped: ['tool_choice'] });
+  });
+
+  it('leaves room for the answer, or is left out', () => {
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 3000 }).thinking).toEqual({ type: 'enabled', budget_tokens: 1500 });
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 1500 })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
+  });
+
+  it('is left out in a turn of tools whose thoughts the caller did not keep', () => {
+    const messages = [hi, says(assistant, call('a')), says(user, result('a'))];
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages, tools } })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
+    const kept = [hi, says(assistant, thought('sig'), call('a')), says(user, result('a'))];
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages: kept, tools } }).thinking).toEqual({ type: 'enabled', budget_tokens: 4000 });
+  });
+});
+
+describe('sampling', () => {
+  const sampled = (model: string, sampling: object, rest: Partial = {}) => {
+    const { body, dropped } = sent({ ...rest, sampling, prompt: { messages: [hi] } }, model);
+    return { temperature: body['temperature'], top_p: body['top_p'], top_k: body['top_k'], dropped };
+  };
+  const none = { temperature: undefined, top_p: undefined, top_k: undefined, dropped: [] };
+
+  it.each<[string, object, object, Partial?]>([
+    ['m', { temperature: 1.7, topP: 0.9, topK: 5 }, { temperature: 1, top_p: 0.9, top_k: 5 }],
+    ['claude-sonnet-4-5', { temperature: 0.2, topP: 0.9 }, { temperature: 0.2, dropped: ['top_p'] }],
+    ['claude-opus-4-7', { temperature: 0.2, topP: 0.9, topK: 5 }, { dropped: ['temperature', 'top_p', 'top_k'] }],
+    ['claude-opus-5-5', { temperature: 1, topP: 1 }, {}],
+    ['claude-sonnet-4-5', { temperature: 0.2, topK: 5 }, { dropped: ['temperature', 'top_k'] }, { reasoning: { effort: 'high' } }],
+    ['m', { seed: 7n, frequencyPenalty: 0, presencePenalty: 1 }, { dropped: ['seed', 'presence_penalty'] }],
+  ])('of %s, asked for as %j', (model, sampling, expected, rest = {}) => {
+    expect(sampled(model, sampling, rest)).toEqual({ ...none, ...expected });
+  });
+});
+
+describe('any conversation', () => {
+  const words = fc.string({ minLength: 1, maxLength: 20 }).filter((value) => value.trim() !== '');
+  const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 3 });
+  const exchange = fc.oneof(
+    fc.record({ asked: words, answered: words }).map((turn) => [says(user, text(turn.asked)), says(assistant, text(turn.answered))]),
+    fc.record({ asked: words, ids, args: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), result: fc.string(), answered: words }).map((turn) => [
+      says(user, text(turn.asked)),
+      says(assistant, ...turn.ids.map((id) => call(id, 'f', JSON.stringify(turn.args)))),
+      ...turn.ids.map((id) => says(user, result(id, turn.result))),
+      says(assistant, text(turn.answered)),
+    ]),
+  );
+
+  it('keeps its texts, names, arguments and order, and is accepted by a strict upstream', () => {
+    fc.assert(
+      fc.property(fc.array(exchange, { maxLength: 5 }), words, (exchanges, last) => {
+        const messages = [...exchanges.flat(), says(user, text(last))];
+        const body = asked(messages, { prompt: { tools } });
+        const expected = messages.flatMap(({ parts }) => (parts as readonly unknown[]).map((part) => saidBy(part)));
+        const got = body.messages.flatMap(({ content }) => content.map((block) => saidIn(block)));
+        expect(got).toEqual(expected);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+function saidBy(part: unknown): unknown[] {
+  const { $case, value } = (part as { part: { $case: string; value: Record<string, string> } }).part;
+  if ($case === 'text') return ['text', value['text']];
+  if ($case === 'toolCall') return ['call', toMessagesToolId(value['id']!), value['name'], JSON.parse(value['argumentsJson']!)];
+  return ['result', toMessagesToolId(value['toolCallId']!), value['text']];
+}
+
+function saidIn(block: Record<string, unknown>): unknown[] {
+  if (block['type'] === 'text') return ['text', block['text']];
+  if (block['type'] === 'tool_use') return ['call', block['id'], block['name'], block['input']];
+  return ['result', block['tool_use_id'], block['content'] ?? ''];
+}
