@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { dialects } from '#kit/db/dialect.js';
 import { migrations as auth } from '../services/auth/migrations/index.js';
+import { migrations as catalog } from '../services/catalog/migrations/index.js';
 import { migrations as ledger } from '../services/ledger/migrations/index.js';
 import { migrations as metering } from '../services/metering/migrations/index.js';
 
@@ -22,7 +23,7 @@ function isAdditive(statement: string): boolean {
   return column !== undefined && (column.includes('DEFAULT') || !column.includes('NOT NULL'));
 }
 
-describe.each([['auth', auth], ['ledger', ledger], ['metering', metering]] as const)('migrations of %s', (_service, migrations) => {
+describe.each([['auth', auth], ['catalog', catalog], ['ledger', ledger], ['metering', metering]] as const)('migrations of %s', (_service, migrations) => {
   it.each(engines)('only add, on %s', (engine) => {
     const later = migrations.slice(1).flatMap((migration) => migration.statements(dialects[engine]));
     expect(later.length).toBeGreaterThan(0);

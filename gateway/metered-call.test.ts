@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { ModalityNeed } from './formats/format.js';
-import { Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { Capability, Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Event, GenerateRequest, type GenerateResponse, ResponseFormat, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
 import { Ending, Format, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
@@ -54,6 +54,9 @@ interface Play {
   closesAfterMs?: number;
   permitted?: string[];
   needs?: ModalityNeed[];
+  responseFormat?: ResponseFormat;
+  format?: Format;
+  capabilities?: Capability[];
   /** How an answer is read on after its caller has left. */
   readOn?: Partial<ConstructorParameters<typeof ReadOn>[0]>;
 }
@@ -97,7 +100,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       },
     },
   } as unknown as GatewayPeers;
-  const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
+  const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000, capabilities: options.capabilities ?? [] });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
   const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
   const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
@@ -114,12 +117,12 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         lifetimeLimitNanoUsd: 5n,
         models: { allModels: options.permitted === undefined, modelIds: options.permitted ?? [] },
       }),
-      format: Format.FORMAT_CHAT_COMPLETIONS,
+      format: options.format ?? Format.FORMAT_CHAT_COMPLETIONS,
       parsed: {
         model: 'sandbox/echo',
         streaming: options.streaming ?? true,
         maxOutputTokens: 'maxOutputTokens' in options ? options.maxOutputTokens : 100,
-        request: GenerateRequest.fromPartial({}),
+        request: GenerateRequest.fromPartial({ responseFormat: options.responseFormat }),
         includeUsage: false,
         inputTokensMax: 50,
         images: 0,
@@ -196,6 +199,18 @@ describe('a metered call', () => {
     expect(error).toMatchObject({ reason: 'unsupported_field', details: { field: 'messages[0].content[1]' } });
     expect(error?.message).toContain('does not read images');
     expect([holds.length, generated.length]).toEqual([0, 0]);
+  });
+
+  it.each([
+    [Format.FORMAT_CHAT_COMPLETIONS, 'response_format'],
+    [Format.FORMAT_MESSAGES, 'output_config.format'],
+  ])('asks nothing of an upstream when the model keeps to no schema and the answer shall (format %i)', async (format, field) => {
+    const responseFormat = ResponseFormat.fromPartial({ format: { $case: 'jsonSchema', value: { name: 'a', schemaJson: '{}' } } });
+    const { error, holds, generated } = await play({ format, responseFormat });
+    expect(error).toMatchObject({ reason: 'unsupported_field', details: { field } });
+    expect([holds.length, generated.length]).toEqual([0, 0]);
+    expect((await play({ format, responseFormat, capabilities: [Capability.CAPABILITY_STRUCTURED_OUTPUT] })).generated).toHaveLength(1);
+    expect((await play({ format, responseFormat: { format: { $case: 'jsonObject', value: {} } } })).generated).toHaveLength(1);
   });
 
   it('asks nothing of an upstream when the hold is refused, and tells what is affordable', async () => {

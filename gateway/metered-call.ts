@@ -4,7 +4,6 @@
 // the caller leaves. The record is durable before the caller gets the end of the answer.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
-import { Modality, type Model } from '#proto/catalog/v1/catalog.js';
 import type { Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call, Format } from '#proto/metering/v1/metering.js';
@@ -15,7 +14,8 @@ import { callContext } from '#kit/rpc/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { endingOf, noTokens, type Outcome, Progress, reportOf } from './ending.js';
-import type { ModalityNeed, ParsedCall } from './formats/format.js';
+import type { ParsedCall } from './formats/format.js';
+import { assertForms, assertPermitted, assertReads } from './model-checks.js';
 import type { GatewayPeers } from './peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
 import type { ReadOn } from './read-on.js';
@@ -80,6 +80,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const callable = deps.models.resolve(request.parsed.model);
   assertPermitted(request.key, callable.model);
   assertReads(callable.model, request.parsed.needs);
+  assertForms(callable.model, request.parsed, request.format);
   deps.recorder.assertRecording();
 
   const held = await hold(request, callable, deps);
@@ -150,36 +151,6 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   }
   if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) throw toAppError(failure);
   yield { kind: 'recorded', recorded };
-}
-
-/** The key must be allowed to use the model; raises model_not_permitted. */
-export function assertPermitted(key: Key, model: Model): void {
-  if (isPermitted(key, model)) return;
-  throw new AppError('model_not_permitted', `The platform key ending in ${key.lastFour} may not use the model "${model.id}". GET /v1/models lists the models it may use.`, {
-    details: { field: 'model' },
-  });
-}
-
-const modalityNames: Partial<Record<Modality, string>> = {
-  [Modality.MODALITY_IMAGE]: 'images',
-  [Modality.MODALITY_DOCUMENT]: 'documents',
-  [Modality.MODALITY_AUDIO]: 'audio',
-};
-
-/** The model must be able to read all that the body holds; raises unsupported_field. */
-export function assertReads(model: Model, needs: readonly ModalityNeed[]): void {
-  const unread = needs.find(({ modality }) => !model.inputModalities.includes(modality));
-  if (unread === undefined) return;
-  const what = modalityNames[unread.modality] ?? 'this kind of content';
-  throw new AppError('unsupported_field', `${unread.field}: the model "${model.id}" does not read ${what}; leave it out, or choose a model that does (input_modalities in GET /v1/models).`, {
-    details: { field: unread.field },
-  });
-}
-
-/** Whether the key may list and call the model. */
-export function isPermitted(key: Key, model: Model): boolean {
-  const permission = key.models;
-  return permission === undefined || permission.allModels || permission.modelIds.includes(model.id);
 }
 
 /** Sets the worst case aside; without a cap of the caller's, as much of it as the balance affords. */

@@ -53,6 +53,12 @@ describe('a model', () => {
     });
   });
 
+  it('tells what it reads and can do, and what an image is held for where that is known', () => {
+    const seeing = { ...echo, inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT], capabilities: [Capability.CAPABILITY_STRUCTURED_OUTPUT], imageTokensMax: 1600 };
+    expect(renderModel(seeing)).toMatchObject({ input_modalities: ['text', 'image', 'document'], features: ['structured_output'], max_image_tokens: 1600 });
+    expectToMatch(ModelView, renderModel(seeing));
+  });
+
   it('shows a price of reasoning only where there is one, and null when unpriced', () => {
     expect(renderModel({ ...echo, price: { ...price, reasoningNanoUsdPerMtok: 1_000_000_000n } }).usd_per_million_tokens).toMatchObject({ reasoning: '1' });
     expect(renderModel({ ...echo, price: undefined, state: ModelState.MODEL_STATE_DEPRECATED })).toMatchObject({ usd_per_million_tokens: null, lifecycle: 'deprecated' });

@@ -43,6 +43,7 @@ export function renderModel(model: Model): ModelView {
     input_modalities: model.inputModalities.map((modality) => word(Modality[modality], 'MODALITY_')),
     output_modalities: model.outputModalities.map((modality) => word(Modality[modality], 'MODALITY_')),
     features: model.capabilities.map((capability) => word(Capability[capability], 'CAPABILITY_')),
+    ...(model.imageTokensMax === 0 ? {} : { max_image_tokens: model.imageTokensMax }),
     usd_per_million_tokens: model.price === undefined ? null : pricesOf(model.price),
   };
 }

@@ -3,7 +3,8 @@
 import { BeginKeyedCallResponse_Cause as Cause, type BeginKeyedCallResponse } from '#proto/metering/v1/metering.js';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import { assertPermitted, type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
+import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
+import { assertPermitted } from '../model-checks.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';
 import { answerSecretOf, keyHashOf } from './key.js';
 

@@ -2,7 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
-import { isPermitted } from '../metered-call.js';
+import { isPermitted } from '../model-checks.js';
 import type { ModelReplica } from '../replicas/models.js';
 import { stateOf } from '../request-state.js';
 

@@ -7,7 +7,7 @@ import type { Logger } from '#kit/log.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { CatalogConfig } from './config.js';
 import { CatalogFeed } from './feed.js';
-import { modelsAndPrices } from './migrations/0001-models-and-prices.js';
+import { migrations } from './migrations/index.js';
 import { plantSeed } from './plant-seed.js';
 import { parseSeed } from './seed.js';
 import seedFile from './seed/models.json' with { type: 'json' };
@@ -33,7 +33,7 @@ export function createCatalog(config: CatalogConfig, { db, clock, log }: Catalog
     name: 'catalog',
     service: new CatalogRpcs({ store, feed, clock, heartbeatIntervalMs }),
     async start() {
-      await migrate(db, [modelsAndPrices]);
+      await migrate(db, migrations);
       if (config.seed) await plantSeed(parseSeed(seedFile), { store, clock, log });
       await feed.start();
     },

@@ -30,6 +30,8 @@ describe('a model', () => {
     ['routes', { routes: Array.from({ length: 17 }, () => route) }],
     ['routes[1].upstream_id', { routes: [route, { ...route, upstreamId: '' }] }],
     ['routes[0].upstream_model', { routes: [{ ...route, upstreamModel: '' }] }],
+    ['image_tokens_max', { imageTokensMax: 1_000_001 }],
+    ['image_tokens_max', { imageTokensMax: -1 }],
     ['tokenizer', { tokenizer: Tokenizer.TOKENIZER_UNSPECIFIED }],
     ['state', { state: ModelState.MODEL_STATE_UNSPECIFIED }],
     ['aliases', { aliases: Array.from({ length: 17 }, (_, index) => `alias-${index}`) }],

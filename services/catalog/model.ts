@@ -15,6 +15,7 @@ const upstreamModelCharsMax = 200;
 const routesMax = 16;
 const aliasesMax = 16;
 const limitTokensMax = 100_000_000;
+const imageTokensMaxMax = 1_000_000;
 
 /** Everything wrong with a model, in the order of its fields; empty when it is valid. `price` and `created_at_ms` are not looked at. */
 export function modelFaults(model: Model): Fault[] {
@@ -35,6 +36,11 @@ export function modelFaults(model: Model): Fault[] {
   expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'must name known capabilities, each once');
   expect(model.routes.length >= 1 && model.routes.length <= routesMax, 'routes', `must have 1 to ${routesMax} entries`);
   faults.push(...model.routes.slice(0, routesMax).flatMap(routeFaults));
+  expect(
+    Number.isInteger(model.imageTokensMax) && model.imageTokensMax >= 0 && model.imageTokensMax <= imageTokensMaxMax,
+    'image_tokens_max',
+    `must be from 1 to ${imageTokensMaxMax}, or 0 where nobody knows`,
+  );
   expect(knownTokenizers.has(model.tokenizer), 'tokenizer', 'must be a known tokenizer');
   expect(knownStates.has(model.state), 'state', 'must be a known state');
   expect(model.aliases.length <= aliasesMax, 'aliases', `must have at most ${aliasesMax} entries`);

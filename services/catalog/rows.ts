@@ -21,7 +21,7 @@ export type Row = Readonly<Record<string, unknown>>;
 /** The columns of `model`, in the order of the table. */
 export const modelColumns = [
   'id', 'display_name', 'description', 'owner', 'context_limit_tokens', 'output_limit_tokens', 'input_modalities', 'output_modalities',
-  'capabilities', 'routes', 'aliases', 'tokenizer', 'state', 'origin', 'created_at_ms',
+  'capabilities', 'routes', 'aliases', 'tokenizer', 'state', 'origin', 'created_at_ms', 'image_tokens_max',
 ] as const;
 
 /** The columns of `price_version`, in the order of the table. */
@@ -49,6 +49,7 @@ export function modelFromRow(row: Row): StoredModel {
       tokenizer: asNumber(row['tokenizer']) as Tokenizer,
       state: asNumber(row['state']) as ModelState,
       createdAtMs: asBigInt(row['created_at_ms']),
+      imageTokensMax: asNumber(row['image_tokens_max']),
     }),
   };
 }
@@ -71,6 +72,7 @@ export function modelToRow({ model, origin }: StoredModel): Row {
     state: model.state,
     origin,
     created_at_ms: model.createdAtMs,
+    image_tokens_max: model.imageTokensMax,
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Capability, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { Capability, Modality, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { parseSeed, SeedError } from './seed.js';
 import seedFile from './seed/models.json' with { type: 'json' };
 
@@ -114,6 +114,13 @@ describe('the seed file of this release', () => {
     expect(model.id.startsWith(`${upstreamId}/`)).toBe(true);
     expect(model.aliases).toContain(upstreamModel);
     expect(model.aliases).toContain(model.id.slice(upstreamId.length + 1));
+  });
+
+  it('says of every model that reads images what one can have, and of no other', () => {
+    for (const { model } of seed) {
+      const reads = model.inputModalities.includes(Modality.MODALITY_IMAGE);
+      expect([model.id, model.imageTokensMax > 0]).toEqual([model.id, reads]);
+    }
   });
 
   it.each(vendors.map(({ model }) => [model.id, model] as const))('leaves room for a prompt beside the longest answer of %s', (_, model) => {

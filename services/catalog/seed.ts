@@ -85,6 +85,7 @@ function readModel(reader: SeedReader): Model {
     inputModalities: reader.words('input_modalities', modalities),
     outputModalities: reader.words('output_modalities', modalities),
     capabilities: reader.words('capabilities', capabilities),
+    imageTokensMax: reader.has('image_tokens_max') ? reader.number('image_tokens_max') : 0,
     tokenizer: reader.word('tokenizer', tokenizers),
     routes: reader.objects('routes').map((route) => {
       const read = { upstreamId: route.text('upstream_id'), upstreamModel: route.text('upstream_model') };

@@ -4,7 +4,7 @@ import { migrate } from '#kit/db/migrate.js';
 import { newId } from '#kit/id.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { modelsAndPrices } from './migrations/0001-models-and-prices.js';
+import { migrations } from './migrations/index.js';
 import { unitPriceNanoUsdMax } from './price.js';
 import { CatalogStore } from './store.js';
 import { exampleModel, examplePrice } from './testing/examples.js';
@@ -15,7 +15,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
 
   beforeEach(async () => {
     test = await createTestDatabase(engine);
-    await migrate(test.db, [modelsAndPrices]);
+    await migrate(test.db, migrations);
     store = new CatalogStore(test.db);
   });
 

@@ -24,7 +24,7 @@ export async function addModel(system: System, id: string, upstream: string, ups
     output_limit_tokens: 4000,
     input_modalities: ['text'],
     output_modalities: ['text'],
-    capabilities: ['tools', 'reasoning', 'sampling'],
+    capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
     routes: [{ upstream_id: upstream, upstream_model: upstreamModel }],
     tokenizer: 'o200k',
     state: 'active',

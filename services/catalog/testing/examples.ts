@@ -22,6 +22,7 @@ export function exampleModel(fields: DeepPartial<Model> = {}): Model {
     outputModalities: [Modality.MODALITY_TEXT],
     capabilities: [Capability.CAPABILITY_TOOLS],
     routes: [{ upstreamId: 'acme', upstreamModel: 'small-1' }],
+    imageTokensMax: 1600,
     tokenizer: Tokenizer.TOKENIZER_O200K,
     state: ModelState.MODEL_STATE_ACTIVE,
     aliases: ['small'],

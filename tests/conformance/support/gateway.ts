@@ -160,7 +160,7 @@ async function addSubject(system: System, upstream: string, format: WireName): P
     context_limit_tokens: 200_000,
     output_limit_tokens: 8000,
     input_modalities: ['text', 'image', 'document'],
-    capabilities: ['tools', 'reasoning', 'sampling'],
+    capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
     routes: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
     state: 'active',
   };
