@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
 import { Event, GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { UsageRecord } from '#proto/metering/v1/metering.js';
@@ -8,6 +9,7 @@ import { newId } from '#kit/id.js';
 import { chatCompletions } from '../formats/chat-completions/index.js';
 import type { Format } from '../formats/format.js';
 import { messages } from '../formats/messages/index.js';
+import { nativeChatAnswers, nativeMessageAnswers } from '../formats/testing/native-answers.js';
 import type { CallStep } from '../metered-call.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';
 
@@ -20,6 +22,13 @@ const finished = event({ event: { $case: 'finished', value: { stopReason: StopRe
 const batches = [begun, ...Array.from({ length: 300 }, (_, index) => [delta(`wörd ${index} `), delta('"')]), [finished]];
 const tokens = TokenCounts.fromPartial({ inputTokens: 7, cacheReadTokens: 2, outputTokens: 601 });
 const record = UsageRecord.fromPartial({ call: { id: newId('req'), modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000n }, tokens });
+
+/** The body that a route makes of these events. */
+function wholeOf(format: Format, events: readonly Event[]): string {
+  const collector = format.collector({ requestId: record.call!.id, model: 'm', createdAtMs: 0, includeUsage: true });
+  collector.push(events);
+  return JSON.stringify(collector.finish(tokens));
+}
 
 async function keep(parts: readonly Event[][], error?: AppError, max = bytesMax): Promise<Buffer> {
   const keeper = new AnswerKeeper(Buffer.alloc(32), secret, max);
@@ -51,6 +60,28 @@ describe('a kept answer', () => {
     expect(steps.at(-1)).toEqual({ kind: 'recorded', recorded: { tokens, record } });
     const events = steps.filter((step) => step.kind === 'events');
     expect(framesOf(format, events.map((step) => step.events), events[0]!.tokens.inputTokens)).toBe(framesOf(format, batches, 9));
+  });
+
+  it.each([
+    [chatCompletions, nativeChatAnswers],
+    [messages, nativeMessageAnswers],
+  ])('makes the same answer again of what only its format has: $name', async (format, answers) => {
+    await fc.assert(
+      fc.asyncProperty(answers, async (given) => {
+        const events = given.map((one) => event(one));
+        const { steps } = await replay(await keep([events.slice(0, 2), events.slice(2)]));
+        const replayed = steps.flatMap((step) => (step.kind === 'events' ? step.events : []));
+        expect(framesOf(format, [replayed], 9)).toBe(framesOf(format, [events], 9));
+        expect(wholeOf(format, replayed)).toBe(wholeOf(format, events));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('still tells which fields had no effect', async () => {
+    const first = event({ event: { $case: 'started', value: { droppedFields: ['seed', 'top_k'] } } });
+    const { steps } = await replay(await keep([[first], [finished]]));
+    expect(steps[1]).toMatchObject({ kind: 'events', events: [{ event: { value: { droppedFields: ['seed', 'top_k'] } } }, {}] });
   });
 
   it('ends with the error that ended it', async () => {

@@ -44,15 +44,15 @@ export function collectChatCompletion(context: AnswerContext): Collector {
 }
 
 function messageOf(blocks: Blocks, toolCalls: JsonObject[]): JsonObject {
-  const refusal = blocks.textOf('refusal');
+  const refusal = blocks.textOf('refusal') ?? '';
   const text = blocks.textOf('text') ?? '';
   const reasoning = blocks.textOf('reasoning');
   const signed = signedReasoning(blocks.list);
   return {
     role: 'assistant',
     // Clients that print the content of an answer without calls expect a string, be it empty.
-    content: text === '' && (toolCalls.length > 0 || refusal !== undefined) ? null : text,
-    refusal: refusal ?? null,
+    content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text,
+    refusal: refusal === '' ? null : refusal,
     ...(reasoning === undefined || reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
