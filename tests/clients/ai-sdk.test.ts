@@ -1,7 +1,8 @@
 // The Vercel AI SDK with its three providers that a gateway meets, over upstreams of both formats.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateText, isStepCount, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
 import { z } from 'zod';
+import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, text, textBlock, thirdRequest, threeTurns, ToolRun, usage } from './answers.js';
 import { aiSdkProviders } from './callers.js';
 import { type Stage, startStage, upstreams } from './stage.js';
@@ -13,6 +14,7 @@ beforeAll(async () => {
   stage = await startStage();
 });
 
+afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
 

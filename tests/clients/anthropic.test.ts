@@ -1,7 +1,8 @@
 // The official library of the messages format, over upstreams of both formats.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
+import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { anthropicLibraries } from './libraries.js';
 import { type Charge, type Stage, startStage, upstreams } from './stage.js';
@@ -14,6 +15,7 @@ beforeAll(async () => {
   stage = await startStage();
 });
 
+afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
 /** Usage as this format tells it, of what was charged. */

@@ -1,7 +1,8 @@
 // What callers see of failures through their libraries: the right class of error, as many repeats as can help, and nothing after they left.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createKey, settled, sumOfCharges } from '../support/calls.js';
 import type { Fault, Script } from '../upstream/script.js';
+import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { ask, type Caller, callers, type Question } from './callers.js';
 import { type Stage, startStage, type Upstream, upstreams } from './stage.js';
 
@@ -14,6 +15,7 @@ beforeAll(async () => {
   penniless = (await createKey(stage.system, 'penniless', '--account', id)).secret;
 });
 
+afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
 const question = (upstream: Upstream, fields: Partial<Question> = {}): Question => ({
