@@ -4,6 +4,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import { type BlockStart, type GenerateRequest, StopReason, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { type Directives, lastUserText, readDirectives } from './directives.js';
 import { storySentences } from './story.js';
+import { formed } from './structured-answer.js';
 import { splitTokens } from './tokens.js';
 import { argumentsFor } from './tool-arguments.js';
 
@@ -45,7 +46,7 @@ export function planAnswer(model: string, request: GenerateRequest): Plan {
   const text = lastUserText(request.prompt!);
   const directives = readDirectives(text);
   const ending = model === 'drop' || model === 'stall' ? model : 'finish';
-  const answer = limit(drafts(model, request, text, directives), request);
+  const answer = limit(inForm(drafts(model, request, text, directives), request), request);
   return { ...answer, ending, delayMs: directives.delayMs };
 }
 
@@ -69,6 +70,12 @@ function drafts(model: string, request: GenerateRequest, text: string, directive
     default:
       throw new AppError('upstream_unavailable', 'The sandbox has no such model.');
   }
+}
+
+/** Texts as the JSON that was asked for. */
+function inForm(answer: readonly Draft[], { responseFormat }: GenerateRequest): readonly Draft[] {
+  if (responseFormat?.format === undefined) return answer;
+  return answer.map(({ block, text }) => ({ block, text: block.$case === 'text' ? formed(text, responseFormat) : text }));
 }
 
 function textDraft(text: string): Draft {
