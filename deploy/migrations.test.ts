@@ -15,9 +15,11 @@ const exceptions = [
   'ALTER TABLE journal DROP PRIMARY KEY, ADD PRIMARY KEY (slot, account_id, seq, day)',
 ];
 
-function isAdditive(statement: string): boolean {
+/** `newTables` are those that old code does not know, where nothing can be in the way. */
+function isAdditive(statement: string, newTables: ReadonlySet<string> = new Set()): boolean {
   const text = statement.replaceAll(/\s+/g, ' ').trim();
   if (exceptions.includes(text)) return true;
+  if (newTables.has(/^CREATE UNIQUE INDEX \w+ ON (\w+) /.exec(text)?.[1] ?? '')) return true;
   if (/^CREATE (TABLE|INDEX) /.test(text)) return true;
   const column = /^ALTER TABLE \w+ ADD COLUMN \w+ (.*)$/.exec(text)?.[1];
   return column !== undefined && (column.includes('DEFAULT') || !column.includes('NOT NULL'));
@@ -27,7 +29,8 @@ describe.each([['auth', auth], ['catalog', catalog], ['ledger', ledger], ['meter
   it.each(engines)('only add, on %s', (engine) => {
     const later = migrations.slice(1).flatMap((migration) => migration.statements(dialects[engine]));
     expect(later.length).toBeGreaterThan(0);
-    expect(later.filter((statement) => !isAdditive(statement))).toEqual([]);
+    const newTables = new Set(later.flatMap((statement) => /^CREATE TABLE (\w+) /.exec(statement.trim())?.[1] ?? []));
+    expect(later.filter((statement) => !isAdditive(statement, newTables))).toEqual([]);
   });
 
   it('are applied in the order of their numbers', () => {

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Prints the folder of a Node that is new enough, installing the LTS through npm's `node` package under .toolchain when the
-# system's is too old or absent from the PATH. Node 24 is the least: undici 8, better-sqlite3 13 and the test clients ask for it.
+# system's is too old or absent from the PATH. Node 24 is the least: undici 8, better-sqlite3 13 and the test clients ask for it;
+# and of Node 24 a version that has Argon2, which came with 24.7, for the passwords of the console.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 major_min=24
-major_of() { "$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0; }
+major_of() { "$1" -p 'typeof require("crypto").argon2 === "function" ? process.versions.node.split(".")[0] : 0' 2>/dev/null || echo 0; }
 if system=$(command -v node) && [ "$(major_of "$system")" -ge "$major_min" ]; then
   dirname "$system"
   exit 0

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
@@ -16,7 +17,7 @@ import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { grpcPart, offer } from '#kit/service-process.js';
 import { createGateway, gatewaySettings } from '../../gateway/index.js';
-import { authPolicy, authSettings, createAuth } from '../../services/auth/index.js';
+import { authPolicy, authSettings, createAuth, peoplePolicy } from '../../services/auth/index.js';
 import { catalogPolicy, catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createInference, ensureSecretKey, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
 import { createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
@@ -91,6 +92,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     `unix:${socketPath}`,
     [
       offer(AuthServiceDefinition, auth, authPolicy),
+      offer(PeopleServiceDefinition, auth.people, peoplePolicy),
       offer(CatalogServiceDefinition, catalog, catalogPolicy),
       offer(LedgerServiceDefinition, ledger, ledgerPolicy),
       offer(MeteringServiceDefinition, metering, meteringPolicy),

@@ -9,6 +9,22 @@ export const authSettings = {
     maxMs: 500,
     default: 250,
   }),
+  sessionIdleMs: duration('TOLLGATE_AUTH_SESSION_IDLE', 'how long a session of the console lives that is not used', {
+    minMs: 60_000,
+    maxMs: 90 * 86_400_000,
+    default: 7 * 86_400_000,
+  }),
+  sessionMs: duration('TOLLGATE_AUTH_SESSION_LIFE', 'how long any session of the console lives', {
+    minMs: 60_000,
+    maxMs: 365 * 86_400_000,
+    default: 30 * 86_400_000,
+  }),
+  linkMs: duration('TOLLGATE_AUTH_LINK_LIFE', 'how long a sign-in link can be used', { minMs: 1000, maxMs: 7 * 86_400_000, default: 15 * 60_000 }),
+  invitationMs: duration('TOLLGATE_AUTH_INVITATION_LIFE', 'how long an invitation can be accepted', {
+    minMs: 60_000,
+    maxMs: 90 * 86_400_000,
+    default: 7 * 86_400_000,
+  }),
 } satisfies Settings;
 
 /** The parsed settings. */

@@ -5,9 +5,19 @@ import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
+import type { PeopleService } from '#proto/auth/v1/people.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
+import type { PeopleDeps } from './people/deps.js';
+import { peopleService } from './people/service.js';
+import { AuditStore } from './people/store/audit.js';
+import { FailureStore } from './people/store/failures.js';
+import { MemberStore } from './people/store/members.js';
+import { PersonStore } from './people/store/people.js';
+import { SessionStore } from './people/store/sessions.js';
+import { startSweeping } from './people/sweep.js';
+import { failureWindowMs } from './people/throttle.js';
 import { authService } from './service.js';
 import { AccountStore } from './store/accounts.js';
 import { ChangeStore } from './store/changes.js';
@@ -15,6 +25,7 @@ import { IdempotencyStore } from './store/idempotency.js';
 import { KeyStore } from './store/keys.js';
 
 export { type AuthConfig, authSettings } from './config.js';
+export { peoplePolicy } from './people/policy.js';
 export { authPolicy } from './policy.js';
 
 /** What auth needs from its process. */
@@ -28,14 +39,34 @@ export interface AuthDeps {
 // The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat comes after it was promised.
 const pollShareOfHeartbeat = 0.8;
 
+/** The two services of auth, which share a database and a life. */
+export interface AuthModule extends ServiceModule<AuthService> {
+  /** The people of the console, as a module of its own for those who offer it. */
+  readonly people: ServiceModule<PeopleService>;
+}
+
 /** Auth over its own database. `start` migrates and begins to look for changes; `stop` ends every watch. */
-export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): ServiceModule<AuthService> {
+export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): AuthModule {
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
+  const accounts = new AccountStore(db);
+  const people: PeopleDeps = {
+    people: new PersonStore(db),
+    sessions: new SessionStore(db),
+    failures: new FailureStore(db, failureWindowMs),
+    members: new MemberStore(db),
+    audit: new AuditStore(db),
+    accounts,
+    lifetimes: config,
+    clock,
+    log,
+  };
+  let endSweeping: (() => void) | undefined;
+  const ready: ServiceModule<unknown>['ready'] = async () => (feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' });
   return {
     name: 'auth',
     service: authService({
-      accounts: new AccountStore(db),
+      accounts,
       keys: new KeyStore(db),
       idempotency: new IdempotencyStore(db),
       feed,
@@ -46,10 +77,14 @@ export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): Se
     async start() {
       await migrate(db, migrations);
       await feed.start();
+      endSweeping = startSweeping(people);
     },
-    stop: () => feed.stop(),
-    async ready() {
-      return feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' };
+    async stop() {
+      endSweeping?.();
+      await feed.stop();
     },
+    ready,
+    // Started and stopped with the module around it.
+    people: { name: 'people', service: peopleService(people), start: async () => undefined, stop: async () => undefined, ready },
   };
 }

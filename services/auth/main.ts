@@ -1,8 +1,9 @@
 // The process of auth when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { offer, runService } from '#kit/service-process.js';
-import { createAuth, authPolicy, authSettings } from './index.js';
+import { authPolicy, authSettings, createAuth, peoplePolicy } from './index.js';
 
 await runService({
   name: 'auth',
@@ -11,6 +12,6 @@ await runService({
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);
     const auth = createAuth(config, { db: database.db, clock, log });
-    return { parts: [database, auth], offers: [offer(AuthServiceDefinition, auth, authPolicy)] };
+    return { parts: [database, auth], offers: [offer(AuthServiceDefinition, auth, authPolicy), offer(PeopleServiceDefinition, auth.people, peoplePolicy)] };
   },
 });

@@ -1,6 +1,7 @@
 // The migrations of auth, in order.
 import { accountsAndKeys } from './0001-accounts-and-keys.js';
 import { rotation } from './0002-rotation.js';
+import { people } from './0003-people.js';
 
 /** All of them. */
-export const migrations = [accountsAndKeys, rotation];
+export const migrations = [accountsAndKeys, rotation, people];

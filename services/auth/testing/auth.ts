@@ -1,12 +1,14 @@
 // A running auth on a database of its own, for tests.
 import { ManualClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#kit/rpc/call-context.js';
+import type { PeopleService } from '#proto/auth/v1/people.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
-import { createAuth } from '../index.js';
+import { type AuthModule, authSettings, createAuth } from '../index.js';
 
 /** As the operator calls. */
 export const operator = callContext({ caller: 'operator' });
@@ -14,6 +16,7 @@ export const operator = callContext({ caller: 'operator' });
 /** Auth and what surrounds it. */
 export interface TestAuth {
   readonly service: AuthService;
+  readonly people: PeopleService;
   readonly module: ServiceModule<AuthService>;
   readonly db: Database;
   readonly clock: ManualClock;
@@ -33,14 +36,15 @@ export async function startTestAuth(engine: Engine): Promise<TestAuth> {
   const log = createLogger({ name: 'auth', level: 'trace' }, { write: (line) => void logLines.push(line) });
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
-  const start = async (on: Database): Promise<ServiceModule<AuthService>> => {
-    const module = createAuth({ heartbeatIntervalMs: 250 }, { db: on, clock, log });
+  const start = async (on: Database): Promise<AuthModule> => {
+    const module = createAuth({ ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250 }, { db: on, clock, log });
     await module.start();
     return module;
   };
   const module = await start(db);
   return {
     service: module.service,
+    people: module.people.service,
     module,
     db,
     clock,

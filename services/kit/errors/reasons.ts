@@ -43,6 +43,16 @@ export const reasons = {
   /** This process may not call this RPC. */
   peer_not_permitted: Status.PERMISSION_DENIED,
 
+  // People, in the console.
+  /** Whoever tried to sign in did not show who they are; says nothing of why. */
+  sign_in_refused: Status.UNAUTHENTICATED,
+  /** Too many failed attempts; worth a retry when told. */
+  sign_in_throttled: Status.RESOURCE_EXHAUSTED,
+  /** The session has ended or never was. */
+  session_unknown: Status.UNAUTHENTICATED,
+  /** The person's role does not allow this. */
+  role_not_permitted: Status.PERMISSION_DENIED,
+
   // Models.
   model_unknown: Status.NOT_FOUND,
   /** The model has no price in force; it is refused, never free. */

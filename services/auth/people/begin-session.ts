@@ -1,0 +1,30 @@
+// Begins a session of somebody who has shown who they are.
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import type { Client, SignedIn, User } from '#proto/auth/v1/people.js';
+import type { PeopleDeps } from './deps.js';
+import { mintToken } from './token.js';
+
+/** Raises sign_in_refused for somebody who is disabled. */
+export async function beginSession(user: User, client: Client, byLink: boolean, { sessions, lifetimes, clock, log }: PeopleDeps): Promise<SignedIn> {
+  if (user.isDisabled) throw signInRefused();
+  const nowMs = clock.nowMs();
+  const { token, hash } = mintToken();
+  const session = {
+    id: newId('sess', nowMs),
+    userId: user.id,
+    createdAtMs: BigInt(nowMs),
+    lastUsedAtMs: BigInt(nowMs),
+    expiresAtMs: BigInt(nowMs + Math.min(lifetimes.sessionIdleMs, lifetimes.sessionMs)),
+    client,
+    byLink,
+  };
+  await sessions.add(session, hash);
+  log.info({ session_id: session.id, user_id: user.id, by_link: byLink }, 'signed in');
+  return { token, session, user };
+}
+
+/** The one refusal of all who could not show who they are. */
+export function signInRefused(): AppError {
+  return new AppError('sign_in_refused', 'The e-mail address and the password do not belong together, or the link has ended. Try again, or ask for a new link.');
+}

@@ -1,0 +1,32 @@
+// What the RPCs about people work with.
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { AccountStore } from '../store/accounts.js';
+import type { AuditStore } from './store/audit.js';
+import type { FailureStore } from './store/failures.js';
+import type { MemberStore } from './store/members.js';
+import type { PersonStore } from './store/people.js';
+import type { SessionStore } from './store/sessions.js';
+
+/** How long things live, in milliseconds. */
+export interface Lifetimes {
+  /** A session that is not used. */
+  readonly sessionIdleMs: number;
+  /** Any session. */
+  readonly sessionMs: number;
+  readonly linkMs: number;
+  readonly invitationMs: number;
+}
+
+/** Handed to every RPC about people. */
+export interface PeopleDeps {
+  readonly people: PersonStore;
+  readonly sessions: SessionStore;
+  readonly failures: FailureStore;
+  readonly members: MemberStore;
+  readonly audit: AuditStore;
+  readonly accounts: AccountStore;
+  readonly lifetimes: Lifetimes;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

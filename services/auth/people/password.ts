@@ -1,0 +1,48 @@
+// Passwords: Argon2id (RFC 9106) with the parameters that OWASP recommends, in the PHC string form.
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { AppError } from '#kit/errors/app-error.js';
+
+const derive = promisify(argon2);
+
+/** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html: 19 MiB, two passes, one lane. */
+const present = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const tagLength = 32;
+const form = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43})$/;
+
+/** Each takes 19 MiB and a thread for a fifth of a second, so that they are few at a time. */
+const underWayMax = 8;
+let underWay = 0;
+
+/** The form in which a password is stored. Raises overloaded. */
+export async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(16);
+  const tag = await bounded(() => derive('argon2id', { ...present, message: password, nonce, tagLength }));
+  return `$argon2id$v=19$m=${present.memory},t=${present.passes},p=${present.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
+}
+
+/** Whether the password is the stored one. Takes as long when nothing is stored, so that nobody learns who is known. Raises overloaded. */
+export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const match = stored === undefined ? null : form.exec(stored);
+  const [, memory, passes, parallelism, nonce, expected] = match ?? ['', '', '', '', '', ''];
+  const parameters =
+    match === null
+      ? { ...present, message: password, nonce: randomBytes(16), tagLength }
+      : { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), message: password, nonce: Buffer.from(nonce!, 'base64'), tagLength };
+  const tag = await bounded(() => derive('argon2id', parameters));
+  return match !== null && timingSafeEqual(tag, Buffer.from(expected!, 'base64'));
+}
+
+async function bounded<T>(work: () => Promise<T>): Promise<T> {
+  if (underWay >= underWayMax) throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
+  underWay += 1;
+  try {
+    return await work();
+  } finally {
+    underWay -= 1;
+  }
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}

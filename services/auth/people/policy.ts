@@ -1,0 +1,27 @@
+// Who may ask about people.
+import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
+import type { PeopleService } from '#proto/auth/v1/people.js';
+
+/** The gateway acts for those who are signed in to its console; the operator may call everything. */
+export const peoplePolicy: PeerPolicy<keyof PeopleService> = {
+  createUser: [],
+  listUsers: [],
+  updateUser: [],
+  setPassword: ['gateway'],
+  signIn: ['gateway'],
+  createSignInLink: [],
+  redeemSignInLink: ['gateway'],
+  getSession: ['gateway'],
+  listSessions: ['gateway'],
+  endSessions: ['gateway'],
+  invite: ['gateway'],
+  listInvitations: ['gateway'],
+  getInvitation: ['gateway'],
+  revokeInvitation: ['gateway'],
+  acceptInvitation: ['gateway'],
+  listMembers: ['gateway'],
+  putMember: ['gateway'],
+  removeMember: ['gateway'],
+  appendAudit: ['gateway'],
+  listAudit: ['gateway'],
+};

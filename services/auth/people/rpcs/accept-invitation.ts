@@ -1,0 +1,42 @@
+// AcceptInvitation: makes the invited a member and begins their session.
+import { AppError } from '#kit/errors/app-error.js';
+import { idToBytes, newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { AcceptInvitationRequest, AcceptInvitationResponse, Client, Invitation, User } from '#proto/auth/v1/people.js';
+import { checkedName } from '../../requests/fields.js';
+import { found } from '../../requests/found.js';
+import { beginSession, signInRefused } from '../begin-session.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedClient, checkedPassword } from '../fields.js';
+import { hashPassword } from '../password.js';
+import { checkPassword } from '../throttle.js';
+import { hashToken } from '../token.js';
+
+/** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
+export async function acceptInvitation(request: AcceptInvitationRequest, _context: CallContext, deps: PeopleDeps): Promise<AcceptInvitationResponse> {
+  const { members, clock } = deps;
+  const client = checkedClient(request.client);
+  const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
+  const user = await invited(invitation, request, client, deps);
+  const accountId = idToBytes('acct', invitation.accountId)!;
+  // Whoever ends the invitation may use it, and nobody after them.
+  found((await members.endInvitation(accountId, idToBytes('inv', invitation.id)!)) ? true : undefined, 'invitation');
+  await members.put(accountId, idToBytes('user', user.id)!, invitation.role, clock.nowMs());
+  return { signedIn: await beginSession(user, client, false, deps) };
+}
+
+/** The person who is known by the address, if the password is theirs, or a new one. */
+async function invited({ email }: Invitation, { name, password }: AcceptInvitationRequest, { address }: Client, deps: PeopleDeps): Promise<User> {
+  const { people, clock, log } = deps;
+  const known = await people.findByEmail(email);
+  if (known !== undefined) {
+    if (!(await checkPassword({ email, address }, password, known.password, deps))) throw signInRefused();
+    return known.user;
+  }
+  const nowMs = clock.nowMs();
+  const user = { id: newId('user', nowMs), email, name: checkedName(name), isOperator: false, isDisabled: false, hasPassword: true, createdAtMs: BigInt(nowMs) };
+  const added = await people.add({ user, password: await hashPassword(checkedPassword(password)) });
+  if (!added) throw new AppError('already_exists', 'Somebody with this e-mail address was added meanwhile; sign in and try again.', { details: { field: 'email' } });
+  log.info({ user_id: user.id }, 'person added by invitation');
+  return user;
+}

@@ -1,0 +1,134 @@
+// The SQL of memberships and invitations.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import { type Invitation, type Member, type Membership, Role } from '#proto/auth/v1/people.js';
+import { accountColumns, type Row, toAccount } from '../../store/rows.js';
+import { personColumns, userOfJoin } from './people.js';
+
+/** Most members, memberships and invitations in one answer. */
+export const membersMax = 1000;
+
+/** Keeps who belongs where. */
+export class MemberStore {
+  constructor(private readonly db: Database) {}
+
+  async ofUser(userId: Buffer): Promise<Membership[]> {
+    const rows: Row[] = await this.db
+      .knex('member')
+      .join('account', 'account.id', 'member.account_id')
+      .where('member.user_id', userId)
+      .orderBy('member.since_ms')
+      .limit(membersMax)
+      .select(['member.role', ...accountColumns.map((column) => `account.${column}`)]);
+    return rows.map((row) => ({ account: toAccount(row), role: asNumber(row['role']) as Role }));
+  }
+
+  async ofAccount(accountId: Buffer): Promise<Member[]> {
+    const rows: Row[] = await this.db
+      .knex('member')
+      .join('person', 'person.id', 'member.user_id')
+      .where('member.account_id', accountId)
+      .orderBy('member.since_ms')
+      .limit(membersMax)
+      .select(['member.role', 'member.since_ms', ...personColumns]);
+    return rows.map((row) => ({ user: userOfJoin(row), role: asNumber(row['role']) as Role, sinceMs: asBigInt(row['since_ms']) }));
+  }
+
+  /** Makes somebody a member or changes their role. Raises failed_precondition when the account would be without an owner. */
+  async put(accountId: Buffer, userId: Buffer, role: Role, nowMs: number): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const members = await lockedMembers(tx, accountId);
+      const before = members.get(userId.toString('hex'));
+      members.set(userId.toString('hex'), role);
+      assertOwned(members);
+      if (before === undefined) await tx('member').insert({ account_id: accountId, user_id: userId, role, since_ms: nowMs });
+      else await tx('member').where({ account_id: accountId, user_id: userId }).update({ role });
+    });
+  }
+
+  /** Ends a membership; false when there was none. Raises failed_precondition when the account would be without an owner. */
+  remove(accountId: Buffer, userId: Buffer): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      const members = await lockedMembers(tx, accountId);
+      if (!members.delete(userId.toString('hex'))) return false;
+      assertOwned(members);
+      await tx('member').where({ account_id: accountId, user_id: userId }).delete();
+      return true;
+    });
+  }
+
+  /** Keeps an invitation in the place of an earlier one of the same address. */
+  async invite(invitation: Invitation, tokenHash: Buffer): Promise<void> {
+    const accountId = idToBytes('acct', invitation.accountId)!;
+    await this.db.transaction(async (tx) => {
+      await tx('invitation').where({ account_id: accountId, email: invitation.email }).delete();
+      await tx('invitation').insert({
+        id: idToBytes('inv', invitation.id),
+        token_hash: tokenHash,
+        account_id: accountId,
+        email: invitation.email,
+        role: invitation.role,
+        invited_by: idToBytes('user', invitation.invitedByUserId),
+        created_at_ms: invitation.createdAtMs,
+        expires_at_ms: invitation.expiresAtMs,
+      });
+    });
+  }
+
+  async invitations(accountId: Buffer, nowMs: number): Promise<Invitation[]> {
+    const rows: Row[] = await invitationQuery(this.db.knex).where('invitation.account_id', accountId).where('invitation.expires_at_ms', '>', nowMs).orderBy('invitation.id', 'desc').limit(membersMax);
+    return rows.map(toInvitation);
+  }
+
+  async findInvitation(tokenHash: Buffer, nowMs: number): Promise<Invitation | undefined> {
+    const row: Row | undefined = await invitationQuery(this.db.knex).where('invitation.token_hash', tokenHash).where('invitation.expires_at_ms', '>', nowMs).first();
+    return row === undefined ? undefined : toInvitation(row);
+  }
+
+  /** Uses an invitation up; false when another was faster or it has ended. */
+  async endInvitation(accountId: Buffer, id: Buffer): Promise<boolean> {
+    return (await this.db.knex('invitation').where({ account_id: accountId, id }).delete()) > 0;
+  }
+
+  async sweep(beforeMs: number): Promise<void> {
+    await this.db.knex('invitation').where('expires_at_ms', '<', beforeMs).delete();
+  }
+}
+
+/** The account's row is the lock of its members, so that of two owners who leave at once one stays. */
+async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<Map<string, Role>> {
+  const account: Row | undefined = await tx('account').where({ id: accountId }).forUpdate().first('id');
+  if (account === undefined) throw new AppError('not_found', 'There is no account with this id.', { details: { what: 'account' } });
+  const rows: Row[] = await tx('member').where({ account_id: accountId }).select('user_id', 'role');
+  return new Map(rows.map((row) => [asBytes(row['user_id']).toString('hex'), asNumber(row['role']) as Role]));
+}
+
+function assertOwned(members: ReadonlyMap<string, Role>): void {
+  if ([...members.values()].includes(Role.ROLE_OWNER)) return;
+  throw new AppError('failed_precondition', 'An account has at least one owner; make somebody else an owner first.');
+}
+
+function invitationQuery(knex: Knex): Knex.QueryBuilder {
+  return knex('invitation')
+    .join('account', 'account.id', 'invitation.account_id')
+    .select([
+      ...['id', 'account_id', 'email', 'role', 'invited_by', 'created_at_ms', 'expires_at_ms'].map((column) => `invitation.${column}`),
+      'account.name as account_name',
+    ]);
+}
+
+function toInvitation(row: Row): Invitation {
+  return {
+    id: idFromBytes('inv', asBytes(row['id'])),
+    accountId: idFromBytes('acct', asBytes(row['account_id'])),
+    accountName: asText(row['account_name']),
+    email: asText(row['email']),
+    role: asNumber(row['role']) as Role,
+    invitedByUserId: idFromBytes('user', asBytes(row['invited_by'])),
+    createdAtMs: asBigInt(row['created_at_ms']),
+    expiresAtMs: asBigInt(row['expires_at_ms']),
+  };
+}

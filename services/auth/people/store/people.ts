@@ -1,0 +1,97 @@
+// The SQL of people.
+import { isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import type { User } from '#proto/auth/v1/people.js';
+import type { Row } from '../../store/rows.js';
+
+/** A person with what nobody else may see. */
+export interface Person {
+  readonly user: User;
+  /** As hashPassword made it; undefined: the person has none. */
+  readonly password: string | undefined;
+}
+
+const columns = ['id', 'email', 'name', 'password', 'is_operator', 'is_disabled', 'created_at_ms'] as const;
+
+/** The columns of a person with the name of their table, for joins. */
+export const personColumns: readonly string[] = columns.map((column) => `person.${column} as person_${column}`);
+
+/** The person of a row of a join by `personColumns`. */
+export function userOfJoin(row: Row): User {
+  return toPerson(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]]))).user;
+}
+
+/** Keeps people. */
+export class PersonStore {
+  constructor(private readonly db: Database) {}
+
+  /** Adds a person; false when the address is somebody's. */
+  async add({ user, password }: Person): Promise<boolean> {
+    try {
+      await this.db.knex('person').insert({
+        id: idToBytes('user', user.id),
+        email: user.email,
+        name: user.name,
+        password: password ?? null,
+        is_operator: Number(user.isOperator),
+        is_disabled: Number(user.isDisabled),
+        created_at_ms: user.createdAtMs,
+      });
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  }
+
+  async find(id: Buffer): Promise<Person | undefined> {
+    return toPersonIf(await this.db.knex('person').where({ id }).first(...columns));
+  }
+
+  /** By address, in lower case. */
+  async findByEmail(email: string): Promise<Person | undefined> {
+    return toPersonIf(await this.db.knex('person').where({ email }).first(...columns));
+  }
+
+  /** Up to `limit` people in order of creation, from the one behind `after` on. */
+  async list(after: Buffer | undefined, limit: number): Promise<User[]> {
+    const query = this.db.knex('person').orderBy('id').limit(limit).select(...columns);
+    if (after !== undefined) query.where('id', '>', after);
+    const rows: Row[] = await query;
+    return rows.map((row) => toPerson(row).user);
+  }
+
+  /** Sets these columns; the person after it, or undefined when there is none. */
+  async update(id: Buffer, change: Partial<Pick<User, 'name' | 'isOperator' | 'isDisabled'>> & { password?: string }): Promise<User | undefined> {
+    const set = {
+      ...(change.name === undefined ? {} : { name: change.name }),
+      ...(change.isOperator === undefined ? {} : { is_operator: Number(change.isOperator) }),
+      ...(change.isDisabled === undefined ? {} : { is_disabled: Number(change.isDisabled) }),
+      ...(change.password === undefined ? {} : { password: change.password }),
+    };
+    if (Object.keys(set).length > 0) await this.db.knex('person').where({ id }).update(set);
+    return (await this.find(id))?.user;
+  }
+}
+
+function toPersonIf(row: Row | undefined): Person | undefined {
+  return row === undefined ? undefined : toPerson(row);
+}
+
+function toPerson(row: Row): Person {
+  const password = optional(row['password'], asText);
+  return {
+    password,
+    user: {
+      id: idFromBytes('user', asBytes(row['id'])),
+      email: asText(row['email']),
+      name: asText(row['name']),
+      isOperator: asNumber(row['is_operator']) === 1,
+      isDisabled: asNumber(row['is_disabled']) === 1,
+      hasPassword: password !== undefined,
+      createdAtMs: asBigInt(row['created_at_ms']),
+    },
+  };
+}
