@@ -47,6 +47,17 @@ describe('the body of a caller of the same format', () => {
     expect(messagesBody(asking({ messages: [messages[2]] }), 'm').json).toContain(JSON.stringify([messages[2]]));
   });
 
+  it('has a thinking budget below our cap, or no thinking where there is no room for it', () => {
+    const thinking = { type: 'enabled', budget_tokens: 31_999, display: 'omitted' };
+    const own = { ...fields, thinking, context_management: { edits: [] } };
+    const reasoning = { effort: '', budgetTokens: 31_999, disabled: false };
+    expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 32_000 }))).toMatchObject({ max_tokens: 32_000, thinking });
+    expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 4000 }))).toMatchObject({ ...own, max_tokens: 4000, thinking: { ...thinking, budget_tokens: 3999 } });
+    const tight = messagesBody(asking(own, { reasoning, maxOutputTokens: 1024 }), 'vendor-model');
+    expect(JSON.parse(tight.json)).toEqual({ model: 'vendor-model', max_tokens: 1024, stream: true, ...fields });
+    expect(tight.dropped).toEqual(['thinking', 'context_management']);
+  });
+
   it('is not used for a caller of another format', () => {
     const native = { format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(fields), droppedElsewhere: ['verbosity'] };
     const body = messagesBody(textRequest('Hi', { native, sampling: { seed: 1n } }), 'm');

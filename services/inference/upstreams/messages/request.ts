@@ -6,7 +6,7 @@ import type { JsonObject } from '../stream-decoder.js';
 import { limitCacheMarks } from './cache-marks.js';
 import { type Conversation, endsWithAssistant, isTurnWithoutThoughts, toConversation } from './conversation.js';
 import { traitsOf } from './model-traits.js';
-import { nativeBody } from './native-body.js';
+import { nativeBody, withBudgetBelow } from './native-body.js';
 import { outputForm } from './output-format.js';
 import { planThinking, type ThinkingPlan } from './reasoning.js';
 import { samplingFields } from './sampling.js';
@@ -22,7 +22,10 @@ export function messagesBody(request: GenerateRequest, model: string): UpstreamB
   const native = nativeFor(request, format);
   const metadata = request.endUser === '' ? undefined : { user_id: request.endUser };
   const ours = { model, max_tokens: request.maxOutputTokens, stream: true, metadata };
-  if (native !== undefined) return { json: nativeBody(ours, native.fieldsJson), dropped: [] };
+  if (native !== undefined) {
+    const { fieldsJson, dropped } = (request.reasoning?.budgetTokens ?? 0) < request.maxOutputTokens ? { ...native, dropped: [] } : withBudgetBelow(request.maxOutputTokens, native.fieldsJson);
+    return { json: nativeBody(ours, fieldsJson), dropped };
+  }
   const dropped = new Set(droppedFor(request, format));
   const { fields, thinking } = promptFields(request, model, request.maxOutputTokens, dropped);
   const version = request.messagesVersion || defaultMessagesVersion;
