@@ -127,6 +127,15 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
 });
 
 describe('to Claude Code', () => {
+  it('a messages upstream hears its beta flags, its version and its breakpoints', async () => {
+    const requests = stage.play('messages', { blocks: [textBlock] });
+    await (await send('claude-code-first', 'messages')).text();
+    const { headers } = requests()[0]!;
+    expect(headers['anthropic-version']).toBe('2023-06-01');
+    expect(String(headers['anthropic-beta']).split(',')).toEqual(betas);
+    expect(body(requests())).toMatch(/"cache_control":\{"type":"ephemeral","ttl":"1h"\}.*"context_management"/s);
+  });
+
   it('a quick answer to its probe is given', async () => {
     expect((await fetch(`${stage.system.baseUrl}/api/hello`, { method: 'HEAD' })).status).toBe(200);
   });
