@@ -8,7 +8,8 @@ function merge(texts: 'pieces' | 'whole', ...parts: JsonObject[]): JsonObject {
   return all;
 }
 
-const objects = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })).map((object) => JSON.parse(JSON.stringify(object)) as JsonObject);
+const name = fc.string().filter((text) => text !== '__proto__');
+const objects = fc.dictionary(name, fc.jsonValue({ maxDepth: 3 })).map((object) => JSON.parse(JSON.stringify(object)) as JsonObject);
 
 describe('pieces of a rest', () => {
   it('are put together: lists joined, objects merged, texts joined, anything else replaced', () => {
@@ -53,7 +54,7 @@ describe('a filled object', () => {
   it('has all of both, and ours where both say something', () => {
     expect(filled({ a: 1, b: null, deep: { x: 1 } }, { a: 2, b: 3, c: 4, deep: { x: 2, y: 5 } })).toEqual({ a: 1, b: 3, c: 4, deep: { x: 1, y: 5 } });
     fc.assert(fc.property(objects, (ours) => expect(filled(ours, {})).toEqual(ours)));
-    fc.assert(fc.property(objects, (rest) => expect(Object.keys(filled({}, rest)).toSorted()).toEqual(Object.keys(rest).toSorted())));
+    fc.assert(fc.property(objects, (rest) => expect(filled({}, rest)).toEqual(rest)));
   });
 });
 

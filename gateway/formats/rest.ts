@@ -73,7 +73,7 @@ function addItem(list: unknown[], item: unknown, texts: Texts): void {
 
 /** Ours with what the rest has beside it; ours wins wherever it says something. */
 export function filled(ours: JsonObject, rest: JsonObject): JsonObject {
-  const all: JsonObject = { ...rest, ...ours };
+  const all: JsonObject = { ...ours };
   for (const [name, value] of Object.entries(rest)) {
     const own = Object.hasOwn(ours, name) ? ours[name] : undefined;
     if (name === '__proto__') continue;

@@ -18,7 +18,8 @@ export function collectChatCompletion(context: AnswerContext): Collector {
       for (const event of events) {
         const block = blocks.add(event);
         if (event.extraJson === undefined && event.event?.$case !== 'foreign') continue;
-        rest.add(event, block?.kind === 'toolCall' ? toolCalls().indexOf(block) : undefined);
+        const calls = toolCalls();
+        rest.add(event, block?.kind === 'toolCall' ? calls.indexOf(block) : undefined, calls.length);
       }
     },
     finish(counts: TokenCounts): JsonObject {

@@ -85,6 +85,15 @@ describe('what an upstream says beside its chunks', () => {
     ]);
   });
 
+  it('of another call than the event’s goes beside it', () => {
+    const signed = { delta: { tool_calls: [{ index: 0, extra_content: 's' }] } };
+    const events = [started, ...toolBlock(0, 'a', 'f', '{}'), withRest(toolStart(1, 'b', 'g'), choice(signed)), blockStop(1), finished()];
+    expect(chunksOf(...events)[3]!.choices[0]!.delta).toEqual({
+      tool_calls: [{ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }, { index: 0, function: { arguments: '' }, extra_content: 's' }],
+    });
+    expect(wholeOf(...events).choices[0]!.message['tool_calls']).toMatchObject([{ id: 'a', extra_content: 's' }, { id: 'b' }]);
+  });
+
   it('gets a chunk of its own when the event makes none, and no fragment for a call that never began', () => {
     const events = [started, withRest(text, { vendor: 1 }), withRest(blockStop(0), choice({ delta: { annotations: [{ type: 'url_citation' }], tool_calls: [{ index: 3, x: 1 }] } })), finished()];
     expect(chunksOf(...events).slice(1, 3)).toMatchObject([{ vendor: 1, choices: [{ delta: {} }] }, { choices: [{ index: 0, delta: { annotations: [{ type: 'url_citation' }] } }] }]);

@@ -57,16 +57,22 @@ function objectsIn(value: unknown): JsonObject[] {
 }
 
 /**
- * The tool calls of a chunk with their rest. `own` is the call that the chunk is about, if any: a rest of a single call belongs to it,
- * whatever index its upstream gives it. What belongs to another call goes beside it, but only if that call has begun.
+ * The tool call that a piece of a rest belongs to: that of its index, else the one that its event is about; undefined when there is none.
+ * `begun` is how many calls have begun.
  */
-export function toolCallsWith(rest: readonly JsonObject[], own: JsonObject | undefined, hasBegun: (index: unknown) => boolean): JsonObject[] {
+function toolIndexOf(index: unknown, own: number | undefined, begun: number): number | undefined {
+  return Number.isInteger(index) && (index as number) >= 0 && (index as number) < begun ? (index as number) : own;
+}
+
+/** The tool calls of a chunk with their rest: the call that the chunk is about, if any, and those that only the rest speaks of. */
+export function toolCallsWith(rest: readonly JsonObject[], own: JsonObject | undefined, begun: number): JsonObject[] {
   const calls = own === undefined ? [] : [own];
   for (const call of rest) {
+    const index = toolIndexOf(call['index'], own?.['index'] as number | undefined, begun);
     const fields = without(call, oursInToolCall);
-    const at = calls.findIndex((other) => other['index'] === call['index'] || (rest.length === 1 && other === own));
+    const at = calls.findIndex((other) => other['index'] === index);
     if (at >= 0) calls[at] = filled(calls[at]!, fields);
-    else if (hasBegun(call['index'])) calls.push({ index: call['index'], ...fields });
+    else if (index !== undefined) calls.push({ index, ...fields });
   }
   return calls;
 }
@@ -81,10 +87,10 @@ export class AnswerRest {
   readonly #toolCalls: JsonObject = {};
   readonly #others = new Map<number, { choice: JsonObject; message: JsonObject; finishReason: string }>();
 
-  /** Takes what an event has of a rest. `toolIndex` is the number of the tool call that the event is about, if it is about one. */
-  add({ event, extraJson }: Event, toolIndex: number | undefined): void {
-    if (extraJson !== undefined) this.#merge(chunkRestOf(extraJson), toolIndex);
-    if (event?.$case === 'foreign') this.#merge(chunkRestOf(event.value.json), undefined);
+  /** Takes what an event has of a rest. `toolIndex` is the number of the tool call that the event is about, if any; `begun` how many have begun. */
+  add({ event, extraJson }: Event, toolIndex: number | undefined, begun: number): void {
+    if (extraJson !== undefined) this.#merge(chunkRestOf(extraJson), toolIndex, begun);
+    if (event?.$case === 'foreign') this.#merge(chunkRestOf(event.value.json), undefined, begun);
   }
 
   /** What a tool call has beside its meaning. */
@@ -104,15 +110,15 @@ export class AnswerRest {
     }));
   }
 
-  #merge(rest: ChunkRest, toolIndex: number | undefined): void {
+  #merge(rest: ChunkRest, toolIndex: number | undefined, begun: number): void {
     mergeInto(this.top, rest.top, 'whole');
     mergeInto(this.choice, rest.choice, 'whole');
     mergeInto(this.message, rest.delta, 'pieces');
     mergeInto(this.usage, rest.usage, 'whole');
     this.finishReason = rest.finishReason === '' ? this.finishReason : rest.finishReason;
     for (const call of rest.toolCalls) {
-      const index = toolIndex !== undefined && rest.toolCalls.length === 1 ? toolIndex : call['index'];
-      mergeInto(this.#toolCalls, { [String(index)]: without(call, oursInToolCall) }, 'pieces');
+      const index = toolIndexOf(call['index'], toolIndex, begun);
+      if (index !== undefined) mergeInto(this.#toolCalls, { [index]: without(call, oursInToolCall) }, 'pieces');
     }
     for (const other of rest.others) this.#mergeOther(other['index'] as number, other);
   }

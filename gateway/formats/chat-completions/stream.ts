@@ -165,7 +165,7 @@ class ChatCompletionStream implements StreamEncoder {
 
   private ownChoice(rest: ChunkRest, delta: JsonObject, finish: string | null): JsonObject {
     const [own] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
-    const calls = toolCallsWith(rest.toolCalls, isObject(own) ? own : undefined, (index) => typeof index === 'number' && index in this.toolCalls);
+    const calls = toolCallsWith(rest.toolCalls, isObject(own) ? own : undefined, this.toolCalls.length);
     // Readers of this format expect a text in every fragment of a call.
     const whole = calls.map((call) => (this.toolCalls[Number(call['index'])] === true ? { custom: { input: '' }, ...call } : { function: { arguments: '' }, ...call }));
     return { index: 0, ...rest.choice, delta: { ...rest.delta, ...delta, ...(whole.length === 0 ? {} : { tool_calls: whole }) }, finish_reason: finish };

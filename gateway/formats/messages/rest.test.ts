@@ -19,12 +19,12 @@ const thinking = blockStart(0, { $case: 'reasoning', value: { redactedData: '' }
 
 describe('what an upstream says beside its message', () => {
   it('stands in message_start and in the whole answer, without what is ours', () => {
-    const rest = { id: 'theirs', model: 'theirs', content: ['theirs'], container: { id: 'c' }, vendor: 1, usage: { input_tokens: 9999, service_tier: 'priority', inference_geo: 'eu', server_tool_use: { web_search_requests: 2 } } };
+    const rest = { id: 'theirs', model: 'theirs', content: ['theirs'], container: { id: 'c' }, vendor: 1, usage: { input_tokens: 9999, cache_creation: { ephemeral_1d_input_tokens: 3, ephemeral_5m_input_tokens: 9 }, service_tier: 'priority', inference_geo: 'eu', server_tool_use: { web_search_requests: 2 } } };
     const events = [withRest(started, rest), ...textBlock(0, 'Hi'), finished()];
     const shown = { id: 'msg_0199aaaabbbbccccddddeeeeffff0000', model: 'sandbox/echo', container: { id: 'c' }, vendor: 1 };
-    const usage = { service_tier: 'priority', inference_geo: 'eu', speed: 'standard', server_tool_use: { web_search_requests: 2 } };
+    const usage = { cache_creation: { ephemeral_1d_input_tokens: 3 }, service_tier: 'priority', inference_geo: 'eu', speed: 'standard', server_tool_use: { web_search_requests: 2 } };
     expect(dataOf(...events)[0]).toMatchObject({ message: { ...shown, content: [], usage: { ...usage, input_tokens: 17 } } });
-    expect(wholeOf(...events)).toMatchObject({ ...shown, content: [{ type: 'text' }], usage: { ...usage, input_tokens: 100 } });
+    expect(wholeOf(...events)).toMatchObject({ ...shown, content: [{ type: 'text' }], usage: { ...usage, input_tokens: 100, cache_creation: { ephemeral_5m_input_tokens: 3 } } });
   });
 
   it('stands in message_delta and in the whole answer, where the recorded counts win', () => {

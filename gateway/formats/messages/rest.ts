@@ -2,7 +2,8 @@
 import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, without } from '../rest.js';
 
 const oursInMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
-const oursInUsage = new Set(['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation', 'output_tokens_details']);
+const oursInUsage = new Set(['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']);
+const partsInUsage = ['cache_creation', 'output_tokens_details'];
 const oursInBlock = new Set(['type', 'text', 'thinking', 'signature', 'data', 'id', 'name', 'input']);
 const oursInEnd = new Set(['type', 'delta', 'usage']);
 const oursInDelta = new Set(['stop_reason', 'stop_sequence', 'stop_details']);
@@ -15,8 +16,9 @@ export function messageWith<M extends object>(message: M, rest: JsonObject): M {
 
 /** Recorded usage with what the upstream counts beside it; where both say something, ours is told. */
 export function usageWith<U extends object>(usage: U, rest: JsonObject): U {
-  const details = objectIn(usage as JsonObject, 'output_tokens_details');
-  return { ...usage, ...without(rest, oursInUsage), output_tokens_details: filled(details, objectIn(rest, 'output_tokens_details')) };
+  const all: JsonObject = { ...usage, ...without(rest, oursInUsage) };
+  for (const name of partsInUsage) if (name in usage) all[name] = filled(objectIn(usage as JsonObject, name), objectIn(rest, name));
+  return all as U;
 }
 
 /** A block as it opens, with its rest. */

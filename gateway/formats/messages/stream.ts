@@ -5,7 +5,7 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { type Block, emptyBlock } from '../blocks.js';
 import type { StreamContext, StreamEncoder } from '../format.js';
-import { type JsonObject, objectIn, oneLine, parseObject } from '../rest.js';
+import { filled, type JsonObject, objectIn, oneLine, parseObject } from '../rest.js';
 import { deltaUsageOf, emptyContentOf, emptyMessage, endOf, usageOf } from './response.js';
 import { blockWith, endRestOf, foreignEventType, messageWith, usageWith } from './rest.js';
 
@@ -167,7 +167,7 @@ class MessageStream implements StreamEncoder {
 
   private signatureFrame({ index, signatureRest }: StreamedBlock, signature: string): string {
     if (signatureRest === undefined) return deltaFrame(index!, 'signature_delta', 'signature', signature);
-    return foreignDeltaFrame(index!, JSON.stringify({ ...signatureRest, type: 'signature_delta', signature }));
+    return foreignDeltaFrame(index!, JSON.stringify(filled({ type: 'signature_delta', signature }, signatureRest)));
   }
 }
 
@@ -185,7 +185,7 @@ function addSpecialDelta(block: StreamedBlock, delta: NonNullable<BlockDelta['de
   const { unwritten, deltas } = block;
   const rest = extraJson === undefined ? {} : parseObject(extraJson);
   const textType = unwritten.kind === 'reasoning' ? (['thinking_delta', 'thinking'] as const) : (['text_delta', 'text'] as const);
-  const add = ([type, field]: readonly [string, string], value: string): void => void deltas.push(JSON.stringify({ ...rest, type, [field]: value }));
+  const add = ([type, field]: readonly [string, string], value: string): void => void deltas.push(JSON.stringify(filled({ type, [field]: value }, rest)));
   block.hasText ||= unwritten.text !== '' || (delta.$case === 'text' && delta.value !== '');
   for (const [field, type] of [['text', textType], ['argumentsJson', deltaTypes.argumentsJson]] as const) {
     if (unwritten[field] === '') continue;
