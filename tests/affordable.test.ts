@@ -76,7 +76,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       const affordable = Number((await refusalOf(await ask(secret, 8000))).error['affordable_output_tokens']);
       const end = await inFlight(secret, affordable - 20);
       const refused = await refusalOf(await ask(secret, 100));
-      expect(refused).toMatchObject({ status: 402, retryAfter: '2', shouldRetry: null, error: { reason: 'balance_held' } });
+      expect(refused).toMatchObject({ status: 402, retryAfter: '2', shouldRetry: 'true', error: { reason: 'balance_held' } });
       const { held, available } = refused.error;
       expect(Number(held) + Number(available)).toBeCloseTo(0.0002, 9);
       expect(Number(held)).toBeGreaterThan(0.0001);
@@ -93,7 +93,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       expect((await ask(secret, affordable + 1)).status).toBe(402);
       const end = await inFlight(secret, affordable - 20);
       const held = await refusalOf(await ask(secret, 100));
-      expect(held).toMatchObject({ status: 402, retryAfter: '2', shouldRetry: null, error: { reason: 'key_limit_reached', limit: '0.0002' } });
+      expect(held).toMatchObject({ status: 402, retryAfter: '2', shouldRetry: 'true', error: { reason: 'key_limit_reached', limit: '0.0002' } });
       end();
       await settled(system, accountId, 1);
       await eventually(async () => ((await ask(secret, 50)).status === 200 ? true : undefined));

@@ -10,7 +10,10 @@ export interface Rendering {
   type: string;
   /** error.code: the vendor's word where there is one, else ours. */
   code: string | null;
-  /** Whether a repeat of the same request can help; "when-told": only where the error says when. */
+  /**
+   * Whether a repeat of the same request can help. "later": in a second, or when the error says. "when-told": only where the error says when.
+   * "unsaid": libraries know by the status, and how long to wait they only hear where somebody knows.
+   */
   retry: 'never' | 'later' | 'when-told' | 'unsaid';
 }
 
@@ -36,10 +39,21 @@ const hiddenReasons: ReadonlySet<Reason> = new Set(['internal', 'peer_not_permit
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field']);
 const amountSuffix = '_nano_usd';
 
+/** The code of a request that a vendor refused is the vendor's own, where it has one: callers' programs know it, "content_filter" above all. */
+function codeOf({ reason, details }: AppError, code: string | null): string | null {
+  return reason === 'upstream_rejected' ? (details['code'] ?? code) : code;
+}
+
 /** Builds the error object. Amounts become decimal USD: needed_nano_usd "1500000000" is told as needed "1.5". */
 export function errorObject(error: AppError, { type, code }: Rendering): ErrorObject {
   if (hiddenReasons.has(error.reason)) return { type, message: internalMessage, code, param: null, reason: 'internal' };
-  const object: ErrorObject = { type, message: error.message, code, param: error.details['field'] ?? null, reason: error.reason };
+  const object: ErrorObject = {
+    type,
+    message: error.message,
+    code: codeOf(error, code),
+    param: error.details['field'] ?? error.details['param'] ?? null,
+    reason: error.reason,
+  };
   for (const [name, value] of Object.entries(error.details)) {
     if (ownKeys.has(name)) continue;
     if (name.endsWith(amountSuffix) && /^-?\d{1,19}$/.test(value)) object[name.slice(0, -amountSuffix.length)] = formatUsd(BigInt(value));
@@ -52,9 +66,12 @@ export function errorObject(error: AppError, { type, code }: Rendering): ErrorOb
 const retryAfterSecondsMax = 60;
 
 /** The headers that tell client libraries whether and when to repeat. */
-export function retryHeaders(error: AppError, { retry }: Rendering): Record<string, string> {
-  if (retry === 'never' || (retry === 'when-told' && error.retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
-  if (retry === 'unsaid') return {};
-  const seconds = Math.ceil((error.retryAfterMs ?? 1000) / 1000);
-  return { 'retry-after': String(Math.min(Math.max(seconds, 1), retryAfterSecondsMax)) };
+export function retryHeaders(error: AppError, { retry, status }: Rendering): Record<string, string> {
+  const { retryAfterMs = retry === 'later' ? 1000 : undefined } = error;
+  if (retry === 'never' || (retry === 'when-told' && retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
+  if (retryAfterMs === undefined) return {};
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  const wait = { 'retry-after': String(Math.min(Math.max(seconds, 1), retryAfterSecondsMax)) };
+  // No library repeats a 402 of its own accord; that one can be worth it (calls in flight hold what is missing) has to be said.
+  return status === 402 ? { ...wait, 'x-should-retry': 'true' } : wait;
 }

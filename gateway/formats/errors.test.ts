@@ -19,16 +19,23 @@ const told: [Reason, number, string, string, number, string][] = [
   ['unsupported_field', 400, 'invalid_request_error', 'unsupported_parameter', 400, 'invalid_request_error'],
   ['context_length_exceeded', 400, 'invalid_request_error', 'context_length_exceeded', 400, 'invalid_request_error'],
   ['body_too_large', 413, 'invalid_request_error', 'body_too_large', 413, 'request_too_large'],
+  ['already_exists', 409, 'invalid_request_error', 'already_exists', 409, 'conflict_error'],
+  ['failed_precondition', 400, 'invalid_request_error', 'failed_precondition', 400, 'invalid_request_error'],
   ['idempotency_mismatch', 422, 'invalid_request_error', 'idempotency_mismatch', 422, 'invalid_request_error'],
   ['idempotency_in_progress', 409, 'invalid_request_error', 'idempotency_in_progress', 409, 'conflict_error'],
   ['idempotency_answer_gone', 410, 'invalid_request_error', 'idempotency_answer_gone', 410, 'invalid_request_error'],
   ['not_found', 404, 'invalid_request_error', 'not_found', 404, 'not_found_error'],
   ['method_not_allowed', 405, 'invalid_request_error', 'method_not_allowed', 405, 'invalid_request_error'],
   ['key_missing', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
+  ['key_malformed', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
+  ['key_unknown', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
+  ['key_revoked', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
   ['key_expired', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
   ['key_disabled', 403, 'permission_error', 'key_disabled', 403, 'permission_error'],
+  ['account_suspended', 403, 'permission_error', 'account_suspended', 403, 'permission_error'],
   ['model_not_permitted', 403, 'permission_error', 'model_not_permitted', 403, 'permission_error'],
   ['model_unknown', 404, 'invalid_request_error', 'model_not_found', 404, 'not_found_error'],
+  ['model_unpriced', 400, 'invalid_request_error', 'model_unpriced', 400, 'invalid_request_error'],
   ['model_unavailable', 503, 'server_error', 'model_unavailable', 529, 'overloaded_error'],
   ['balance_empty', 402, 'insufficient_quota', 'balance_empty', 402, 'billing_error'],
   ['balance_held', 402, 'insufficient_quota', 'balance_held', 402, 'billing_error'],
@@ -36,10 +43,18 @@ const told: [Reason, number, string, string, number, string][] = [
   ['upstream_rejected', 400, 'invalid_request_error', 'upstream_rejected', 400, 'invalid_request_error'],
   ['upstream_rate_limited', 429, 'requests', 'rate_limit_exceeded', 429, 'rate_limit_error'],
   ['upstream_overloaded', 503, 'server_error', 'upstream_overloaded', 529, 'overloaded_error'],
+  ['upstream_unavailable', 503, 'server_error', 'upstream_unavailable', 529, 'overloaded_error'],
   ['upstream_failed', 502, 'server_error', 'upstream_failed', 502, 'api_error'],
   ['upstream_timeout', 504, 'server_error', 'upstream_timeout', 504, 'timeout_error'],
   ['overloaded', 503, 'server_error', 'overloaded', 529, 'overloaded_error'],
+  ['service_unavailable', 503, 'server_error', 'service_unavailable', 529, 'overloaded_error'],
+  ['deadline_exceeded', 504, 'server_error', 'deadline_exceeded', 504, 'timeout_error'],
+  ['cancelled', 499, 'server_error', 'cancelled', 499, 'api_error'],
+  ['unimplemented', 501, 'server_error', 'unimplemented', 501, 'api_error'],
 ];
+
+/** What callers never read of. */
+const hidden: readonly Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed'];
 
 describe('a refusal', () => {
   it.each(told)('for %s is told in the words of each format', (reason, status, type, code, messagesStatus, messagesType) => {
@@ -48,6 +63,10 @@ describe('a refusal', () => {
       status: messagesStatus,
       body: { type: 'error', error: { type: messagesType, message: 'A message.', reason, details: { error_code: code } }, request_id: 'req_1' },
     });
+  });
+
+  it('has its row in this table, whatever the reason', () => {
+    expect([...told.map(([reason]) => reason), ...hidden].sort()).toEqual(Object.keys(reasons).sort());
   });
 
   it.each(Object.keys(reasons) as Reason[])('for %s is an error status and a body that clients of both formats can read', (reason) => {
@@ -60,6 +79,24 @@ describe('a refusal', () => {
 
   it('names the field at fault', () => {
     for (const format of both) expect(bodyOf(tell(format, 'invalid_request', { details: { field: 'messages[0]' } })).error['param']).toBe('messages[0]');
+  });
+
+  it("of a vendor is told by the vendor's own code and field, in both formats", () => {
+    for (const format of both) {
+      const words = { code: 'content_filter', param: 'messages[0].content' };
+      expect(bodyOf(tell(format, 'upstream_rejected', { details: words })).error).toMatchObject(words);
+      // What a program does about these is told by our own code.
+      expect(bodyOf(tell(format, 'context_length_exceeded', { details: { code: '400' } })).error['code']).toBe('context_length_exceeded');
+      expect(bodyOf(tell(format, 'body_too_large', { details: { code: 'too_big' } })).error['code']).toBe('body_too_large');
+    }
+    expect(bodyOf(tell(messages, 'upstream_rejected', { details: { code: 'content_filter' } })).error['details']).toEqual({ error_code: 'content_filter' });
+  });
+
+  it('in the middle of a stream is the same body as a frame of the format, with the request id', () => {
+    const error = new AppError('upstream_overloaded', 'A message.', { retryAfterMs: 1000 });
+    expect(chatCompletions.errorFrame(error, 'req_1')).toBe(`data: ${JSON.stringify(chatCompletions.error(error, 'req_1').body)}\n\n`);
+    expect(messages.errorFrame(error, 'req_1')).toBe(`event: error\ndata: ${JSON.stringify(messages.error(error, 'req_1').body)}\n\n`);
+    for (const format of both) expect(format.error(error, 'req_1').body).toMatchObject({ request_id: 'req_1' });
   });
 
   it('for want of money says how much in USD, exactly', () => {
@@ -81,7 +118,6 @@ describe('a refusal', () => {
   });
 
   it('of our own making shows nothing but a fixed text', () => {
-    const hidden: Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed'];
     for (const format of both) {
       for (const reason of hidden) {
         const { status, body } = format.error(new AppError(reason, 'secret', { details: { table: 'secret' } }), 'req_1');
@@ -101,11 +137,26 @@ describe('client libraries', () => {
   it("are told to repeat at a key's limit only where calls in flight hold what is missing", () => {
     for (const format of both) {
       expect(tell(format, 'key_limit_reached', {}).headers).toEqual({ 'x-should-retry': 'false' });
-      expect(tell(format, 'key_limit_reached', { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2' });
+      expect(tell(format, 'key_limit_reached', { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
     }
   });
 
-  it.each(['balance_held', 'idempotency_in_progress', 'upstream_rate_limited', 'upstream_overloaded', 'overloaded', 'service_unavailable'] as Reason[])(
+  it('are told to repeat a 402 where calls in flight hold what is missing, for none does so by itself', () => {
+    for (const format of both) expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
+  });
+
+  it.each(['upstream_rate_limited', 'upstream_overloaded', 'upstream_unavailable', 'model_unavailable', 'upstream_failed', 'upstream_timeout'] as Reason[])(
+    'hear of a wait after %s only where somebody knows it, for they know better than to ask each second',
+    (reason) => {
+      for (const format of both) {
+        expect(tell(format, reason, {}).headers).toEqual({});
+        expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
+        expect(tell(format, reason, { retryAfterMs: 86_400_000 }).headers).toEqual({ 'retry-after': '60' });
+      }
+    },
+  );
+
+  it.each(['idempotency_in_progress', 'overloaded', 'service_unavailable'] as Reason[])(
     'are told when to repeat after %s, and never to sleep for more than a minute',
     (reason) => {
       for (const format of both) {

@@ -8,7 +8,7 @@ const badKey = invalid('invalid_api_key', 401);
 const forbidden = (code: string): Rendering => ({ status: 403, type: 'permission_error', code, retry: 'never' });
 const unpaid = (code: string): Rendering => ({ status: 402, type: 'insufficient_quota', code, retry: 'never' });
 const failed = (status: number, code: string | null, retry: Rendering['retry']): Rendering => ({ status, type: 'server_error', code, retry });
-const limited: Rendering = { status: 429, type: 'requests', code: 'rate_limit_exceeded', retry: 'later' };
+const limited: Rendering = { status: 429, type: 'requests', code: 'rate_limit_exceeded', retry: 'unsaid' };
 
 /** How this format tells every reason. */
 export const renderings: Renderings = {
@@ -41,7 +41,7 @@ export const renderings: Renderings = {
 
   model_unknown: invalid('model_not_found', 404),
   model_unpriced: invalid('model_unpriced'),
-  model_unavailable: failed(503, 'model_unavailable', 'later'),
+  model_unavailable: failed(503, 'model_unavailable', 'unsaid'),
 
   balance_empty: unpaid('balance_empty'),
   balance_held: { ...unpaid('balance_held'), retry: 'later' },
@@ -52,8 +52,8 @@ export const renderings: Renderings = {
 
   upstream_rejected: invalid('upstream_rejected'),
   upstream_rate_limited: limited,
-  upstream_overloaded: failed(503, 'upstream_overloaded', 'later'),
-  upstream_unavailable: failed(503, 'upstream_unavailable', 'later'),
+  upstream_overloaded: failed(503, 'upstream_overloaded', 'unsaid'),
+  upstream_unavailable: failed(503, 'upstream_unavailable', 'unsaid'),
   upstream_failed: failed(502, 'upstream_failed', 'unsaid'),
   upstream_timeout: failed(504, 'upstream_timeout', 'unsaid'),
 

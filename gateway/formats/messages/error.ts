@@ -10,7 +10,7 @@ const notFound = (code: string): Rendering => ({ status: 404, type: 'not_found_e
 const conflict = (code: string): Rendering => ({ status: 409, type: 'conflict_error', code, retry: 'never' });
 const unpaid = (code: string): Rendering => ({ status: 402, type: 'billing_error', code, retry: 'never' });
 const failed = (status: number, code: string | null, retry: Rendering['retry']): Rendering => ({ status, type: 'api_error', code, retry });
-const overloaded = (code: string): Rendering => ({ status: 529, type: 'overloaded_error', code, retry: 'later' });
+const overloaded = (code: string, retry: Rendering['retry'] = 'unsaid'): Rendering => ({ status: 529, type: 'overloaded_error', code, retry });
 const timedOut = (code: string): Rendering => ({ status: 504, type: 'timeout_error', code, retry: 'unsaid' });
 
 /** How this format tells every reason. */
@@ -54,14 +54,14 @@ export const renderings: Renderings = {
   call_closed: failed(500, null, 'unsaid'),
 
   upstream_rejected: invalid('upstream_rejected'),
-  upstream_rate_limited: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded', retry: 'later' },
+  upstream_rate_limited: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded', retry: 'unsaid' },
   upstream_overloaded: overloaded('upstream_overloaded'),
   upstream_unavailable: overloaded('upstream_unavailable'),
   upstream_failed: failed(502, 'upstream_failed', 'unsaid'),
   upstream_timeout: timedOut('upstream_timeout'),
 
-  overloaded: overloaded('overloaded'),
-  service_unavailable: overloaded('service_unavailable'),
+  overloaded: overloaded('overloaded', 'later'),
+  service_unavailable: overloaded('service_unavailable', 'later'),
   deadline_exceeded: timedOut('deadline_exceeded'),
   cancelled: failed(499, 'cancelled', 'never'),
   unimplemented: failed(501, 'unimplemented', 'never'),

@@ -10,7 +10,7 @@ const messages = (status: number, error: unknown) => messagesError(status, {}, J
 describe("a chat-completions upstream's refusal", () => {
   it.each([
     [400, { message: 'bad temperature', type: 'invalid_request_error', code: null }, 'upstream_rejected'],
-    [413, { message: 'too large' }, 'upstream_rejected'],
+    [413, { message: 'too large' }, 'body_too_large'],
     [422, { message: 'unprocessable' }, 'upstream_rejected'],
     [400, { message: "This model's maximum context length is 8192 tokens.", code: 'context_length_exceeded' }, 'context_length_exceeded'],
     [400, { message: 'The prompt is too long for the context window.' }, 'context_length_exceeded'],
@@ -35,7 +35,7 @@ describe("a messages upstream's refusal", () => {
     [400, { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' }, 'context_length_exceeded'],
     [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'upstream_unavailable'],
     [401, { type: 'authentication_error', message: 'invalid x-api-key' }, 'upstream_unavailable'],
-    [413, { type: 'request_too_large', message: 'Request exceeds the maximum size' }, 'upstream_rejected'],
+    [413, { type: 'request_too_large', message: 'Request exceeds the maximum size' }, 'body_too_large'],
     [400, { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000' }, 'context_length_exceeded'],
     [400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }, 'upstream_rejected'],
     [400, { type: 'invalid_request_error', message: 'You have reached your specified API usage limits.' }, 'upstream_unavailable'],

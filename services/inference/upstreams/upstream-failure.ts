@@ -68,15 +68,18 @@ const neutral: Partial<Record<Reason, string>> = {
 export function refusalError(refusal: Refusal): AppError {
   const cause = new VendorRefusal(refusal.status, refusal.labels, refusal.text);
   const reason = refusalReason(refusal);
-  const relayed = reason === 'upstream_rejected' || reason === 'context_length_exceeded';
+  const relayed = reason === 'upstream_rejected' || reason === 'context_length_exceeded' || reason === 'body_too_large';
   const text = withoutModel(redact(refusal.text), refusal.model ?? '');
   const message = relayed ? text || `The upstream refused the request with status ${refusal.status}.` : neutral[reason]!;
   const retryAfterMs = reason === 'upstream_rate_limited' || reason === 'upstream_overloaded' ? refusal.retryAfterMs : undefined;
   return new AppError(reason, message, { cause, retryAfterMs, details: relayed ? wordsOf(refusal) : {} });
 }
 
-/** The vendor's code and param, where they are plain words. */
-function wordsOf({ code, param }: Refusal): Record<string, string> {
+/** The vendor's code and param, where they are plain words. A filter that has no name of its own gets the usual one. */
+function wordsOf(refusal: Refusal): Record<string, string> {
+  const isNamed = typeof refusal.code === 'string' && (!isFiltered(refusal) || filterLabels.test(refusal.code.toLowerCase()));
+  const { param } = refusal;
+  const code = isFiltered(refusal) && !isNamed ? 'content_filter' : refusal.code;
   const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value);
   return { ...(isPlain(code) ? { code } : {}), ...(isPlain(param) ? { param } : {}) };
 }
@@ -96,15 +99,20 @@ export function isTooLongText(text: string): boolean {
   return contextText.test(text);
 }
 
-function refusalReason({ status, labels, text }: Refusal): Reason {
-  if (labels.some((label) => filterLabels.test(label)) || (status === 403 && filterText.test(text))) return 'upstream_rejected';
+/** Whether a vendor's filter objects to what the caller wrote. */
+function isFiltered({ status, labels, text }: Refusal): boolean {
+  return labels.some((label) => filterLabels.test(label)) || (status === 403 && filterText.test(text));
+}
+
+function refusalReason(refusal: Refusal): Reason {
+  const { status, labels, text } = refusal;
+  if (isFiltered(refusal)) return 'upstream_rejected';
   if (status === 401 || status === 402 || status === 403 || status === 404) return 'upstream_unavailable';
   const isTooLong = labels.some((label) => contextLabels.test(label)) || (status !== 429 && isTooLongText(text));
   // Some servers say it with a status of 500.
   if (isTooLong) return 'context_length_exceeded';
-  if (status === 400 || status === 413 || status === 422) {
-    return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
-  }
+  if (status === 413) return 'body_too_large';
+  if (status === 400 || status === 422) return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
   if (status === 429) {
     const isAccount = labels.some((label) => accountLabels.test(label)) || accountText.test(text);
     return isAccount ? 'upstream_unavailable' : 'upstream_rate_limited';

@@ -10,7 +10,7 @@ export const reasons = {
   unsupported_field: Status.INVALID_ARGUMENT,
   /** The conversation is longer than the model's context. */
   context_length_exceeded: Status.INVALID_ARGUMENT,
-  /** The body is larger than the limit in details.limit_bytes. */
+  /** The body is larger than the limit in details.limit_bytes, or than the upstream takes. */
   body_too_large: Status.INVALID_ARGUMENT,
   /** The id or idempotency key was used before with other parameters. */
   idempotency_mismatch: Status.ALREADY_EXISTS,

@@ -34,7 +34,7 @@ describe('an error body of a chat-completions server', () => {
       { error: { message: 'Filtered.', type: null, param: 'prompt', code: 'content_filter', status: 400, innererror: { code: 'ResponsibleAIPolicyViolation' } } },
       { code: 'content_filter', param: 'prompt' },
     ],
-    ['OpenRouter', 403, { error: { code: 403, message: 'This model requires moderation. Your input was flagged for "x".', metadata: { reasons: ['x'] } } }, {}],
+    ['OpenRouter', 403, { error: { code: 403, message: 'This model requires moderation. Your input was flagged for "x".', metadata: { reasons: ['x'] } } }, { code: 'content_filter' }],
   ])('of the content filter of %s belongs to the caller, with its code', (_server, status, body, details) => {
     expect(response(status, body)).toMatchObject({ reason: 'upstream_rejected', details });
     expect(response(status, body).details).toEqual(details);
