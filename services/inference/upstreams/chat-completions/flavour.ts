@@ -19,8 +19,16 @@ export function takesCacheBreakpoints(flavour: ChatCompletionsFlavour, model: st
   return major > 5 || (major === 5 && minor >= 6);
 }
 
+// Of OpenAI's models, those of which it is known; an Azure deployment may be named anything.
+const reasoningModels = /^(o\d|gpt-([5-9]|\d\d))(?!.*chat)/;
+const plainModels = /^(ft:)?(gpt-[34]|chatgpt|gpt-.*chat)/;
+
 /** Whether the model answers temperature, top_p and penalties with 400: OpenAI's reasoning models, while they reason. */
-export function refusesSampling(flavour: ChatCompletionsFlavour, model: string, effort: string | undefined): boolean {
-  if (!flavour.isOpenAi || effort === 'none') return false;
-  return /^(o\d|gpt-([5-9]|\d\d))/.test(model) && !/chat/.test(model);
+export function refusesSampling({ isOpenAi }: ChatCompletionsFlavour, model: string, effort: string | undefined): boolean {
+  return isOpenAi && effort !== 'none' && reasoningModels.test(model);
+}
+
+/** Whether the model answers a reasoning effort with 400: OpenAI's models that do not reason. */
+export function refusesEffort({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
+  return isOpenAi && plainModels.test(model);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { checkChatCompletions } from '../../../../tests/upstream/check-chat-completions.js';
 import { textRequest } from '../../testing/fixtures.js';
-import { flavourOf, refusesSampling, takesCacheBreakpoints } from './flavour.js';
+import { flavourOf, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
 import { callerToolNames, toUpstreamToolName } from './tool-names.js';
 
@@ -168,6 +168,33 @@ describe('OpenAI', () => {
   ])('refuses sampling for %s at effort %s: %s', (model, effort, refuses) => {
     expect(refusesSampling(openAi, model, effort)).toBe(refuses);
     expect(refusesSampling(other, model, effort)).toBe(false);
+  });
+
+  it.each([
+    ['gpt-4.1', true], ['gpt-4o-mini', true], ['gpt-3.5-turbo', true], ['ft:gpt-4o:acme', true], ['chatgpt-4o-latest', true], ['gpt-5-chat-latest', true],
+    ['gpt-5', false], ['gpt-5.6-mini', false], ['o4-mini', false], ['my-deployment', false],
+  ])('refuses a reasoning effort for %s: %s', (model, refuses) => {
+    expect(refusesEffort(openAi, model)).toBe(refuses);
+    expect(refusesEffort(other, model)).toBe(false);
+  });
+
+  it.each([
+    ['gpt-4.1', { effort: 'high', budgetTokens: 31_999 }, undefined, ['thinking', 'output_config.effort']],
+    ['gpt-5.1', { effort: 'high', budgetTokens: 31_999 }, 'high', []],
+    ['gpt-5.1', { disabled: true }, undefined, ['thinking']],
+  ])('is told of reasoning what its model %s takes: %j', (model, reasoning, effort, dropped) => {
+    const built = chatCompletionsBody(textRequest('Hi', { reasoning }), model, openAi);
+    expect((JSON.parse(built.json) as Record<string, unknown>)['reasoning_effort']).toBe(effort);
+    expect(built.dropped).toEqual(dropped);
+  });
+
+  it.each([
+    ['gpt-5', undefined, ['top_k', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty']],
+    ['gpt-4.1', 0.5, ['top_k']],
+  ])('is told of sampling what its model %s takes', (model, temperature, dropped) => {
+    const built = chatCompletionsBody(textRequest('Hi', { sampling: full.sampling! }), model, openAi);
+    expect((JSON.parse(built.json) as Record<string, unknown>)['temperature']).toBe(temperature);
+    expect(built.dropped).toEqual(dropped);
   });
 
   it.each([

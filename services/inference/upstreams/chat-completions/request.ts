@@ -7,7 +7,7 @@ import type { JsonObject } from '../stream-decoder.js';
 import { toolParameters } from '../tool-json.js';
 import type { Translation } from './content.js';
 import { conversation } from './conversation.js';
-import { type ChatCompletionsFlavour, refusesSampling, takesCacheBreakpoints } from './flavour.js';
+import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
 import { nativeBody } from './native-body.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
 import { toUpstreamToolName } from './tool-names.js';
@@ -40,7 +40,7 @@ function ownFields({ maxOutputTokens, endUser }: GenerateRequest, model: string,
 function translatedFields(request: GenerateRequest, model: string, translation: Translation): JsonObject {
   const { stopSequences, responseFormat } = request;
   if (stopSequences.length > stopSequencesMax) throw unsupported('stop_sequences', `This model takes at most ${stopSequencesMax} stop sequences.`);
-  const effort = reasoningEffort(request.reasoning, translation.dropped);
+  const effort = reasoningEffort(request.reasoning, refusesEffort(translation, model), translation.dropped);
   return {
     messages: conversation(request.prompt!, translation),
     ...toolFields(request.prompt!, translation.dropped),
@@ -104,16 +104,18 @@ function toolChoiceOf(choice: Prompt['toolChoice']): unknown {
 }
 
 /** Nothing for "disabled": models that do not reason refuse the field itself. */
-function reasoningEffort(reasoning: Reasoning | undefined, dropped: Set<string>): string | undefined {
+function reasoningEffort(reasoning: Reasoning | undefined, isRefused: boolean, dropped: Set<string>): string | undefined {
   if (reasoning === undefined) return undefined;
-  if (reasoning.disabled) {
-    dropped.add('thinking');
+  const { effort, budgetTokens, disabled } = reasoning;
+  if (disabled || isRefused) {
+    if (disabled || budgetTokens !== undefined) dropped.add('thinking');
+    if (!disabled && effort !== '') dropped.add('output_config.effort');
     return undefined;
   }
-  if (reasoning.effort !== '') return reasoning.effort;
-  if (reasoning.budgetTokens === undefined) return undefined;
-  if (reasoning.budgetTokens < 4096) return 'low';
-  return reasoning.budgetTokens < 16_384 ? 'medium' : 'high';
+  if (effort !== '') return effort;
+  if (budgetTokens === undefined) return undefined;
+  if (budgetTokens < 4096) return 'low';
+  return budgetTokens < 16_384 ? 'medium' : 'high';
 }
 
 function unsupported(field: string, message: string): AppError {

@@ -276,6 +276,21 @@ describe('tool calls of a chat-completions stream', () => {
     ]);
   });
 
+  it('are not torn by text in the midst of their arguments, which comes after them', () => {
+    expect(
+      words(
+        call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }),
+        delta({ content: '\n' }),
+        delta({ content: 'so', tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
+        delta({ content: ' on' }),
+        finish('tool_calls'),
+      ),
+    ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.', '1:text', '\nso on', '1.']);
+    expect(words(call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }), delta({ content: 'so' }), finish('length'))).toEqual([
+      'started', opened('a', 'f', 0), '{"x"', '0.', '1:text', 'so', '1.',
+    ]);
+  });
+
   it('fail the answer when a name never comes, or a complete call goes on', () => {
     expect(reasonOf(call({ index: 0, id: 'a', function: { arguments: '{}' } }), finish('tool_calls'))).toBe('upstream_failed');
     const closed = [call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), call({ index: 1, id: 'b', function: { name: 'g', arguments: '{}' } })];

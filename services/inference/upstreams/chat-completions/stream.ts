@@ -19,6 +19,8 @@ export interface ChatCompletionsStreamOptions extends AnswerHead {
   readonly stopSequences: readonly string[];
 }
 
+type TextKind = 'text' | 'reasoning' | 'refusal';
+
 /** A decoder for one answer. Choice 0 becomes events; others only reach callers of the same format. */
 export class ChatCompletionsDecoder implements StreamDecoder {
   readonly #writer: BlockWriter;
@@ -31,6 +33,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   /** Choices other than 0 that have begun and not ended. */
   #othersOpen: Set<unknown> | undefined;
   #usage: unknown;
+  /** Texts in the midst of a tool call's arguments; they come after it. */
+  readonly #held: [TextKind, string][] = [];
   outcome: Outcome | undefined;
   report: UsageReport = noReport;
 
@@ -135,6 +139,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (toolCalls === undefined || toolCalls === null) return;
     if (!Array.isArray(toolCalls)) throw malformed('tool calls that are not a list');
     for (const entry of toolCalls) this.#toolCalls.push(entry);
+    if (this.#held.length > 0 && !this.#toolCalls.isAmidst) this.#release();
   }
 
   /** Mistral's reasoning models send lists of parts. */
@@ -148,19 +153,26 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     }
   }
 
-  #text(kind: 'text' | 'reasoning' | 'refusal', text: string): void {
+  #text(kind: TextKind, text: string): void {
     if (text === '') return;
     if (this.#writer.openKind !== kind) {
+      if (this.#toolCalls.isAmidst) return void this.#held.push([kind, text]);
       this.#toolCalls.finish();
       this.#writer.open(kind === 'reasoning' ? { $case: kind, value: { redactedData: '' } } : { $case: kind, value: {} });
     }
     this.#writer.delta({ $case: 'text', value: text });
   }
 
+  /** Writes the texts that waited for the arguments around them to be complete. */
+  #release(): void {
+    for (const [kind, text] of this.#held.splice(0)) this.#text(kind, text);
+  }
+
   #done(): Event[] {
     // An upstream that ends a stream in which it said nothing has failed, whatever marker it ends with.
     if (!this.#sawChoices) throw brokenOff();
     this.#toolCalls.finish();
+    this.#release();
     this.#writer.close();
     const { written } = this.#writer;
     const label = this.#finishReason ?? '';

@@ -72,6 +72,11 @@ export class ToolCalls {
     this.#advance();
   }
 
+  /** Whether arguments have begun and are not complete, so that their block cannot be ended without losing what follows. */
+  get isAmidst(): boolean {
+    return this.#calls.some((call) => call.state !== 'closed' && call.hasArguments && !call.isCustom && !call.boundary.isComplete);
+  }
+
   /** Writes all that waits and ends every block: no call follows, or text does. */
   finish(): void {
     for (const call of this.#calls) {
