@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { anthropicLibraries } from './libraries.js';
+import { pdf, pdfUrl, png, pngUrl, remotePicture, shownTo } from './media.js';
 import { type Charge, type Stage, startStage, upstreams } from './stage.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
@@ -28,7 +29,7 @@ function shown({ tokens }: Charge): unknown {
   };
 }
 
-describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool }) => {
+describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, zodOutputFormat }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
     let client: Anthropic;
     let model: string;
@@ -133,6 +134,36 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool })
           { type: 'redacted_thinking', data: hidden.data },
         ]);
       }
+    });
+
+    it.each(['whole', 'streamed'] as const)('reads an answer in the form of a schema, %s', async (how) => {
+      const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
+      const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
+      const body = { model, max_tokens, messages, output_config: { format: zodOutputFormat(schema) } };
+      const message = await (how === 'whole' ? client.messages.parse(body) : client.messages.stream(body).finalMessage());
+      expect(message.parsed_output).toEqual({ city: 'Paris', degrees: [21] });
+      const asked = requests()[0]!.body as { response_format?: { json_schema: { schema: unknown } }; output_config?: { format: { schema: unknown } } };
+      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({ type: 'object', required: ['city', 'degrees'] });
+    });
+
+    it('shows pictures and papers, results of tools among them', async () => {
+      const requests = stage.play(upstream, { blocks: [textBlock] });
+      const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } } as const;
+      const turns: Anthropic.MessageParam[] = [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            picture,
+            { type: 'image', source: { type: 'url', url: remotePicture } },
+            { type: 'document', title: 'paper.pdf', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'A map:' }, picture] }] },
+      ];
+      expect((await client.messages.create({ model, max_tokens, tools, messages: turns })).content).toMatchObject([textBlock]);
+      expect(shownTo(upstream, requests()[0]!)).toEqual([pngUrl, remotePicture, pdfUrl, pngUrl]);
     });
 
     it('counts tokens', async () => {

@@ -26,6 +26,8 @@ export interface Stage {
   readonly accountId: string;
   /** The id of the model behind an upstream of this format. */
   model(upstream: Upstream): string;
+  /** Another name of that model, under which libraries know what it can do and send it what they send no other. */
+  alias(upstream: Upstream): string;
   /** Says what the upstream answers, call after call; gives the requests that come from now on. */
   play(upstream: Upstream, ...scripts: Script[]): () => RecordedRequest[];
   /** What was charged for a call. */
@@ -38,8 +40,10 @@ export async function startStage(mode: Mode = 'single', env: Record<string, stri
   const stub = await startStubUpstream();
   const system = await startSystem(mode, { OPENAI_API_KEY: stubApiKey, OPENAI_BASE_URL: stub.baseUrl, ...env });
   await addUpstream(system, 'messages', 'messages', stub.baseUrl, stubApiKey);
-  await addModel(system, 'chat-completions/scripted', 'openai', 'chat-completions');
-  await addModel(system, 'messages/scripted', 'messages', 'messages');
+  const alias = (upstream: Upstream): string => `${upstream}/claude-opus-5`;
+  const able = { input_modalities: ['text', 'image', 'document'], capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'] };
+  await addModel(system, 'chat-completions/scripted', 'openai', 'chat-completions', { ...able, aliases: [alias('chat-completions')] });
+  await addModel(system, 'messages/scripted', 'messages', 'messages', { ...able, aliases: [alias('messages')] });
   const [account] = (await system.cli('account', 'list', '--json')).trim().split('\n');
   const model = (upstream: Upstream): string => `${upstream}/scripted`;
   await eventually(async () => ((await get(system, `/v1/models/${model('messages')}`, system.firstKey)).status === 200 ? true : undefined));
@@ -48,6 +52,7 @@ export async function startStage(mode: Mode = 'single', env: Record<string, stri
     stub,
     accountId: (JSON.parse(account!) as { id: string }).id,
     model,
+    alias,
     play(upstream, ...scripts) {
       const from = stub.requests.length;
       stub.script(upstream, ...scripts);

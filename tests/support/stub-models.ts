@@ -14,8 +14,8 @@ export async function addUpstream(system: System, id: string, format: 'chat-comp
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Adds a model that an upstream knows under another name, at `stubPrices`. */
-export async function addModel(system: System, id: string, upstream: string, upstreamModel: string): Promise<void> {
+/** Adds a model that an upstream knows under another name, at `stubPrices`; `fields` are what is different about it. */
+export async function addModel(system: System, id: string, upstream: string, upstreamModel: string, fields: Record<string, unknown> = {}): Promise<void> {
   const path = join(system.dataDir, 'model.json');
   const model = {
     id,
@@ -28,6 +28,7 @@ export async function addModel(system: System, id: string, upstream: string, ups
     routes: [{ upstream_id: upstream, upstream_model: upstreamModel }],
     tokenizer: 'o200k',
     state: 'active',
+    ...fields,
   };
   writeFileSync(path, JSON.stringify(model));
   await system.cli('model', 'put', path);
