@@ -36,6 +36,21 @@ describe('counting tokens', () => {
     expect(stub.requests[1]!.headers['anthropic-version']).toBe('2026-10-21');
   });
 
+  it("is the vendor's own for all that a caller of its format wrote", async () => {
+    const fieldsJson = JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], cache_control: { type: 'ephemeral' } });
+    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson, messagesBetas: ['token-counting-2024-11-01'], droppedElsewhere: [], refusedElsewhere: [] };
+    expect(await count('m', { native })).toEqual({ inputTokens: '[{"role":"user","content":"Hello"}]'.length, estimated: false });
+    expect(stub.requests[0]!.body).toEqual({ model: 'x', ...(JSON.parse(fieldsJson) as object) });
+    expect(stub.requests[0]!.headers['anthropic-beta']).toBe('token-counting-2024-11-01');
+  });
+
+  it('is made by the first target that can honour the request, and refused where none can', async () => {
+    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{"messages":[{"role":"user","content":"Hello"}]}', messagesBetas: [], droppedElsewhere: [], refusedElsewhere: [{ field: 'tools.0', text: 'only there' }] };
+    const targets = ['cc', 'm'].map((upstreamId) => ({ upstreamId, upstreamModel: 'x' }));
+    expect((await count('cc', { native, targets })).estimated).toBe(false);
+    await expect(count('cc', { native })).rejects.toMatchObject({ reason: 'unsupported_field', details: { field: 'tools.0' } });
+  });
+
   it('is an estimate where the vendor has none, or fails', async () => {
     expect(await count('cc')).toEqual({ inputTokens: 6, estimated: true });
     expect(await count('wrong-key')).toEqual({ inputTokens: 6, estimated: true });

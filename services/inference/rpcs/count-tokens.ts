@@ -3,6 +3,7 @@ import type { CallContext } from '#kit/rpc/call-context.js';
 import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../request-rules.js';
+import { refusalFor } from '../upstreams/native.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
 /** InferenceService.CountTokens. */
@@ -11,10 +12,14 @@ export async function countTokens(request: CountTokensRequest, context: CallCont
   checkPrompt(request.prompt);
   checkReasoning(request.reasoning);
   checkMessagesVersion(request.messagesVersion);
-  const [first] = await deps.registry.resolve(request.targets);
+  const targets = await deps.registry.resolve(request.targets);
+  const refusals = targets.map(({ upstream }) => refusalFor(request, upstream.format));
+  // The same that a call would be answered by, as far as can be told before one is made.
+  const first = targets[refusals.indexOf(undefined)];
+  if (first === undefined) throw refusals[0];
   const watchdog = new Watchdog(context.signal);
   try {
-    return await first!.upstream.countTokens(request, { target: first!.target, signal: watchdog.signal, traceHeaders: {} });
+    return await first.upstream.countTokens(request, { target: first.target, signal: watchdog.signal, traceHeaders: {} });
   } finally {
     watchdog.end(callOver);
   }

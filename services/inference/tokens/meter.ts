@@ -1,8 +1,9 @@
 // Keeps the usage of one call: a cheap running figure with every batch of events, and the final one that is charged.
-import type { Event, GenerateRequest, Prompt } from '#proto/inference/v1/inference.js';
+import type { Event, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { inputTokensMax, roughInputTokens, roughTokens } from './prompt-text.js';
-import { countPrompt, countTexts, exactCharsMax } from './tokenizer.js';
+import { estimateInput, roughInput, textFactor } from './estimate.js';
+import { inputTokensMax, roughTokens } from './prompt-text.js';
+import { countTexts, exactCharsMax } from './tokenizer.js';
 import { type InputCounts, inputFault, noReport, type OutputCounts, outputFault, type UsageFault, type UsageReport } from './usage-report.js';
 
 /** The usage at the end of a call. */
@@ -16,7 +17,7 @@ export interface FinalUsage {
 
 /** Counts what an upstream delivers, and prefers what it reports wherever that keeps the rules. */
 export class Meter {
-  readonly #prompt: Prompt;
+  readonly #factor: number;
   readonly #outputMax: number;
   readonly #inputMax: number;
   readonly #roughInput: number;
@@ -28,12 +29,17 @@ export class Meter {
   readonly #reasoning = new KeptText();
   #reasoningBlock: number | undefined;
 
-  constructor(request: GenerateRequest) {
-    this.#prompt = request.prompt!;
+  /** `model` is the vendor's name of it, whose tokenizer our counts shall come close to. */
+  constructor(
+    private readonly request: GenerateRequest,
+    private readonly model: string,
+  ) {
+    const prompt = request.prompt!;
+    this.#factor = textFactor(model);
     this.#outputMax = request.maxOutputTokens * Math.max(1, request.choices);
     // What money is held for also covers images and documents, whose bytes say nothing about their tokens.
-    this.#inputMax = request.inputTokensMax || inputTokensMax(this.#prompt);
-    this.#roughInput = Math.min(roughInputTokens(this.#prompt), this.#inputMax);
+    this.#inputMax = request.inputTokensMax || inputTokensMax(prompt);
+    this.#roughInput = Math.min(roughInput({ prompt, responseFormat: request.responseFormat }, model), this.#inputMax);
   }
 
   /** Takes note of events that are about to be delivered. */
@@ -74,7 +80,7 @@ export class Meter {
     const fault = [input, output].find((half) => typeof half === 'string');
     return {
       usage: {
-        ...(isFault(input) ? plainInput(Math.min(await countPrompt(this.#prompt), this.#inputMax)) : input),
+        ...(isFault(input) ? plainInput(await this.#countInput()) : input),
         ...(isFault(output) ? await this.#countOutput() : output),
       },
       usageReported: !isFault(input) && !isFault(output),
@@ -99,6 +105,12 @@ export class Meter {
     return isFault(output) ? output : (outputFault(output, this.#outputMax, this.#outputBytes > 0) ?? output);
   }
 
+  /** Never more than what was held for it. */
+  async #countInput(): Promise<number> {
+    const { prompt, responseFormat } = this.request;
+    return Math.min(await estimateInput({ prompt: prompt!, responseFormat }, this.model), this.#inputMax);
+  }
+
   async #countOutput(): Promise<OutputCounts> {
     const reasoningTokens = await this.#reasoning.count();
     return this.#capped(reasoningTokens + (await this.#output.count()), reasoningTokens);
@@ -106,8 +118,8 @@ export class Meter {
 
   /** Our own count of output never exceeds what was asked for, and so never what was held for it. */
   #capped(outputTokens: number, reasoningTokens: number): OutputCounts {
-    const capped = Math.min(outputTokens, this.#outputMax);
-    return { outputTokens: capped, reasoningTokens: Math.min(reasoningTokens, capped) };
+    const capped = Math.min(Math.ceil(outputTokens * this.#factor), this.#outputMax);
+    return { outputTokens: capped, reasoningTokens: Math.min(Math.ceil(reasoningTokens * this.#factor), capped) };
   }
 }
 

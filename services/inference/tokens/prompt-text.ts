@@ -68,15 +68,7 @@ export function inputTokensMax(prompt: Prompt): number {
   return promptBytes(prompt) + aroundMessages + aroundTools;
 }
 
-/** Tokens that we suppose around each message when we count for an upstream that does not. */
-export const messageTokensEstimate = 4;
-
 /** Tokens of so many bytes of text, quickly: four bytes a token, rounded up. */
 export function roughTokens(bytes: number): number {
   return Math.ceil(bytes / 4);
-}
-
-/** Input tokens of a prompt, quickly: for running figures, where a tokenizer would cost more than it is worth. */
-export function roughInputTokens(prompt: Prompt): number {
-  return roughTokens(promptBytes(prompt)) + messageTokensEstimate * prompt.messages.length;
 }

@@ -2,8 +2,9 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { textRequest } from '../testing/fixtures.js';
 import { CountPool } from './count-pool.js';
 import { Meter } from './meter.js';
-import { inputTokensMax, roughInputTokens } from './prompt-text.js';
-import { countPrompt, countTexts, exactCharsMax } from './tokenizer.js';
+import { estimateInput, roughInput } from './estimate.js';
+import { inputTokensMax } from './prompt-text.js';
+import { countTexts, exactCharsMax } from './tokenizer.js';
 
 // Starting a thread and loading the vocabulary take a while on a machine that has much else to do.
 jest.setTimeout(60_000);
@@ -16,7 +17,7 @@ describe('our own count', () => {
   });
 
   it('of a prompt adds a little for each message', async () => {
-    expect(await countPrompt(textRequest('Hello world').prompt!)).toBe(6);
+    expect(await estimateInput({ prompt: textRequest('Hello world').prompt!, responseFormat: undefined }, 'm')).toBe(6);
   });
 
   it('of a long text is close to the whole, and lets other work run meanwhile', async () => {
@@ -90,14 +91,16 @@ describe('our own count', () => {
 describe('bounds', () => {
   it('on input are above every way of counting', async () => {
     for (const text of ['', 'x', 'Grüße 👋🏽', '\n'.repeat(500), 'word '.repeat(500)]) {
-      const { prompt } = textRequest(text);
-      expect(roughInputTokens(prompt!)).toBeLessThanOrEqual(inputTokensMax(prompt!));
-      expect(await countPrompt(prompt!)).toBeLessThanOrEqual(inputTokensMax(prompt!));
+      const readable = { prompt: textRequest(text).prompt!, responseFormat: undefined };
+      for (const model of ['gpt-5', 'claude-opus-5-5']) {
+        expect(roughInput(readable, model)).toBeLessThanOrEqual(inputTokensMax(readable.prompt));
+        expect(await estimateInput(readable, model)).toBeLessThanOrEqual(inputTokensMax(readable.prompt));
+      }
     }
   });
 
   it('on output hold for our own count too', async () => {
-    const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }));
+    const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }), 'm');
     const delta = { event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'one two three '.repeat(100) } } } };
     meter.add([{ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } }, delta]);
     expect(meter.soFar().outputTokens).toBe(10);
@@ -107,7 +110,7 @@ describe('bounds', () => {
 
 describe('a meter', () => {
   it('takes input that was reported although the output never was', async () => {
-    const meter = new Meter(textRequest('Hi'));
+    const meter = new Meter(textRequest('Hi'), 'm');
     meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined });
     const deltas = ['Hello', ' world'].map((value) => ({ event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } } }));
     meter.add([{ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'reasoning', value: { redactedData: '' } } } } }, ...deltas]);

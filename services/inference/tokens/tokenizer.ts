@@ -1,7 +1,6 @@
 // Counts tokens of texts by the o200k vocabulary, in threads of its own, within bounds.
-import type { Prompt } from '#proto/inference/v1/inference.js';
 import { CountPool } from './count-pool.js';
-import { messageTokensEstimate, promptTexts, roughTokens } from './prompt-text.js';
+import { roughTokens } from './prompt-text.js';
 
 /** Characters that a thread counts at a time, some 20 ms of ordinary text: how long somebody else waits for its turn. */
 const pieceCharsMax = 32_000;
@@ -32,11 +31,6 @@ export async function countTexts(texts: Iterable<string>, counter: Pick<CountPoo
     charsLeft -= chars;
   }
   return tokens + roughTokens(reckonedBytes);
-}
-
-/** Our own count of a prompt's input tokens. */
-export async function countPrompt(prompt: Prompt): Promise<number> {
-  return (await countTexts(promptTexts(prompt))) + messageTokensEstimate * prompt.messages.length;
 }
 
 /** The texts in order: short ones together, long ones cut. A cut through a word costs at most one token too many. */

@@ -5,7 +5,7 @@ import type { Logger } from '#kit/log.js';
 import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { type Dispatcher, Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
-import { countPrompt } from '../../tokens/tokenizer.js';
+import { estimateInput } from '../../tokens/estimate.js';
 import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { Attempt, Upstream } from '../upstream.js';
@@ -88,7 +88,7 @@ export class HttpUpstream implements Upstream {
         isNative: nativeFor(request, this.format) !== undefined,
       });
       const chunks = decodedBody(response.body, headers['content-encoding'])[Symbol.asyncIterator]();
-      for await (const message of relay({ request, decoder, reader, chunks, watchdog, limits: config })) {
+      for await (const message of relay({ request, model: attempt.target.upstreamModel, decoder, reader, chunks, watchdog, limits: config })) {
         if (decoder.outcome !== undefined) {
           draining = true;
           void this.#drain(chunks, watchdog);
@@ -105,7 +105,8 @@ export class HttpUpstream implements Upstream {
   async countTokens(request: CountTokensRequest, attempt: Attempt): Promise<CountTokensResponse> {
     const native = await this.#countNatively(request, attempt);
     if (native !== undefined) return { inputTokens: native, estimated: false };
-    return { inputTokens: await countPrompt(request.prompt!), estimated: true };
+    const readable = { prompt: request.prompt!, responseFormat: request.responseFormat };
+    return { inputTokens: await estimateInput(readable, attempt.target.upstreamModel), estimated: true };
   }
 
   close(): Promise<void> {

@@ -43,7 +43,7 @@ async function relayed(wire: Wire, chunks: AsyncGenerator<Uint8Array>, limits = 
   const messages: GenerateResponse[] = [];
   const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
   try {
-    for await (const message of relay({ request, decoder, reader: new SseReader(limits.eventBytesMax), chunks, watchdog, limits })) messages.push(message);
+    for await (const message of relay({ request, model: 'm', decoder, reader: new SseReader(limits.eventBytesMax), chunks, watchdog, limits })) messages.push(message);
     return messages;
   } finally {
     watchdog.end(new AppError('cancelled', 'over'));
@@ -95,7 +95,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
       const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
       const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
       const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
-      for await (const message of relay({ request, decoder, reader: new SseReader(limits.eventBytesMax), chunks, watchdog, limits })) messages.push(message);
+      for await (const message of relay({ request, model: 'm', decoder, reader: new SseReader(limits.eventBytesMax), chunks, watchdog, limits })) messages.push(message);
     };
     await expect(run()).rejects.toMatchObject({ reason: 'upstream_failed' });
     watchdog.end(new AppError('cancelled', 'over'));

@@ -9,6 +9,8 @@ import type { PayloadReader } from './payload-reader.js';
 /** What one answer is read from and with. */
 export interface RelayOptions {
   readonly request: GenerateRequest;
+  /** The vendor's name of the model. */
+  readonly model: string;
   readonly decoder: StreamDecoder;
   /** Cuts the body into the payloads that the decoder takes. */
   readonly reader: PayloadReader;
@@ -24,7 +26,7 @@ export interface RelayOptions {
  * has begun, the last has no events but the usage to charge, which is counted with more care than the running one.
  */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
-  const meter = new Meter(options.request);
+  const meter = new Meter(options.request, options.model);
   let hasBegun = false;
   try {
     for await (const message of read(options, meter)) {

@@ -1,4 +1,5 @@
 // What a model is believed to take, by its name, as far as its vendor refuses the rest. Pure.
+import { claudeGeneration } from '../../claude-generation.js';
 
 /** The particulars of one model. */
 export interface ModelTraits {
@@ -24,7 +25,7 @@ const unknownModel: ModelTraits = { sampling: 'any', thinking: 'effort', takesBu
  * guides of 4.6 (adaptive thinking), 4.7 (no sampling, no budgets, xhigh) and 5 (thinking by default).
  */
 export function traitsOf(model: string): ModelTraits {
-  const generation = generationOf(model);
+  const generation = claudeGeneration(model);
   if (generation === undefined) return unknownModel;
   return {
     sampling: generation >= 4.07 ? 'none' : generation >= 4.01 ? 'one' : 'any',
@@ -34,10 +35,4 @@ export function traitsOf(model: string): ModelTraits {
     takesXhigh: generation >= 4.07,
     takesSchemas: generation >= 4.01,
   };
-}
-
-/** Major version and hundredths for the minor one: 4.05 for "claude-sonnet-4-5-20250929"; undefined for other names. */
-function generationOf(model: string): number | undefined {
-  const match = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i.exec(model);
-  return match === null ? undefined : Number(match[1]) + Number(match[2] ?? 0) / 100;
 }
