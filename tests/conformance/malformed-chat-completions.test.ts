@@ -133,6 +133,7 @@ const more: readonly Variant[] = [
   { what: 'a web page with status 200', script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } }, expected: { end: { kind: 'failed' } } },
   { what: 'a web page with status 502', script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } }, expected: { end: { kind: 'failed' } } },
   { what: 'compressed frames that nobody asked for', script: { fault: { kind: 'gzip' } }, expected: textSeen },
+  { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
   { what: 'no usage', script: { usage: 'none' }, expected: { end: { kind: 'estimated' }, ...textSeen } },
 ];
 

@@ -84,7 +84,8 @@ const variants: readonly Variant[] = [
 
 /** What else has been seen in the wild. */
 const more: readonly Variant[] = [
-  { what: 'no message_delta', script: { edit: leaveOut('message_delta') }, expected: broken },
+  // Resellers have been seen to leave it out; message_stop says that the answer is whole.
+  { what: 'no message_delta', script: { edit: leaveOut('message_delta') }, expected: { ...textSeen, end: { kind: 'estimated', reported: { input: usage.input, cacheRead: usage.cacheRead } } } },
   { what: 'neither message_delta nor message_stop', script: { edit: (events) => leaveOut('message_stop')(leaveOut('message_delta')(events) as Json[]) }, expected: broken },
   { what: 'pings everywhere', script: { edit: before({ type: 'ping' }) }, expected: textSeen },
   { what: 'usage that is zero at the end', script: { usagePlace: 'zero-at-end' }, expected: { ...textSeen, end: { kind: 'complete', usage: { ...usage, reasoning: 0 } } } },
@@ -100,7 +101,7 @@ const more: readonly Variant[] = [
   { what: 'text that stands in the start of its block', script: { edit: (events) => block((value) => ({ ...value, text: words }))(leaveOut('content_block_delta')(events) as Json[]) }, expected: textSeen },
   { what: 'an empty text block beside a tool call', script: { blocks: [{ type: 'text', text: '' }, weather] }, expected: callSeen },
   { what: 'the reason end_turn after tool calls', script: { blocks: [weather], stopReason: 'end_turn' }, expected: callSeen },
-  { what: 'a stop reason that nobody knows', script: { stopReason: 'contemplated' }, expected: (path) => (isNative(path) ? { seen: { text: words } } : textSeen) },
+  { what: 'a stop reason that nobody knows', script: { stopReason: 'contemplated' }, expected: (path) => (isNative(path) ? { seen: { text: words, stop: undefined } } : textSeen) },
   { what: 'error: null in its events', script: { edit: each((event) => ({ ...event, error: null })) }, expected: textSeen },
   { what: 'CR line ends', script: { style: { lineEnd: '\r' } }, expected: textSeen },
   { what: 'packets of one byte', script: { style: { packetBytes: 1 } }, expected: textSeen },
@@ -111,6 +112,7 @@ const more: readonly Variant[] = [
   { what: 'a web page with status 200', script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } }, expected: failed },
   { what: 'a web page with status 502', script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } }, expected: failed },
   { what: 'compressed frames that nobody asked for', script: { fault: { kind: 'gzip' } }, expected: textSeen },
+  { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
 ];
 
 const scriptOf = ({ script }: Variant): Script => ({ blocks: [text], ...script });

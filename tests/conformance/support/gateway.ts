@@ -1,7 +1,9 @@
 // One gateway and one stub vendor for a whole file of tests: a model behind either format, and calls that say what came of them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
+import { answerFaults, errorFaults, streamFaults, tokenCountFaults } from '../../../gateway/formats/testing/check-answer.js';
+import { type Frame, framesOf } from '../../../gateway/formats/testing/frames.js';
 import { get, post } from '../../support/calls.js';
 import { eventually } from '../../support/process.js';
 import { addUpstream, stubPrices } from '../../support/stub-models.js';
@@ -11,8 +13,7 @@ import { expectNoneRefused } from '../../upstream/expect-none-refused.js';
 import type { VendorRules } from '../../upstream/rules.js';
 import type { Script, Usage } from '../../upstream/script.js';
 import { type RecordedRequest, startStubUpstream, stubApiKey, type StubUpstream } from '../../upstream/stub-upstream.js';
-import { type Frame, framesIn } from './frames.js';
-import type { Path, WireName } from './paths.js';
+import { isNative, type Path, type WireName } from './paths.js';
 import { seenInChunks, seenInCompletion } from './read-chat-completions.js';
 import { seenInEvents, seenInMessage } from './read-messages.js';
 import { nothing, type Seen } from './seen.js';
@@ -92,7 +93,7 @@ export function conformance(): Conformance {
     answer: (upstream, script) => stub.script(upstreamModelOf[upstream], script),
     rules: (upstream, rules) => stub.rules(upstreamModelOf[upstream], rules),
     async call(path, body, headers = {}) {
-      // The mark tells apart what calls at the same time sent to the upstream.
+      // Calls are made one after another, so the next request is this call's.
       const asked = stub.requests.length;
       const response = await post(system, path.client === 'messages' ? '/v1/messages' : '/v1/chat/completions', system.firstKey, { model: modelOf[path.upstream], ...body, stream: path.streaming }, { headers });
       const text = await response.text();
@@ -100,7 +101,9 @@ export function conformance(): Conformance {
     },
     async count(upstream, body, headers = {}) {
       const response = await post(system, '/v1/messages/count_tokens', system.firstKey, { model: modelOf[upstream], ...body }, { headers });
-      return { status: response.status, body: (await response.json()) as Json };
+      const counted = (await response.json()) as Json;
+      expect(response.status === 200 ? tokenCountFaults(counted) : errorFaults('messages', counted)).toEqual([]);
+      return { status: response.status, body: counted };
     },
     charged: ({ headers }) => charged(system, headers.get('x-request-id')!),
   };
@@ -110,11 +113,13 @@ function readAnswer(path: Path, response: Response, text: string, body: Json): O
   const { status, headers } = response;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
   if (isStream) {
-    const frames = framesIn(text);
     const wantsUsage = (body['stream_options'] as Json | undefined)?.['include_usage'] === true;
+    expect(streamFaults(path.client, text, { includeUsage: wantsUsage, native: isNative(path) })).toEqual([]);
+    const frames = framesOf(text);
     return { status, headers, frames, body: {}, seen: path.client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, wantsUsage) };
   }
   const json = JSON.parse(text) as Json;
+  expect(status === 200 ? answerFaults(path.client, json, { native: isNative(path) }) : errorFaults(path.client, json)).toEqual([]);
   if (status !== 200) return { status, headers, frames: [], body: json, seen: { ...nothing(), error: (json['error'] as Json)['type'] as string } };
   return { status, headers, frames: [], body: json, seen: path.client === 'messages' ? seenInMessage(json) : seenInCompletion(json) };
 }
