@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { generateText, isStepCount, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
-import { reasoning, text, textBlock, thirdRequest, threeTurns, ToolRun, usage } from './answers.js';
+import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, ToolRun, usage } from './answers.js';
 import { aiSdkProviders } from './callers.js';
-import { type Stage, startStage, upstreams } from './stage.js';
+import { firstThought, type Stage, startStage, upstreams } from './stage.js';
 
 
 let stage: Stage;
@@ -70,6 +70,7 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       expect([...run.asked].sort()).toEqual(['CET', 'Paris', 'Rome']);
       expect(requests()).toHaveLength(3);
       expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
+      if (name === '@ai-sdk/anthropic' && upstream === 'messages') expect(firstThought(requests()[2]!)).toEqual(signedThoughts);
     });
 
     if (readsReasoning) {
@@ -81,10 +82,7 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
         expect(await first.text).toBe('Wait.');
         const messages: ModelMessage[] = [...prompt, ...(await first.response).messages, { role: 'user', content: 'Go on.' }];
         expect((await generateText({ model, messages, reasoning: 'high', maxRetries: 0 })).text).toBe(text);
-        if (name === '@ai-sdk/anthropic' && upstream === 'messages') {
-          const turn = (requests()[1]!.body['messages'] as { role: string; content: unknown[] }[]).find(({ role }) => role === 'assistant');
-          expect(turn?.content[0]).toEqual({ type: 'thinking', thinking: reasoning.text, signature: reasoning.signature });
-        }
+        if (name === '@ai-sdk/anthropic' && upstream === 'messages') expect(firstThought(requests()[1]!)).toEqual(signedThoughts);
       });
     }
   });

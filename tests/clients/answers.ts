@@ -10,15 +10,18 @@ export const timeCall = { type: 'tool_call', id: 'call_2', name: 'get_time', arg
 /** Figures small enough for a prompt of two words, and different in every class. */
 export const usage: Usage = { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 9, reasoning: 1 };
 
-/** Two tools at once, then another one beside text, then the answer. */
+/** Two tools at once after some thought, then another one beside text, then the answer. */
 export const threeTurns: readonly Script[] = [
-  { blocks: [weatherCall, timeCall], interleaveToolCalls: true },
+  { blocks: [reasoning, weatherCall, timeCall], interleaveToolCalls: true },
   { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] },
   { blocks: [textBlock] },
 ];
 
 /** What the third request of `threeTurns` says, whatever its format, when the tools answer as `toolRun` has them. */
 export const thirdRequest = /call_1.*call_2.*Sunny in Paris\..*Noon in CET\..*One more\..*call_3.*Sunny in Rome\./;
+
+/** Its thoughts, as a vendor that has signed them must find them again. */
+export const signedThoughts = { type: 'thinking', thinking: reasoning.text, signature: reasoning.signature };
 
 /** The tools of `threeTurns`, and the arguments that they were run with. */
 export class ToolRun {

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
-import { reasoning, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
+import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { anthropicLibraries } from './libraries.js';
 import { pdf, pdfUrl, png, pngUrl, remotePicture, shownTo } from './media.js';
-import { type Charge, type Stage, startStage, upstreams } from './stage.js';
+import { type Charge, firstThought, type Stage, startStage, upstreams } from './stage.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
@@ -116,6 +116,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       expect(run.asked).toEqual(['Paris', 'CET', 'Rome']);
       expect(requests()).toHaveLength(3);
       expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
+      if (upstream === 'messages') expect(firstThought(requests()[2]!)).toEqual(signedThoughts);
     });
 
     it('shows thinking, and hands it back signed', async () => {

@@ -70,3 +70,8 @@ export async function startStage(mode: Mode = 'single', env: Record<string, stri
     },
   };
 }
+
+/** The first block of the first assistant's turn in a request to a messages upstream. */
+export function firstThought({ body }: RecordedRequest): unknown {
+  return (body['messages'] as { role: string; content: unknown[] }[]).find(({ role }) => role === 'assistant')?.content[0];
+}
