@@ -29,6 +29,10 @@ describe('a request', () => {
     expect(fieldOf(message(Role.ROLE_USER, text, image, document, result))).toBeUndefined();
   });
 
+  it('may mean nothing that all formats share, where the caller’s own fields say it', () => {
+    expect(fieldOf({ prompt: { messages: [] }, native: { fieldsJson: '{}' } })).toBeUndefined();
+  });
+
   it.each<[string, Parameters<typeof textRequest>[1]]>([
     ['call_id', { callId: '' }],
     ['targets', { targets: [] }],

@@ -1,6 +1,6 @@
 // What a request must be like before anything is sent anywhere. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { type GenerateRequest, type Message, type Part, type Prompt, type Reasoning, Role, type Sampling, type Target, ToolChoice_Mode, type ToolResultPart } from '#proto/inference/v1/inference.js';
+import { type GenerateRequest, type Message, type NativeRequest, type Part, type Prompt, type Reasoning, Role, type Sampling, type Target, ToolChoice_Mode, type ToolResultPart } from '#proto/inference/v1/inference.js';
 
 /** Most of each thing in one request. */
 export const requestLimits = {
@@ -17,10 +17,10 @@ const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Raises invalid_request, with the field in details, for a request that breaks a rule. */
 export function checkGenerateRequest(request: GenerateRequest): void {
-  const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion } = request;
+  const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion, native } = request;
   check(callId !== '' && isName(callId), 'call_id', 'is the id of the call');
   checkTargets(targets);
-  checkPrompt(prompt);
+  checkPrompt(prompt, native);
   check(maxOutputTokens <= requestLimits.outputTokens, 'max_output_tokens', `is at most ${requestLimits.outputTokens}`);
   check(stopSequences.length <= requestLimits.stopSequences, 'stop_sequences', `has at most ${requestLimits.stopSequences} entries`);
   check(stopSequences.every((sequence) => sequence !== '' && isName(sequence)), 'stop_sequences', `holds texts of 1 to ${requestLimits.nameChars} characters`);
@@ -39,11 +39,11 @@ export function checkTargets(targets: readonly Target[]): void {
   }
 }
 
-/** The prompt of a request: at least one message, and in each role only what that role can say. */
-export function checkPrompt(prompt: Prompt | undefined): asserts prompt is Prompt {
+/** The prompt of a request: at least one message, and in each role only what that role can say. Native fields may say it all alone. */
+export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest): asserts prompt is Prompt {
   check(prompt !== undefined, 'prompt', 'is required');
   const { messages, tools, toolChoice } = prompt;
-  check(messages.length > 0 && messages.length <= requestLimits.messages, 'prompt.messages', `has 1 to ${requestLimits.messages} entries`);
+  check((messages.length > 0 || native !== undefined) && messages.length <= requestLimits.messages, 'prompt.messages', `has 1 to ${requestLimits.messages} entries`);
   for (const message of messages) checkMessage(message);
   check(tools.length <= requestLimits.tools, 'prompt.tools', `has at most ${requestLimits.tools} entries`);
   check(tools.every(({ name }) => name !== '' && isName(name)), 'prompt.tools.name', 'is required');

@@ -291,6 +291,7 @@ describe('a tool', () => {
   it('may be chosen by name, even where only its vendor knows its schema, but no other', () => {
     const choice = { tool_choice: { type: 'tool', name: 'bash' } };
     expect(outcomeOf({ ...minimal, tools: [tool, { type: 'bash_20250124', name: 'bash' }], ...choice })).toEqual({ parts, refusedElsewhere: ['tools.1.type'] });
+    expect(promptOf([tool, { type: 'bash_20250124', name: 'bash' }], choice).toolChoice).toBeUndefined();
     expect(outcomeOf({ ...minimal, tools: [tool], ...choice })).toEqual({ reason: 'invalid_request', field: 'tool_choice.name' });
   });
 

@@ -64,11 +64,10 @@ export function translateToolChoice(choice: ToolChoiceParam | null | undefined, 
       if (params.length === 0) throw fieldError('invalid_request', 'tool_choice', '"any" needs tools; send some or use "auto"');
       break;
     case 'tool':
+      if (params.some((param) => isCustom(param) && param.name === choice.name)) break;
       // Tools whose schema is implied may go by names that only their vendor knows.
-      if (params.every((param) => isCustom(param) && param.name !== choice.name)) {
-        throw fieldError('invalid_request', 'tool_choice.name', `there is no tool named "${choice.name}" in tools`);
-      }
-      break;
+      if (!params.every(isCustom)) return undefined;
+      throw fieldError('invalid_request', 'tool_choice.name', `there is no tool named "${choice.name}" in tools`);
     default:
       reading.passOn(choice, 'tool_choice');
       reading.demands.refuseElsewhere('tool_choice.type', 'the model takes auto, any, tool or none');

@@ -9,7 +9,7 @@ import { callOver, Watchdog } from '../upstreams/watchdog.js';
 /** InferenceService.CountTokens. */
 export async function countTokens(request: CountTokensRequest, context: CallContext, deps: RpcDeps): Promise<CountTokensResponse> {
   checkTargets(request.targets);
-  checkPrompt(request.prompt);
+  checkPrompt(request.prompt, request.native);
   checkReasoning(request.reasoning);
   checkMessagesVersion(request.messagesVersion);
   const targets = await deps.registry.resolve(request.targets);

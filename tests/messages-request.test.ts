@@ -1,0 +1,100 @@
+// What callers of the messages format may send: it reaches a model behind either kind of upstream, or is refused before anything is asked.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStage, type Stage } from './clients/stage.js';
+import { post } from './support/calls.js';
+
+const fixtures = join(import.meta.dirname, '../gateway/formats/fixtures/messages');
+const bodies = readdirSync(fixtures)
+  .filter((name) => name.endsWith('.json'))
+  .map((name): [string, Record<string, unknown>] => [name.replace('.json', ''), JSON.parse(readFileSync(join(fixtures, name), 'utf8')) as Record<string, unknown>]);
+
+const png = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
+const betas = 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,structured-outputs-2025-11-13';
+
+describe('a messages request', () => {
+  let stage: Stage;
+
+  /** POST to a route of the format, for the model behind an upstream. */
+  const send = (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> => post(stage.system, path, stage.system.firstKey, body, { headers: { 'anthropic-version': '2023-06-01', ...headers } });
+
+  beforeAll(async () => {
+    stage = await startStage();
+    for (const format of ['messages', 'chat-completions'] as const) {
+      const path = join(stage.system.dataDir, 'model.json');
+      const model = {
+        id: `${format}/seeing`,
+        display_name: format,
+        context_limit_tokens: 200_000,
+        output_limit_tokens: 128_000,
+        input_modalities: ['text', 'image', 'document'],
+        output_modalities: ['text'],
+        capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
+        routes: [{ upstream_id: format === 'messages' ? 'messages' : 'openai', upstream_model: format }],
+        tokenizer: 'o200k',
+        state: 'active',
+      };
+      writeFileSync(path, JSON.stringify(model));
+      await stage.system.cli('model', 'put', path);
+      await stage.system.cli('price', 'publish', model.id, '--input', '0.01', '--output', '0.01');
+    }
+  });
+
+  afterAll(() => stage?.stop());
+
+  it.each(bodies)('as sent by %s is answered behind an upstream of its format', async (_name, body) => {
+    const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const response = await send('/v1/messages?beta=true', { ...body, model: 'messages/seeing' }, { 'anthropic-beta': betas });
+    expect([response.status, stage.stub.takeRefused()]).toEqual([200, []]);
+    await response.text();
+    const { model: _model, stream: _stream, max_tokens: _max, metadata: _metadata, ...rest } = body;
+    expect(requests()).toEqual([expect.objectContaining({ headers: expect.objectContaining({ 'anthropic-beta': betas, 'anthropic-version': '2023-06-01' }) })]);
+    expect(requests()[0]!.body).toMatchObject(rest);
+  });
+
+  it.each(bodies.filter(([name]) => name !== 'anthropic-sdk-media'))('as sent by %s is answered behind an upstream of the other format', async (_name, body) => {
+    stage.play('chat-completions', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const response = await send('/v1/messages?beta=true', { ...body, model: 'chat-completions/seeing' }, { 'anthropic-beta': betas });
+    expect([response.status, stage.stub.takeRefused()]).toEqual([200, []]);
+    await response.text();
+  });
+
+  it.each(bodies)('as sent by %s is counted as it would be sent', async (_name, body) => {
+    const { max_tokens: _max, stream: _stream, metadata: _metadata, ...counted } = body;
+    const requests = stage.play('messages', { count: 4321 });
+    const response = await send('/v1/messages/count_tokens?beta=true', { ...counted, model: 'messages/seeing' }, { 'anthropic-beta': betas });
+    expect([response.status, await response.json(), stage.stub.takeRefused()]).toEqual([200, { input_tokens: 4321 }, []]);
+    expect(response.headers.get('x-tollgate-estimated')).toBeNull();
+    const { model: _model, temperature: _temperature, ...rest } = counted;
+    expect(requests()[0]!.body).toMatchObject(rest);
+  });
+
+  it.each(['/v1/messages', '/v1/messages/count_tokens'])('with an image for a model that reads only text is refused by %s, which asks no upstream', async (path) => {
+    const requests = stage.play('messages', {});
+    const response = await send(path, { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: [png] }] });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('messages.0.content.0: the model "messages/scripted" does not read images') } });
+    expect(requests()).toEqual([]);
+  });
+
+  it('with a document by url is refused by name where the upstream takes none', async () => {
+    const requests = stage.play('chat-completions', {});
+    const source = { type: 'url', url: 'https://example.com/a.pdf' };
+    const response = await send('/v1/messages', { model: 'chat-completions/seeing', max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'document', source }] }] });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('messages.0.content.0.source.type: ') } });
+    expect(requests()).toEqual([]);
+  });
+
+  it('tells which flags change the price, and is another request with other flags', async () => {
+    stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const body = { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+    const keyed = (flags: string): Promise<Response> => send('/v1/messages', body, { 'anthropic-beta': flags, 'idempotency-key': 'flags-1' });
+    const first = await keyed('context-1m-2025-08-07,a-1');
+    expect([first.status, first.headers.get('x-tollgate-dropped-params')]).toEqual([200, 'anthropic-beta.context-1m-2025-08-07']);
+    await first.text();
+    expect((await keyed('a-1')).headers.get('idempotency-replayed')).toBe('true');
+    expect((await keyed('a-1,b-2')).status).toBe(422);
+  });
+});
