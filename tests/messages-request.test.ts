@@ -1,9 +1,10 @@
 // What callers of the messages format may send: it reaches a model behind either kind of upstream, or is refused before anything is asked.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStage, type Stage } from './clients/stage.js';
 import { post } from './support/calls.js';
+import { addModel } from './support/stub-models.js';
 
 const fixtures = join(import.meta.dirname, '../gateway/formats/fixtures/messages');
 const bodies = readdirSync(fixtures)
@@ -21,24 +22,10 @@ describe('a messages request', () => {
 
   beforeAll(async () => {
     stage = await startStage();
-    for (const format of ['messages', 'chat-completions'] as const) {
-      const path = join(stage.system.dataDir, 'model.json');
-      const model = {
-        id: `${format}/seeing`,
-        display_name: format,
-        context_limit_tokens: 200_000,
-        output_limit_tokens: 128_000,
-        input_modalities: ['text', 'image', 'document'],
-        output_modalities: ['text'],
-        capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
-        routes: [{ upstream_id: format === 'messages' ? 'messages' : 'openai', upstream_model: format }],
-        tokenizer: 'o200k',
-        state: 'active',
-      };
-      writeFileSync(path, JSON.stringify(model));
-      await stage.system.cli('model', 'put', path);
-      await stage.system.cli('price', 'publish', model.id, '--input', '0.01', '--output', '0.01');
-    }
+    const seeing = { context_limit_tokens: 200_000, output_limit_tokens: 128_000, input_modalities: ['text', 'image', 'document'] };
+    await addModel(stage.system, 'messages/seeing', 'messages', 'messages', seeing);
+    await addModel(stage.system, 'chat-completions/seeing', 'openai', 'chat-completions', seeing);
+    await addModel(stage.system, 'messages/blind', 'messages', 'messages');
   });
 
   afterAll(() => stage?.stop());
@@ -72,9 +59,9 @@ describe('a messages request', () => {
 
   it.each(['/v1/messages', '/v1/messages/count_tokens'])('with an image for a model that reads only text is refused by %s, which asks no upstream', async (path) => {
     const requests = stage.play('messages', {});
-    const response = await send(path, { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: [png] }] });
+    const response = await send(path, { model: 'messages/blind', max_tokens: 9, messages: [{ role: 'user', content: [png] }] });
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('messages.0.content.0: the model "messages/scripted" does not read images') } });
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('messages.0.content.0: the model "messages/blind" does not read images') } });
     expect(requests()).toEqual([]);
   });
 
@@ -91,10 +78,10 @@ describe('a messages request', () => {
     stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
     const body = { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
     const keyed = (flags: string): Promise<Response> => send('/v1/messages', body, { 'anthropic-beta': flags, 'idempotency-key': 'flags-1' });
-    const first = await keyed('context-1m-2025-08-07,a-1');
+    const first = await keyed('context-1m-2025-08-07,effort-2025-11-24');
     expect([first.status, first.headers.get('x-tollgate-dropped-params')]).toEqual([200, 'anthropic-beta.context-1m-2025-08-07']);
     await first.text();
-    expect((await keyed('a-1')).headers.get('idempotency-replayed')).toBe('true');
-    expect((await keyed('a-1,b-2')).status).toBe(422);
+    expect((await keyed('effort-2025-11-24')).headers.get('idempotency-replayed')).toBe('true');
+    expect((await keyed('effort-2025-11-24,claude-code-20250219')).status).toBe(422);
   });
 });

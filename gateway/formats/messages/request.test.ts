@@ -53,7 +53,7 @@ describe('a messages request', () => {
   it('of a coding agent loses nothing where its own format is spoken, and elsewhere only what has no effect', () => {
     const parsed = parseMessages(clientRequests('messages')['claude-code-first'], { version: '2023-06-01' });
     expect(parsed.request.prompt?.system).toEqual(['You are a coding agent.', 'Answer in plain text.']);
-    expect(parsed.request.prompt?.systemCacheTtls).toEqual({ 0: '5m', 1: '1h' });
+    expect(parsed.request.prompt?.systemCacheTtls).toEqual({ 0: '1h', 1: '5m' });
     expect(parsed.request.prompt?.tools.map(({ name }) => name)).toEqual(['Bash', 'WebFetch', 'Edit']);
     expect(parsed.request.reasoning).toEqual({ effort: 'medium', budgetTokens: 31999, disabled: false });
     expect(parsed.droppedFields).toEqual([]);

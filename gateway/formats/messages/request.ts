@@ -84,7 +84,7 @@ function readCommon(body: CountTokensRequest, schema: TObject, { version = '', b
     if (property === undefined && !oursToSay.includes(name)) reading.passOn(value, name);
   }
   assertNoCompaction(body.context_management);
-  if (body.context_management !== undefined) reading.passOn(body.context_management, 'context_management');
+  if (body.context_management !== undefined && body.context_management !== null) reading.passOn(body.context_management, 'context_management');
   const tools = translateTools(body.tools ?? [], reading);
   const prompt = {
     ...translateSystem(body.system, reading),
