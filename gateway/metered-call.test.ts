@@ -55,6 +55,7 @@ interface Play {
   permitted?: string[];
   needs?: ModalityNeed[];
   responseFormat?: ResponseFormat;
+  choices?: number;
   format?: Format;
   capabilities?: Capability[];
   /** How an answer is read on after its caller has left. */
@@ -122,7 +123,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         model: 'sandbox/echo',
         streaming: options.streaming ?? true,
         maxOutputTokens: 'maxOutputTokens' in options ? options.maxOutputTokens : 100,
-        request: GenerateRequest.fromPartial({ responseFormat: options.responseFormat }),
+        request: GenerateRequest.fromPartial({ responseFormat: options.responseFormat, choices: options.choices ?? 0 }),
         includeUsage: false,
         inputTokensMax: 50,
         images: 0,
@@ -180,6 +181,16 @@ describe('a metered call', () => {
       tokens: { inputTokens: 10, outputTokens: 5 },
       call: { upstreamId: 'second', upstreamModel: 'real-name', heldNanoUsd: holds[0]!.amountNanoUsd },
     });
+  });
+
+  it('holds and records the cap of all answers asked for side by side, and sends each its own', async () => {
+    const one = await play();
+    const three = await play({ choices: 3 });
+    const outputNanoUsd = (100n * 400_000_000n) / 1_000_000n;
+    expect(three.holds[0]!.amountNanoUsd - one.holds[0]!.amountNanoUsd).toBe(2n * outputNanoUsd);
+    expect(three.records[0]?.call?.outputCapTokens).toBe(300);
+    expect(three.generated[0]?.maxOutputTokens).toBe(100);
+    expect(three.steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 100 });
   });
 
   it('sends the cap upstream that the granted hold pays for when the caller gave none', async () => {

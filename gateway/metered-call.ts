@@ -95,7 +95,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     streaming: request.parsed.streaming,
     price: callable.price,
     heldNanoUsd: held.amountNanoUsd,
-    outputCapTokens: held.outputCapTokens,
+    outputCapTokens: capOfAll(held.outputCapTokens, request.parsed.request.choices),
     startedAtMs: BigInt(startedAtMs),
     traceId: activeTraceId(),
     clientRequestId: request.clientRequestId,
@@ -151,6 +151,13 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   }
   if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) throw toAppError(failure);
   yield { kind: 'recorded', recorded };
+}
+
+const uint32Max = 2 ** 32 - 1;
+
+/** The cap on the output of all answers together. */
+export function capOfAll(capTokens: number, choices: number): number {
+  return Math.min(capTokens * Math.max(1, choices), uint32Max);
 }
 
 /** Sets the worst case aside; without a cap of the caller's, as much of it as the balance affords. */

@@ -39,7 +39,7 @@ async function keep(parts: readonly Event[][], error?: AppError, max = bytesMax)
 async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep[]; error: unknown }> {
   const steps: CallStep[] = [];
   try {
-    for await (const step of replayedCall(record, answer, using, bytesMax)) steps.push(step);
+    for await (const step of replayedCall(record, 0, answer, using, bytesMax)) steps.push(step);
     return { steps, error: undefined };
   } catch (error) {
     return { steps, error };

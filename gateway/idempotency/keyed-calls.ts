@@ -98,7 +98,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
         case 'kept': {
           const { record, answer } = outcome.value;
           const callId = record!.call!.id;
-          return { steps: replayedCall(record!, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax), callId };
+          return { steps: replayedCall(record!, call.parsed.request.choices, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax), callId };
         }
         case 'running':
           throw new AppError('idempotency_in_progress', `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`, {

@@ -42,7 +42,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   );
   const price = validatePrice(call.price, `${field}.price`);
   requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
-  requireThat(isUint32(call.outputCapTokens) && call.outputCapTokens > 0, `${field}.output_cap_tokens`, 'must be the cap that was sent upstream, 1 or more');
+  requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');
   requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
   requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
   requireThat(call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes, `${field}.idempotency_key_hash`, `must be empty or ${hashBytes} bytes`);

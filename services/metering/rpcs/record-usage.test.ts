@@ -123,7 +123,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     ['call.account_id', report({ call: call({ accountId: newId('key') }) })],
     ['call.price', report({ call: { ...call(), price: undefined } })],
     ['call.price.output_nano_usd_per_mtok', report({ call: call({ price: price({ outputNanoUsdPerMtok: -1n }) }) })],
-    ['call.output_cap_tokens', report({ call: call({ outputCapTokens: 0 }) })],
+    ['call.output_cap_tokens', report({ call: call({ outputCapTokens: 2 ** 32 }) })],
     ['call.started_at_ms', report({ call: call({ startedAtMs: 0n }) })],
     ['call.trace_id', report({ call: call({ traceId: 'xyz' }) })],
     ['tokens', report({ tokens: undefined })],

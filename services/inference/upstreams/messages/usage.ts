@@ -21,7 +21,8 @@ export class MergedUsage {
     // Some resellers fill the last one with zeros.
     if (output !== undefined && (output !== 0 || this.#output === undefined)) this.#output = output;
     const details = usage['output_tokens_details'];
-    if (isObject(details)) this.#thinking = details['thinking_tokens'] ?? this.#thinking;
+    const thinking = isObject(details) ? (details['thinking_tokens'] ?? undefined) : undefined;
+    if (thinking !== undefined && (thinking !== 0 || this.#thinking === undefined)) this.#thinking = thinking;
   }
 
   /** The fields in canonical classes. */
