@@ -1,40 +1,11 @@
 // A call of another format as a messages body, each test by what breaks without it.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { checkMessages } from '../../../../tests/upstream/check-messages.js';
-import { currentRules } from '../../../../tests/upstream/rules.js';
-import { GenerateRequest, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { acceptedBody, assistant, call, hi, type MessagesBody, type PartialRequest, result, says, sentBody, system, text, thought, tools, user } from '../../testing/messages-bodies.js';
 import { toMessagesToolId } from './content.js';
-import { messagesBody } from './request.js';
 
-type Partial = NonNullable<Parameters<typeof GenerateRequest.fromPartial>[0]>;
-type Parts = NonNullable<NonNullable<NonNullable<Partial['prompt']>['messages']>[number]['parts']>;
-interface Body {
-  readonly system?: { text: string; cache_control?: unknown }[];
-  readonly messages: { role: string; content: Record<string, unknown>[] }[];
-  readonly [field: string]: unknown;
-}
-
-const { ROLE_USER: user, ROLE_ASSISTANT: assistant, ROLE_SYSTEM: system } = Role;
-const text = (value: string, cacheTtl?: string) => ({ part: { $case: 'text' as const, value: { text: value } }, cacheTtl });
-const call = (id: string, name = 'f', argumentsJson = '{}') => ({ part: { $case: 'toolCall' as const, value: { id, name, argumentsJson } } });
-const result = (toolCallId: string, value = 'ok') => ({ part: { $case: 'toolResult' as const, value: { toolCallId, text: value } } });
-const thought = (signature: string) => ({ part: { $case: 'reasoning' as const, value: { text: 'Hm', signature } } });
-const says = (role: Role, ...parts: Parts) => ({ role, parts });
-
-function sent(request: Partial, model = 'm'): { body: Body; dropped: readonly string[] } {
-  const { json, dropped } = messagesBody(GenerateRequest.fromPartial({ maxOutputTokens: 8000, ...request }), model);
-  return { body: JSON.parse(json) as Body, dropped };
-}
-
-function asked(messages: NonNullable<Partial['prompt']>['messages'], rest: Partial = {}, model = 'm'): Body {
-  const { body } = sent({ ...rest, prompt: { ...rest.prompt, messages } }, model);
-  checkMessages(body, '2023-06-01', currentRules);
-  return body;
-}
-
-const hi = says(user, text('Hi'));
-const tools = [{ name: 'f', parametersJson: '{"type":"object","properties":{}}' }];
+const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest: PartialRequest = {}): MessagesBody =>
+  acceptedBody({ ...rest, prompt: { ...rest.prompt, messages } }).body;
 
 describe('a conversation of another format', () => {
   it('keeps instructions apart at the top, and later ones in their place', () => {
@@ -122,7 +93,7 @@ describe('cache marks', () => {
   it('beyond the fourth from the end are left out, and the caller is told', () => {
     const messages = [says(user, ...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, '5m')))];
     expect(asked(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([false, true, true, true, true]);
-    expect(sent({ prompt: { messages } }).dropped).toEqual(['cache_control']);
+    expect(sentBody({ prompt: { messages } }).dropped).toEqual(['cache_control']);
   });
 
   it('of an hour behind one of five minutes live five minutes', () => {
@@ -172,7 +143,7 @@ describe('structured output', () => {
   });
 
   it('is an instruction for models that know no schemas, and the caller is told', () => {
-    const { body, dropped } = sent({ prompt: { messages: [hi] }, responseFormat: jsonSchema }, 'claude-3-7-sonnet-20250219');
+    const { body, dropped } = sentBody({ prompt: { messages: [hi] }, responseFormat: jsonSchema }, 'claude-3-7-sonnet-20250219');
     expect(body.system!.at(-1)!.text).toContain('"minimum":1');
     expect(body['output_config']).toBeUndefined();
     expect(dropped).toEqual(['response_format.json_schema.strict']);
@@ -182,75 +153,6 @@ describe('structured output', () => {
     const body = asked([hi], { prompt: { system: ['Be brief.'] }, responseFormat: { format: { $case: 'jsonObject', value: {} } } });
     expect(body.system!.map((block) => block.text)).toEqual(['Be brief.', expect.stringContaining('one JSON object and nothing else')]);
     expect(body['tool_choice']).toBeUndefined();
-  });
-});
-
-describe('reasoning', () => {
-  const named = { tools, toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' } };
-  const plan = (model: string, reasoning: object, rest: Partial = {}) => {
-    const { body, dropped } = sent({ ...rest, reasoning, prompt: { messages: [hi], ...rest.prompt } }, model);
-    checkMessages(body, '2023-06-01', currentRules);
-    return { thinking: body['thinking'], output_config: body['output_config'], tool_choice: body['tool_choice'], dropped };
-  };
-  const nothing = { thinking: undefined, output_config: undefined, tool_choice: undefined, dropped: [] };
-
-  it.each<[string, object, object]>([
-    ['claude-sonnet-4-5-20250929', { effort: 'medium' }, { thinking: { type: 'enabled', budget_tokens: 4000 } }],
-    ['claude-sonnet-4-5', { effort: 'minimal' }, {}],
-    ['claude-haiku-4-5', { effort: 'none' }, {}],
-    ['claude-3-5-sonnet-20241022', { effort: 'high' }, { dropped: ['reasoning_effort'] }],
-    ['claude-opus-4-6', { effort: 'xhigh' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
-    ['claude-opus-4-6', { budgetTokens: 2000 }, { thinking: { type: 'enabled', budget_tokens: 2000 } }],
-    ['anthropic/claude-4.7-opus', { effort: 'xhigh' }, { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } }],
-    ['claude-opus-4-8', { budgetTokens: 5000 }, { thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } }],
-    ['claude-sonnet-5-5', { effort: 'minimal' }, { output_config: { effort: 'low' } }],
-    ['claude-sonnet-5-5', { disabled: true, effort: 'high' }, { thinking: { type: 'disabled' } }],
-    ['claude-opus-4-20250514', { effort: 'low' }, { thinking: { type: 'enabled', budget_tokens: 1024 } }],
-    ['deepseek-reasoner', { effort: 'max' }, { output_config: { effort: 'max' } }],
-  ])('of %s, asked for as %j', (model, reasoning, expected) => {
-    expect(plan(model, reasoning)).toEqual({ ...nothing, ...expected });
-  });
-
-  it('that was only an effort gives way to a forced tool', () => {
-    const choice = { tool_choice: { type: 'tool', name: 'f' } };
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: named })).toEqual({ ...nothing, ...choice, dropped: ['reasoning_effort'] });
-    expect(plan('claude-opus-5', { effort: 'high' }, { prompt: named })).toEqual({ ...nothing, ...choice, output_config: { effort: 'high' } });
-  });
-
-  it('with a budget of the caller’s own frees a forced tool, and the caller is told', () => {
-    const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } };
-    expect(plan('claude-sonnet-4-5', { budgetTokens: 2000 }, { prompt: named })).toEqual({ ...nothing, ...budget, tool_choice: { type: 'auto' }, dropped: ['tool_choice'] });
-  });
-
-  it('leaves room for the answer, or is left out', () => {
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 3000 }).thinking).toEqual({ type: 'enabled', budget_tokens: 1500 });
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 1500 })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
-  });
-
-  it('is left out in a turn of tools whose thoughts the caller did not keep', () => {
-    const messages = [hi, says(assistant, call('a')), says(user, result('a'))];
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages, tools } })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
-    const kept = [hi, says(assistant, thought('sig'), call('a')), says(user, result('a'))];
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages: kept, tools } }).thinking).toEqual({ type: 'enabled', budget_tokens: 4000 });
-  });
-});
-
-describe('sampling', () => {
-  const sampled = (model: string, sampling: object, rest: Partial = {}) => {
-    const { body, dropped } = sent({ ...rest, sampling, prompt: { messages: [hi] } }, model);
-    return { temperature: body['temperature'], top_p: body['top_p'], top_k: body['top_k'], dropped };
-  };
-  const none = { temperature: undefined, top_p: undefined, top_k: undefined, dropped: [] };
-
-  it.each<[string, object, object, Partial?]>([
-    ['m', { temperature: 1.7, topP: 0.9, topK: 5 }, { temperature: 1, top_p: 0.9, top_k: 5 }],
-    ['claude-sonnet-4-5', { temperature: 0.2, topP: 0.9 }, { temperature: 0.2, dropped: ['top_p'] }],
-    ['claude-opus-4-7', { temperature: 0.2, topP: 0.9, topK: 5 }, { dropped: ['temperature', 'top_p', 'top_k'] }],
-    ['claude-opus-5-5', { temperature: 1, topP: 1 }, {}],
-    ['claude-sonnet-4-5', { temperature: 0.2, topK: 5 }, { dropped: ['temperature', 'top_k'] }, { reasoning: { effort: 'high' } }],
-    ['m', { seed: 7n, frequencyPenalty: 0, presencePenalty: 1 }, { dropped: ['seed', 'presence_penalty'] }],
-  ])('of %s, asked for as %j', (model, sampling, expected, rest = {}) => {
-    expect(sampled(model, sampling, rest)).toEqual({ ...none, ...expected });
   });
 });
 
