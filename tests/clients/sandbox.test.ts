@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import { createKey, settled } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
+import { anthropicLibraries, openaiLibraries } from './libraries.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
@@ -134,10 +135,19 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(ids).toContain('sandbox/echo');
     // Models of vendors without an account here cannot be called and are not listed.
     expect(ids.every((id) => id.startsWith('sandbox/'))).toBe(true);
-    const seen: string[] = [];
-    for await (const model of anthropic.models.list({ limit: 3 })) seen.push(model.id);
-    expect(seen.sort()).toEqual([...ids].sort());
-    expect((await openai.models.retrieve('sandbox/echo')).id).toBe('sandbox/echo');
+    for (const { OpenAI: Library } of openaiLibraries) {
+      const client = new Library({ baseURL: `${system.baseUrl}/v1`, apiKey: system.firstKey, maxRetries: 0 });
+      expect((await client.models.list()).data.map(({ id }) => id)).toEqual(ids);
+      expect(await client.models.retrieve('sandbox/echo')).toMatchObject({ id: 'sandbox/echo', object: 'model', owned_by: expect.any(String) });
+    }
+    for (const { Anthropic: Library } of anthropicLibraries) {
+      const client = new Library({ baseURL: system.baseUrl, apiKey: system.firstKey, maxRetries: 0 });
+      // Three at a time, page after page.
+      const seen: string[] = [];
+      for await (const model of client.models.list({ limit: 3 })) seen.push(model.id);
+      expect(seen.sort()).toEqual([...ids].sort());
+      expect(await client.models.retrieve('sandbox/echo')).toMatchObject({ id: 'sandbox/echo', type: 'model', display_name: expect.any(String) });
+    }
 
     const { secret } = await createKey(system, 'two models', '--models', 'sandbox/echo,sandbox/story');
     const [restricted] = clients(secret);
