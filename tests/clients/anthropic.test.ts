@@ -167,6 +167,18 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       expect(shownTo(upstream, requests()[0]!)).toEqual([pngUrl, remotePicture, pdfUrl, pngUrl]);
     });
 
+    it('tells why an answer ended', async () => {
+      stage.play(upstream, { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] });
+      expect(await client.messages.create({ model, max_tokens, messages })).toMatchObject({ stop_reason: 'refusal', content: [{ type: 'text', text: 'I cannot help with that.' }] });
+      stage.play(upstream, { blocks: [textBlock], stopReason: upstream === 'messages' ? 'max_tokens' : 'length' });
+      expect((await client.messages.create({ model, max_tokens, messages })).stop_reason).toBe('max_tokens');
+      // The other format says "stop" for both.
+      if (upstream === 'messages') stage.play(upstream, { blocks: [textBlock], stopReason: 'stop_sequence', stopSequence: 'away' });
+      else stage.play(upstream, { blocks: [textBlock] });
+      const stopped = await client.messages.stream({ model, max_tokens, messages, stop_sequences: ['away'] }).finalMessage();
+      expect(stopped).toMatchObject(upstream === 'messages' ? { stop_reason: 'stop_sequence', stop_sequence: 'away' } : { stop_reason: 'end_turn', stop_sequence: null });
+    });
+
     it('counts tokens', async () => {
       const { input_tokens } = await client.messages.countTokens({ model, system: 'Be brief.', messages });
       expect(input_tokens).toBeGreaterThan(2);
