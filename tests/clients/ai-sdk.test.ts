@@ -46,6 +46,15 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       expect(await result.usage).toMatchObject({ inputTokens: 9, outputTokens: 9 });
     });
 
+    it('gives instructions and limits in the words for models that reason', async () => {
+      const requests = stage.play(upstream, { blocks: [textBlock] });
+      const call = { instructions: 'Be brief.', prompt: 'Hello there', maxOutputTokens: 2000, temperature: 0.5, stopSequences: ['away'], maxRetries: 0 };
+      expect((await generateText({ ...call, model, reasoning: 'high', providerOptions: { openai: { forceReasoning: true } } })).text).toBe(text);
+      const { body } = requests()[0]!;
+      expect(JSON.stringify(body['system'] ?? body['messages'])).toContain('Be brief.');
+      expect(body['max_tokens'] ?? body['max_completion_tokens']).toBeGreaterThanOrEqual(2000);
+    });
+
     it.each(['generateText', 'streamText'] as const)('runs tools turn after turn with %s', async (how) => {
       const requests = stage.play(upstream, ...threeTurns);
       const run = new ToolRun();
