@@ -20,6 +20,8 @@ import { nothing, type Seen } from './seen.js';
 
 /** What a usage record says of one call. */
 export interface Charged {
+  /** By its name in the catalog. */
+  readonly model: string;
   readonly tokens: Required<Usage>;
   readonly chargeNanoUsd: bigint;
   readonly source: 'reported' | 'estimated';
@@ -51,10 +53,14 @@ export interface Conformance {
   rules(upstream: WireName, rules: VendorRules): void;
   /** Calls with a body without model and stream, and reads the answer to its end. */
   call(path: Path, body: Json, headers?: Record<string, string>): Promise<Outcome>;
+  /** Calls for a stream and leaves as soon as some of the text is there. */
+  leave(path: Path, body: Json): Promise<Pick<Outcome, 'headers' | 'sent'>>;
   /** POST /v1/messages/count_tokens. */
   count(upstream: WireName, body: Json, headers?: Record<string, string>): Promise<{ status: number; body: Json }>;
+  /** Asks for something that costs the gateway next to nothing. */
+  alive(): Promise<void>;
   /** What the call is on record with. */
-  charged(outcome: Outcome): Promise<Charged>;
+  charged(outcome: Pick<Outcome, 'headers'>): Promise<Charged>;
 }
 
 const modelOf: Record<WireName, string> = { 'chat-completions': 'cc/subject', messages: 'm/subject' };
@@ -67,7 +73,7 @@ export function conformance(): Conformance {
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    system = await startSystem('single', { TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s', TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s' });
+    system = await startSystem('single', { TOLLGATE_GATEWAY_READ_ON_TIME: '800ms', TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s', TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s' });
     for (const upstream of ['chat-completions', 'messages'] as const) {
       const id = upstream === 'messages' ? 'm' : 'cc';
       await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey);
@@ -95,9 +101,21 @@ export function conformance(): Conformance {
     async call(path, body, headers = {}) {
       // Calls are made one after another, so the next request is this call's.
       const asked = stub.requests.length;
-      const response = await post(system, path.client === 'messages' ? '/v1/messages' : '/v1/chat/completions', system.firstKey, { model: modelOf[path.upstream], ...body, stream: path.streaming }, { headers });
+      const response = await post(system, pathOf(path), system.firstKey, { model: modelOf[path.upstream], ...body, stream: path.streaming }, { headers });
       const text = await response.text();
       return { ...readAnswer(path, response, text, body), text, sent: stub.requests[asked] };
+    },
+    async leave(path, body) {
+      const asked = stub.requests.length;
+      const leaving = new AbortController();
+      const response = await post(system, pathOf(path), system.firstKey, { model: modelOf[path.upstream], ...body, stream: true }, { signal: leaving.signal });
+      let text = '';
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        text += chunk;
+        if (/"(content|text)":"[^"]/.test(text)) break;
+      }
+      leaving.abort();
+      return { headers: response.headers, sent: stub.requests[asked] };
     },
     async count(upstream, body, headers = {}) {
       const response = await post(system, '/v1/messages/count_tokens', system.firstKey, { model: modelOf[upstream], ...body }, { headers });
@@ -105,8 +123,15 @@ export function conformance(): Conformance {
       expect(response.status === 200 ? tokenCountFaults(counted) : errorFaults('messages', counted)).toEqual([]);
       return { status: response.status, body: counted };
     },
+    async alive() {
+      await (await get(system, '/livez', system.firstKey)).arrayBuffer();
+    },
     charged: ({ headers }) => charged(system, headers.get('x-request-id')!),
   };
+}
+
+function pathOf({ client }: Path): string {
+  return client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
 }
 
 function readAnswer(path: Path, response: Response, text: string, body: Json): Omit<Outcome, 'text' | 'sent'> {
@@ -131,6 +156,7 @@ async function charged(system: System, requestId: string): Promise<Charged> {
   });
   const tokens = record['tokens'] as Record<string, number>;
   return {
+    model: record['model'] as string,
     tokens: {
       input: tokens['input']!,
       cacheRead: tokens['cache_read']!,
@@ -167,6 +193,7 @@ async function addSubject(system: System, upstream: string, format: WireName): P
     input_modalities: ['text', 'image', 'document'],
     capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
     routes: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
+    aliases: [`${modelOf[format]}-alias`],
     state: 'active',
   };
   writeFileSync(file, JSON.stringify(model));
