@@ -23,7 +23,10 @@ export function oneLine(json: string): string {
 
 /** The object without some of its fields. */
 export function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.has(name)));
+  const rest: JsonObject = {};
+  // An assignment to __proto__ would change the prototype instead of a field.
+  for (const name of Object.keys(object)) if (!names.has(name) && name !== '__proto__') rest[name] = object[name];
+  return rest;
 }
 
 /** An object in a field; an empty one where there is none. */
