@@ -159,3 +159,16 @@ it('keeps the order of what came before a special delta', () => {
     { type: 'input_json_delta', partial_json: ':1}' },
   ]);
 });
+
+it('loses no text of a block that waits for its turn', () => {
+  const cite = foreignDelta(1, { type: 'citations_delta', citation: { type: 'char_location' } });
+  const waiting = [blockStart(1, { $case: 'text', value: {} }), withRest(delta(1, 'text', 'Hi'), { v: 1 }), cite, blockStop(1)];
+  const pieces = blocksOf(toolStart(0, 'a', 'f'), ...waiting, blockStop(0)).filter(({ index }) => index === 1);
+  expect(pieces.map(({ delta: piece }) => piece)).toEqual([undefined, { type: 'text_delta', text: 'Hi', v: 1 }, { type: 'citations_delta', citation: { type: 'char_location' } }, undefined]);
+});
+
+it('has a thought in the whole answer too when the stream told no more of it than its length', () => {
+  const events = [started, thinking, withRest(delta(0, 'text', ''), { estimated_tokens: 50 }), blockStop(0), finished()];
+  expect(dataOf(...events)[1]).toMatchObject({ content_block: { type: 'thinking' } });
+  expect(wholeOf(...events).content).toEqual([{ type: 'thinking', thinking: '', signature: '' }]);
+});
