@@ -8,6 +8,10 @@ const headerCharsMax = 1000;
 export function tellDroppedFields(ctx: Context, always: readonly string[], events: readonly Event[]): void {
   const first = events[0]?.event;
   if (first?.$case !== 'started') return;
-  const names = [...new Set([...always, ...first.value.droppedFields])];
+  tellNames(ctx, [...new Set([...always, ...first.value.droppedFields])]);
+}
+
+/** Sets the same header where nothing depends on the upstream. */
+export function tellNames(ctx: Context, names: readonly string[]): void {
   if (names.length > 0) ctx.set('x-tollgate-dropped-params', names.join(', ').slice(0, headerCharsMax));
 }

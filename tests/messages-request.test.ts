@@ -84,4 +84,54 @@ describe('a messages request', () => {
     expect((await keyed('effort-2025-11-24')).headers.get('idempotency-replayed')).toBe('true');
     expect((await keyed('effort-2025-11-24,claude-code-20250219')).status).toBe(422);
   });
+
+  it.each(['2023-06-01', '2026-10-21'])('of version %s reaches its upstream in that version, with sampling only where the version has it', async (version) => {
+    const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const body = { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+    expect((await send('/v1/messages', body, { 'anthropic-version': version })).status).toBe(200);
+    expect(requests()[0]!.headers['anthropic-version']).toBe(version);
+    const sampled = await send('/v1/messages', { ...body, temperature: 0.5 }, { 'anthropic-version': version });
+    expect(sampled.status).toBe(version === '2023-06-01' ? 200 : 400);
+    expect(requests()).toHaveLength(version === '2023-06-01' ? 2 : 1);
+  });
+
+  it('may write to the cache and generate nothing, which only upstreams of its format do', async () => {
+    const requests = stage.play('messages', { blocks: [], usage: { input: 7, cacheWrite5m: 2000, output: 0 } });
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(500), cache_control: { type: 'ephemeral' } }] }];
+    const response = await send('/v1/messages', { model: stage.model('messages'), max_tokens: 0, messages });
+    expect([response.status, stage.stub.takeRefused()]).toEqual([200, []]);
+    expect(requests()[0]!.body).toMatchObject({ max_tokens: 0, messages });
+    expect(await response.json()).toMatchObject({ content: [], usage: { input_tokens: 7, output_tokens: 0, cache_creation_input_tokens: 2000 } });
+    // 7 tokens at $1 and 2000 at $1.25 a million.
+    expect(await stage.charge(response.headers.get('x-request-id'))).toMatchObject({ charge_usd: '0.002507', tokens: { input: 7, cache_write_5m: 2000, output: 0 } });
+    const refused = await send('/v1/messages', { model: stage.model('chat-completions'), max_tokens: 0, messages });
+    expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining({ error: expect.objectContaining({ message: expect.stringContaining('max_tokens') }) })]);
+  });
+
+  it('keeps results that came apart, and calls by ids of other vendors, in a form that its upstream takes', async () => {
+    const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const use = (id: string): object => ({ type: 'tool_use', id, name: 'f', input: {} });
+    const result = (id: string): object => ({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] });
+    const calls = { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: '' }, use('functions.f:0'), use('toolu_2')] };
+    const messages = [{ role: 'user', content: 'hi' }, calls, result('functions.f:0'), { role: 'system', content: 'Be brief.' }, result('toolu_2')];
+    const response = await send('/v1/messages', { model: stage.model('messages'), max_tokens: 9, messages, tools: [{ name: 'f', input_schema: { type: 'object' } }] });
+    expect([response.status, stage.stub.takeRefused()]).toEqual([200, []]);
+    const roles = (requests()[0]!.body['messages'] as { role: string }[]).map(({ role }) => role);
+    expect(roles).toEqual(['user', 'assistant', 'user', 'system']);
+  });
+
+  it('with what nobody knows yet reaches its upstream, and only its own', async () => {
+    stage.stub.rules('messages', { knownFields: ['future_field'] });
+    const requests = stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const body = { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], future_field: { a: [null, 1] } };
+    expect((await send('/v1/messages', { ...body, model: stage.model('messages') })).status).toBe(200);
+    expect(requests()[0]!.body).toMatchObject({ future_field: { a: [null, 1] } });
+    stage.play('chat-completions', { blocks: [{ type: 'text', text: 'Fine.' }] });
+    const elsewhere = await send('/v1/messages', { ...body, model: stage.model('chat-completions') });
+    expect([elsewhere.status, elsewhere.headers.get('x-tollgate-dropped-params')]).toEqual([200, expect.stringContaining('future_field')]);
+    const tool = { type: 'bash_20250124', name: 'bash' };
+    expect((await send('/v1/messages', { ...body, model: stage.model('messages'), tools: [tool] })).status).toBe(200);
+    const refused = await send('/v1/messages', { ...body, model: stage.model('chat-completions'), tools: [tool] });
+    expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining({ error: expect.objectContaining({ message: expect.stringContaining('tools.0.type') }) })]);
+  });
 });

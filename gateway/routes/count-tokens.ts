@@ -1,6 +1,7 @@
 // POST /v1/messages/count_tokens: the input tokens of a request, free of charge.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#kit/rpc/call-context.js';
+import { tellNames } from '../dropped-fields.js';
 import { parseCountTokens } from '../formats/messages/request.js';
 import { leaving } from '../leaving.js';
 import type { CallDeps } from '../metered-call.js';
@@ -20,7 +21,7 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
       { ...parsed.request, targets: [...targets] },
       callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: leaving(ctx.res) }),
     );
-    if (parsed.droppedFields.length > 0) ctx.set('x-tollgate-dropped-params', parsed.droppedFields.join(', '));
+    tellNames(ctx, parsed.droppedFields);
     if (counted.estimated) ctx.set('x-tollgate-estimated', 'true');
     ctx.body = { input_tokens: counted.inputTokens };
   };
