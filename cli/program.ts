@@ -6,6 +6,8 @@ import { balanceCommand } from './commands/balance.js';
 import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keyCommand } from './commands/key.js';
+import { memberCommand } from './commands/member.js';
+import { userCommand } from './commands/user.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
 import { priceCommand } from './commands/price.js';
@@ -15,6 +17,8 @@ import { explain } from './errors.js';
 
 const nouns: readonly ((cli: Cli) => Command)[] = [
   accountCommand,
+  userCommand,
+  memberCommand,
   keyCommand,
   balanceCommand,
   ledgerCommand,

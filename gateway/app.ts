@@ -10,6 +10,8 @@ import { admit } from './middleware/admit.js';
 import { authenticate } from './middleware/authenticate.js';
 import { errors } from './middleware/errors.js';
 import { first } from './middleware/first.js';
+import { consoleApi } from './console/api.js';
+import { renderConsoleError } from './console/errors.js';
 import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './request-state.js';
 import { getKey, getUsage } from './routes/account.js';
@@ -62,6 +64,7 @@ export function createApp(deps: AppDeps): Koa {
     ctx.type = 'json';
     ctx.body = openapiText;
   });
+  router.use(consoleApi(deps).routes());
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
   // A connectivity probe that one widely used client sends at its start.
@@ -72,6 +75,7 @@ export function createApp(deps: AppDeps): Koa {
   app.use(errors(deps.log));
   app.use(noteRoute(router));
   app.use(router.routes());
+
   app.use(notFound(router));
   // Everything is rendered and logged above; koa's own handler would print a stack.
   app.on('error', (error, ctx?: Context) => {
@@ -83,7 +87,8 @@ export function createApp(deps: AppDeps): Koa {
 }
 
 /** The dialect of answers to requests that no format's route has claimed. */
-function dialectOf(ctx: Context): Format {
+function dialectOf(ctx: Context): Pick<Format, 'error'> {
+  if (ctx.path.startsWith('/console/api/')) return { error: renderConsoleError };
   const speaksMessages = ctx.get('anthropic-version') !== '' || ctx.get('provider-version') !== '' || ctx.get('x-api-key') !== '';
   return ctx.path.includes('/messages') || speaksMessages ? messages : chatCompletions;
 }

@@ -1,5 +1,6 @@
 // The process of the gateway when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
@@ -30,6 +31,7 @@ await runProcess({
     const gateway = createGateway(config.gateway, {
       peers: {
         auth: host.dial(peers.auth).client(AuthServiceDefinition),
+        people: host.dial(peers.auth).client(PeopleServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
         ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
         metering: batchClient(MeteringServiceDefinition, host.dial(peers.metering).client(MeteringServiceDefinition), records).client,

@@ -1,5 +1,6 @@
 // What the gateway needs of the services: the narrowest clients that do the job.
 import type { AuthService } from '#proto/auth/v1/auth.js';
+import type { ConsolePeers } from './console/peers.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
@@ -7,9 +8,10 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 
 /** Clients of the five services, local or remote: the gateway cannot tell. */
 export interface GatewayPeers {
-  readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'>;
+  readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'> & ConsolePeers['auth'];
+  readonly people: ConsolePeers['people'];
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'>;
-  readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'>;
-  readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'>;
+  readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
+  readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'> & ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'>;
 }

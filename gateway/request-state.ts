@@ -8,7 +8,7 @@ export interface RequestState {
   /** Our request id, req_…, on every answer. */
   requestId: string;
   /** The dialect in which a refusal is told. */
-  dialect: Format;
+  dialect: Pick<Format, 'error'>;
   /** The matched route's template, for telemetry; the path is not, for its values are unbounded. */
   route?: string;
   /** Set once the key is known. */

@@ -77,6 +77,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const gateway = createGateway(config.gateway, {
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, { policy: authPolicy, log }), as),
+      people: localClient(PeopleServiceDefinition, decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log }), as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }), as),

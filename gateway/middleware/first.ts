@@ -19,7 +19,7 @@ function setRequestId(ctx: Context, requestId: string): void {
 }
 
 /** Creates the middleware. `dialectOf` chooses the error dialect from what is known at the start. */
-export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Format }): Middleware {
+export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Pick<Format, 'error'> }): Middleware {
   const { clock, log, dialectOf } = deps;
   const durations = metrics.getMeter('tollgate.gateway').createHistogram('http.server.request.duration', {
     description: 'How long requests took, to the last byte.',

@@ -1,5 +1,6 @@
 // The public catalog as CSV, for spreadsheets. Pure.
 import type { CatalogModel } from '../formats/models-schema.js';
+import { csvLine } from './csv.js';
 
 const columns: readonly [string, (model: CatalogModel) => string | number][] = [
   ['id', ({ id }) => id],
@@ -21,12 +22,5 @@ const columns: readonly [string, (model: CatalogModel) => string | number][] = [
 
 /** A header and a line for each model (RFC 4180). */
 export function catalogCsv(models: readonly CatalogModel[]): string {
-  const lines = [columns.map(([name]) => name), ...models.map((model) => columns.map(([, value]) => cell(String(value(model)))))];
-  return lines.map((line) => `${line.join(',')}\r\n`).join('');
-}
-
-function cell(text: string): string {
-  // Spreadsheets run a cell that begins like a formula; a quote before it makes it text.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return [columns.map(([name]) => name), ...models.map((model) => columns.map(([, value]) => value(model)))].map(csvLine).join('');
 }

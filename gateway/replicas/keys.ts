@@ -38,7 +38,7 @@ export interface KeyReplica {
 }
 
 /** Creates the cache; at most `keysMax` keys are kept. */
-export function createKeyReplica(deps: { auth: GatewayPeers['auth']; clock: Clock; log: Logger; keysMax: number; rpcTimeoutMs: number }): KeyReplica {
+export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authenticate' | 'watchKeys'>; clock: Clock; log: Logger; keysMax: number; rpcTimeoutMs: number }): KeyReplica {
   const { auth, clock, log, keysMax, rpcTimeoutMs } = deps;
   const entries = new Map<string, Entry>();
   // A rotated key has several secrets for a while.

@@ -2,18 +2,19 @@
 import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 
-/** The callers of each RPC beside the operator, who may call all. The gateway reads; only the operator creates and changes. */
+/** The callers of each RPC beside the operator, who may call all. The gateway reads, and changes keys for
+ * those who are signed in to its console; only the operator creates and changes accounts. */
 export const authPolicy: PeerPolicy<keyof AuthService> = {
   createAccount: [],
   getAccount: ['gateway'],
   listAccounts: [],
   updateAccount: [],
-  createKey: [],
+  createKey: ['gateway'],
   getKey: ['gateway'],
   listKeys: ['gateway'],
-  updateKey: [],
-  revokeKey: [],
-  rotateKey: [],
+  updateKey: ['gateway'],
+  revokeKey: ['gateway'],
+  rotateKey: ['gateway'],
   authenticate: ['gateway'],
   watchKeys: ['gateway'],
 };

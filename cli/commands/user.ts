@@ -1,0 +1,90 @@
+// tollgate user: the people who use the console.
+import { Command } from 'commander';
+import { CreateUserRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
+import type { Cli } from '../cli.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
+import { instant, instantJson } from '../output.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { userView } from '../views/people.js';
+
+interface AddOptions {
+  readonly name?: string;
+  readonly operator?: boolean;
+  readonly passwordStdin?: boolean;
+}
+
+/** The noun `user`. */
+export function userCommand(cli: Cli): Command {
+  const user = new Command('user').description('People who sign in to the console.');
+
+  user
+    .command('add <email>')
+    .description('Add a person. Without a password they sign in by a link, see `user link`.')
+    .option('--name <name>', 'how others see them; the address unless given')
+    .option('--operator', 'may see and do everything')
+    .option('--password-stdin', 'read a password from the standard input')
+    .action((email: string, options: AddOptions) => add(cli, email, options));
+
+  withPaging(user.command('list'))
+    .description('People, in order of creation.')
+    .action((options: PageOptions) =>
+      cli.withServices(({ people }) =>
+        listPages(cli, userView, options, async (pageSize, pageToken) => {
+          const { users, nextPageToken } = await people.listUsers({ email: '', pageSize, pageToken }, operatorCall());
+          return { items: users, nextPageToken };
+        }),
+      ),
+    );
+
+  user
+    .command('link <email>')
+    .description('Make a link that signs a person in once.')
+    .action((email: string) =>
+      cli.withServices(async ({ people }) => {
+        const { token, expiresAtMs } = await people.createSignInLink({ email }, operatorCall());
+        cli.out.show({ json: () => ({ email, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});
+        cli.out.note(`token    ${token}\nexpires  ${instant(expiresAtMs)}\n\nIt works once. Whoever has it is ${email} to the console.`);
+      }),
+    );
+
+  for (const [name, isDisabled, what] of [['disable', true, 'Sign a person out everywhere and let them in no more.'], ['enable', false, 'Let a disabled person in again.']] as const) {
+    user
+      .command(`${name} <email>`)
+      .description(what)
+      .action((email: string) => update(cli, email, { isDisabled }));
+  }
+
+  for (const [name, isOperator, what] of [['promote', true, 'Make a person an operator, who may see and do everything.'], ['demote', false, 'Make an operator an ordinary person again.']] as const) {
+    user
+      .command(`${name} <email>`)
+      .description(what)
+      .action((email: string) => update(cli, email, { isOperator }));
+  }
+
+  return user;
+}
+
+function add(cli: Cli, email: string, options: AddOptions): Promise<void> {
+  return cli.withServices(async ({ people }) => {
+    const password = options.passwordStdin === true ? (await cli.world.readStdin()).replace(/\r?\n$/, '') : '';
+    const request = CreateUserRequest.fromPartial({ email, name: options.name ?? email, isOperator: options.operator === true, password });
+    const { user } = await people.createUser(request, operatorCall());
+    cli.out.show(userView, user!);
+  });
+}
+
+function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Promise<void> {
+  return cli.withServices(async ({ people }) => {
+    const { id } = await userByEmail(people, email);
+    const { user } = await people.updateUser(UpdateUserRequest.fromPartial({ userId: id, ...change }), operatorCall());
+    cli.out.show(userView, user!);
+  });
+}
+
+/** The person of an address. Raises a CliError when there is none. */
+export async function userByEmail(people: Services['people'], email: string): Promise<User> {
+  const { users } = await people.listUsers({ email, pageSize: 1, pageToken: '' }, operatorCall());
+  if (users[0] === undefined) throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
+  return users[0];
+}

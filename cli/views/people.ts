@@ -1,0 +1,56 @@
+// How people and members are shown.
+import { type Member, Role, type User } from '#proto/auth/v1/people.js';
+import { instant, instantJson, type View } from '../output.js';
+import { wordsOf } from '../parse.js';
+
+const roles = wordsOf<Role>(Role, 'ROLE_');
+
+function userJson(user: User): Record<string, string | boolean | null> {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    operator: user.isOperator,
+    disabled: user.isDisabled,
+    has_password: user.hasPassword,
+    created_at: instantJson(user.createdAtMs),
+  };
+}
+
+const stateOf = (user: User): string => (user.isDisabled ? 'disabled' : user.hasPassword ? 'active' : 'by link only');
+
+/** A person. */
+export const userView: View<User> = {
+  json: userJson,
+  columns: [
+    { title: 'user', text: ({ id }) => id },
+    { title: 'email', text: ({ email }) => email },
+    { title: 'name', text: ({ name }) => name },
+    { title: 'state', text: stateOf },
+    { title: 'operator', text: ({ isOperator }) => (isOperator ? 'yes' : '') },
+  ],
+  details: [
+    { title: 'user', text: ({ id }) => id },
+    { title: 'email', text: ({ email }) => email },
+    { title: 'name', text: ({ name }) => name },
+    { title: 'state', text: stateOf },
+    { title: 'operator', text: ({ isOperator }) => (isOperator ? 'yes' : 'no') },
+    { title: 'created', text: ({ createdAtMs }) => instant(createdAtMs) },
+  ],
+};
+
+/** A member of an account. */
+export const memberView: View<Member> = {
+  json: ({ user, role, sinceMs }) => ({ ...userJson(user!), role: roles.of(role), since: instantJson(sinceMs) }),
+  columns: [
+    { title: 'email', text: ({ user }) => user!.email },
+    { title: 'name', text: ({ user }) => user!.name },
+    { title: 'role', text: ({ role }) => roles.of(role) },
+    { title: 'since', text: ({ sinceMs }) => instant(sinceMs) },
+  ],
+  details: [
+    { title: 'email', text: ({ user }) => user!.email },
+    { title: 'role', text: ({ role }) => roles.of(role) },
+    { title: 'since', text: ({ sinceMs }) => instant(sinceMs) },
+  ],
+};

@@ -1,0 +1,63 @@
+// The console's API on one screen: what the console's pages ask, as JSON. It owns no data; the services do.
+import Router from '@koa/router';
+import type { Context, Middleware, Next } from 'koa';
+import type { ConsoleDeps } from './deps.js';
+import { getBalance, listEntries, listHolds } from './routes/billing.js';
+import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
+import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
+import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
+import { exportRecords, getRecord, getTotals, listRecords } from './routes/usage.js';
+import { sameSite, signedIn } from './session.js';
+
+/** The routes below /console/api. */
+export function consoleApi(deps: ConsoleDeps): Router {
+  const router = new Router({ prefix: '/console/api' });
+  const known = signedIn(deps);
+  router.use(unkept(), sameSite());
+
+  router.post('/session', signIn(deps));
+  router.post('/session/link', signInByLink(deps));
+  router.delete('/session', known, signOut(deps));
+  router.get('/invitations/:token', getInvitation(deps));
+  router.post('/invitations/:token/accept', acceptInvitation(deps));
+
+  router.get('/me', known, getMe());
+  router.put('/me/password', known, putPassword(deps));
+  router.get('/me/sessions', known, listSessions(deps));
+  router.delete('/me/sessions', known, endSessions(deps));
+  router.delete('/me/sessions/:id', known, endSessions(deps));
+
+  const account = '/accounts/:account';
+  router.get(`${account}/keys`, known, listKeys(deps));
+  router.post(`${account}/keys`, known, createKey(deps));
+  router.get(`${account}/keys/:key`, known, getKey(deps));
+  router.patch(`${account}/keys/:key`, known, updateKey(deps));
+  router.post(`${account}/keys/:key/rotate`, known, rotateKey(deps));
+  router.post(`${account}/keys/:key/revoke`, known, revokeKey(deps));
+
+  router.get(`${account}/usage/records`, known, listRecords(deps));
+  router.get(`${account}/usage/records/:id`, known, getRecord(deps));
+  router.get(`${account}/usage/totals`, known, getTotals(deps));
+  router.get(`${account}/usage/export`, known, exportRecords(deps));
+
+  router.get(`${account}/balance`, known, getBalance(deps));
+  router.get(`${account}/holds`, known, listHolds(deps));
+  router.get(`${account}/entries`, known, listEntries(deps));
+
+  router.get(`${account}/members`, known, listMembers(deps));
+  router.put(`${account}/members/:user`, known, putMember(deps));
+  router.delete(`${account}/members/:user`, known, removeMember(deps));
+  router.get(`${account}/invitations`, known, listInvitations(deps));
+  router.post(`${account}/invitations`, known, invite(deps));
+  router.delete(`${account}/invitations/:id`, known, revokeInvitation(deps));
+  router.get(`${account}/audit`, known, listAudit(deps));
+  return router;
+}
+
+/** Nothing of it may be kept by a cache. */
+function unkept(): Middleware {
+  return async (ctx: Context, next: Next) => {
+    ctx.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    await next();
+  };
+}

@@ -1,0 +1,18 @@
+// Notes in the audit log what somebody did. What was done stays done when the note fails, and then stands in the process's log.
+import type { Context } from 'koa';
+import { callContext } from '#kit/rpc/call-context.js';
+import { AppendAuditRequest } from '#proto/auth/v1/people.js';
+import type { ConsoleDeps } from './deps.js';
+import { visitorOf } from './session.js';
+
+/** `detail` must hold no secret. */
+export async function noteAudit(ctx: Context, { peers, config, log }: ConsoleDeps, note: { accountId: string; action: string; targetId: string; detail?: object }): Promise<void> {
+  const { user } = visitorOf(ctx);
+  const { accountId, action, targetId, detail = {} } = note;
+  const entry = { accountId, action, targetId, actorUserId: user.id, actorName: user.email, clientAddress: ctx.ip, detailJson: JSON.stringify(detail) };
+  try {
+    await peers.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
+  } catch (error) {
+    log.error({ err: error, action, target_id: targetId, user_id: user.id }, 'an entry of the audit log was lost');
+  }
+}

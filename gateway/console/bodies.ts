@@ -1,0 +1,43 @@
+// The bodies of the console's API as schemas: type and validator in one.
+import { type TSchema, Type } from 'typebox';
+import type { Context } from 'koa';
+import { bodyReader } from '../formats/body-reader.js';
+import { optional } from '../formats/fields.js';
+import { readJson } from '../middleware/json-body.js';
+
+/** No body of the console's has a reason to be larger. */
+const bodyBytesMax = 64 * 1024;
+
+const Usd = Type.String({ pattern: '^\\d{1,10}(\\.\\d{1,9})?$', description: 'Decimal USD, for example "5" or "0.25".' });
+const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$', description: 'RFC 3339.' });
+const Secret = Type.String({ maxLength: 1024 });
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);
+const Models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { minItems: 1, maxItems: 150 });
+
+const read = <S extends TSchema>(schema: S) => {
+  const check = bodyReader(schema, 'dots');
+  return async (ctx: Context) => check(await readJson(ctx, bodyBytesMax));
+};
+
+/** A reader for each body; each raises invalid_request that names the field. */
+export const bodies = {
+  signIn: read(Type.Object({ email: Type.String({ maxLength: 300 }), password: Secret })),
+  link: read(Type.Object({ token: Type.String({ maxLength: 100 }) })),
+  password: read(Type.Object({ present_password: optional(Secret), new_password: Secret })),
+  accept: read(Type.Object({ name: optional(Name), password: Secret })),
+  createKey: read(Type.Object({ name: Name, models: optional(Models), limit_usd: optional(Usd), expires_at: optional(Instant) })),
+  // Absent leaves a field as it is; null takes the limit, the expiry or the restriction away.
+  updateKey: read(
+    Type.Object({
+      name: Type.Optional(Name),
+      models: Type.Optional(Type.Union([Models, Type.Null()])),
+      limit_usd: Type.Optional(Type.Union([Usd, Type.Null()])),
+      expires_at: Type.Optional(Type.Union([Instant, Type.Null()])),
+      state: Type.Optional(Type.Enum(['active', 'disabled'])),
+    }),
+  ),
+  rotateKey: read(Type.Object({ overlap_seconds: optional(Type.Integer({ minimum: 0, maximum: 2_592_000 })) })),
+  invite: read(Type.Object({ email: Type.String({ maxLength: 300 }), role: RoleName })),
+  putMember: read(Type.Object({ role: RoleName })),
+};

@@ -1,0 +1,34 @@
+// Refusals as the console's API tells them: a code to branch on, a sentence to show, the field where there is one. Pure.
+import type { AppError } from '#kit/errors/app-error.js';
+import { Status } from '#kit/errors/status.js';
+import type { HttpError } from '../formats/format.js';
+
+const statusOfGrpc: Partial<Record<Status, number>> = {
+  [Status.INVALID_ARGUMENT]: 400,
+  [Status.UNAUTHENTICATED]: 401,
+  [Status.PERMISSION_DENIED]: 403,
+  [Status.NOT_FOUND]: 404,
+  [Status.ALREADY_EXISTS]: 409,
+  [Status.ABORTED]: 409,
+  [Status.FAILED_PRECONDITION]: 409,
+  [Status.RESOURCE_EXHAUSTED]: 429,
+  [Status.UNAVAILABLE]: 503,
+  [Status.DEADLINE_EXCEEDED]: 504,
+  [Status.UNIMPLEMENTED]: 405,
+};
+
+/** A refusal as an HTTP answer. */
+export function renderConsoleError(error: AppError, requestId: string): HttpError {
+  const isOurs = error.reason === 'internal' || error.reason === 'peer_not_permitted';
+  const body = {
+    error: {
+      code: isOurs ? 'internal' : error.reason,
+      message: isOurs ? 'Something went wrong on our side; tell the operator the request id.' : error.message,
+      field: isOurs ? null : (error.details['field'] ?? null),
+      request_id: requestId,
+    },
+  };
+  const retryAfter: Record<string, string> = error.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) };
+  const status = isOurs ? 500 : error.reason === 'body_too_large' ? 413 : (statusOfGrpc[error.code] ?? 500);
+  return { status, body, headers: { ...retryAfter, 'cache-control': 'no-store' } };
+}

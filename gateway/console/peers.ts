@@ -1,0 +1,13 @@
+// What the console needs of the services.
+import type { AuthService } from '#proto/auth/v1/auth.js';
+import type { PeopleService } from '#proto/auth/v1/people.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { MeteringService } from '#proto/metering/v1/metering.js';
+
+/** The RPCs that the console needs beside those of calls. */
+export interface ConsolePeers {
+  readonly auth: Pick<AuthService, 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
+  readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
+  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries'>;
+  readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals'>;
+}

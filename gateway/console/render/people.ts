@@ -1,0 +1,56 @@
+// People, sessions, members and invitations as JSON. Pure.
+import type { Invitation, Member, Session, User } from '#proto/auth/v1/people.js';
+import { permissionsOf, roleName } from '../access.js';
+import type { Visitor } from '../session.js';
+
+const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+
+function renderUser(user: User): Record<string, unknown> {
+  return { id: user.id, email: user.email, name: user.name, is_operator: user.isOperator, has_password: user.hasPassword };
+}
+
+/** Who is asking, and where they belong. */
+export function renderMe({ user, session, memberships }: Visitor): Record<string, unknown> {
+  return {
+    user: renderUser(user),
+    session: { id: session.id, by_link: session.byLink, expires_at: instant(session.expiresAtMs) },
+    accounts: memberships.map(({ account, role }) => ({
+      id: account!.id,
+      name: account!.name,
+      suspended: account!.state === 2,
+      role: roleName(role),
+      permissions: permissionsOf(role),
+    })),
+  };
+}
+
+/** A place where somebody is signed in. */
+export function renderSession(session: Session, presentId: string): Record<string, unknown> {
+  return {
+    id: session.id,
+    present: session.id === presentId,
+    created_at: instant(session.createdAtMs),
+    last_used_at: instant(session.lastUsedAtMs),
+    expires_at: instant(session.expiresAtMs),
+    address: session.client?.address ?? '',
+    user_agent: session.client?.userAgent ?? '',
+  };
+}
+
+/** A member of an account. */
+export function renderMember({ user, role, sinceMs }: Member): Record<string, unknown> {
+  return { ...renderUser(user!), role: roleName(role), since: instant(sinceMs) };
+}
+
+/** An invitation; its link is told only when it is made. */
+export function renderInvitation(invitation: Invitation): Record<string, unknown> {
+  return {
+    id: invitation.id,
+    account_id: invitation.accountId,
+    account_name: invitation.accountName,
+    email: invitation.email,
+    role: roleName(invitation.role),
+    created_at: instant(invitation.createdAtMs),
+    expires_at: instant(invitation.expiresAtMs),
+  };
+}

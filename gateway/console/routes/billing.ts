@@ -1,0 +1,36 @@
+// Balance and billing of an account: what there is, what is held, and what was entered.
+import type { Context, Middleware } from 'koa';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import type { ConsoleDeps } from '../deps.js';
+import { pageOf } from '../paging.js';
+import { renderBalance, renderEntry, renderHold } from '../render/money.js';
+import { accountOf } from '../session.js';
+
+const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+/** GET balance. */
+export function getBalance(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { balance } = await deps.peers.ledger.getBalance({ accountId }, contextOf(deps));
+    ctx.body = renderBalance(balance!);
+  };
+}
+
+/** GET holds: money of calls in flight. */
+export function listHolds(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { holds } = await deps.peers.ledger.listOpenHolds({ accountId, limit: pageOf(ctx).pageSize }, contextOf(deps));
+    ctx.body = { data: holds.map(renderHold) };
+  };
+}
+
+/** GET entries: the statement, newest first. */
+export function listEntries(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { entries, nextPageToken } = await deps.peers.ledger.listEntries({ accountId, ...pageOf(ctx) }, contextOf(deps));
+    ctx.body = { data: entries.map(renderEntry), next: nextPageToken === '' ? null : nextPageToken };
+  };
+}

@@ -1,0 +1,120 @@
+// API keys of an account.
+import type { Context, Middleware } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+import { parseUsd } from '#kit/money.js';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { noteAudit } from '../audit.js';
+import { bodies } from '../bodies.js';
+import type { ConsoleDeps } from '../deps.js';
+import { pageOf } from '../paging.js';
+import { renderConsoleKey } from '../render/money.js';
+import { accountOf } from '../session.js';
+
+const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+/** GET keys. */
+export function listKeys(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { keys, nextPageToken } = await deps.peers.auth.listKeys({ accountId, ...pageOf(ctx) }, contextOf(deps));
+    ctx.body = { data: await withSpend(keys, accountId, deps), next: nextPageToken === '' ? null : nextPageToken };
+  };
+}
+
+/** GET keys/{id}. */
+export function getKey(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    [ctx.body] = await withSpend([await ownKey(ctx, accountId, deps)], accountId, deps);
+  };
+}
+
+/** POST keys: the secret is in this answer and nowhere else, ever. */
+export function createKey(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change keys');
+    const body = await bodies.createKey(ctx);
+    const { key, secret } = await deps.peers.auth.createKey(
+      CreateKeyRequest.fromPartial({
+        accountId,
+        name: body.name,
+        ...(body.models == null ? {} : { models: { modelIds: body.models } }),
+        ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: parseUsd(body.limit_usd)! }),
+        ...(body.expires_at == null ? {} : { expiresAtMs: instantMs(body.expires_at) }),
+        // A browser that repeats a request it got no answer to makes no second key.
+        idempotencyKey: ctx.get('idempotency-key') === '' ? '' : `${accountId} ${ctx.get('idempotency-key')}`.slice(0, 200),
+      }),
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, { accountId, action: 'key.create', targetId: key!.id, detail: { name: key!.name } });
+    ctx.status = 201;
+    ctx.body = { key: renderConsoleKey(key!, undefined, deps.clock.nowMs()), secret: secret === '' ? null : secret };
+  };
+}
+
+/** PATCH keys/{id}. */
+export function updateKey(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change keys');
+    const before = await ownKey(ctx, accountId, deps);
+    const body = await bodies.updateKey(ctx);
+    const { key } = await deps.peers.auth.updateKey(
+      UpdateKeyRequest.fromPartial({
+        keyId: before.id,
+        ...(body.name === undefined ? {} : { name: body.name }),
+        ...(body.models === undefined ? {} : { models: body.models === null ? { allModels: true } : { modelIds: body.models } }),
+        ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: parseUsd(body.limit_usd)! } : { clearLifetimeLimit: body.limit_usd === null }),
+        ...(typeof body.expires_at === 'string' ? { expiresAtMs: instantMs(body.expires_at) } : { clearExpiresAt: body.expires_at === null }),
+        ...(body.state === undefined ? {} : { state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED }),
+      }),
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, { accountId, action: 'key.update', targetId: before.id, detail: body });
+    [ctx.body] = await withSpend([key!], accountId, deps);
+  };
+}
+
+/** POST keys/{id}/rotate: the new secret is in this answer and nowhere else, ever. */
+export function rotateKey(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change keys');
+    const { id: keyId } = await ownKey(ctx, accountId, deps);
+    const overlapSeconds = (await bodies.rotateKey(ctx)).overlap_seconds ?? 0;
+    const { key, secret } = await deps.peers.auth.rotateKey({ keyId, overlapMs: BigInt(overlapSeconds) * 1000n }, contextOf(deps));
+    await noteAudit(ctx, deps, { accountId, action: 'key.rotate', targetId: keyId, detail: { overlap_seconds: overlapSeconds } });
+    const [shown] = await withSpend([key!], accountId, deps);
+    ctx.body = { key: shown, secret };
+  };
+}
+
+/** POST keys/{id}/revoke. */
+export function revokeKey(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change keys');
+    const { id: keyId } = await ownKey(ctx, accountId, deps);
+    const { key } = await deps.peers.auth.revokeKey({ keyId }, contextOf(deps));
+    await noteAudit(ctx, deps, { accountId, action: 'key.revoke', targetId: keyId });
+    [ctx.body] = await withSpend([key!], accountId, deps);
+  };
+}
+
+/** The key in the path, if it is the account's: ids of other accounts' keys are nobody's business. */
+async function ownKey(ctx: Context, accountId: string, deps: ConsoleDeps): Promise<Key> {
+  const { key } = await deps.peers.auth.getKey({ keyId: String(ctx['params'].key) }, contextOf(deps));
+  if (key!.accountId !== accountId) throw new AppError('not_found', 'There is no key with this id.', { details: { what: 'key' } });
+  return key!;
+}
+
+async function withSpend(keys: readonly Key[], accountId: string, deps: ConsoleDeps): Promise<Record<string, unknown>[]> {
+  if (keys.length === 0) return [];
+  const spend = await deps.peers.ledger.listKeySpend({ accountId, keyIds: keys.map(({ id }) => id) }, contextOf(deps));
+  const nowMs = deps.clock.nowMs();
+  return keys.map((key) => renderConsoleKey(key, spend.keys.find(({ keyId }) => keyId === key.id), nowMs));
+}
+
+function instantMs(text: string): bigint {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new AppError('invalid_request', 'expires_at: must be an instant such as 2027-01-31T12:00:00Z', { details: { field: 'expires_at' } });
+  return BigInt(ms);
+}

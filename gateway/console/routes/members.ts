@@ -1,0 +1,107 @@
+// Who belongs to an account, who is asked in, and what was done there.
+import type { Context, Middleware } from 'koa';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import type { Role } from '#proto/auth/v1/people.js';
+import { assertMayPut, roleNames } from '../access.js';
+import { noteAudit } from '../audit.js';
+import { bodies } from '../bodies.js';
+import type { ConsoleDeps } from '../deps.js';
+import { pageOf } from '../paging.js';
+import { renderInvitation, renderMember } from '../render/people.js';
+import { accountOf, visitorOf } from '../session.js';
+
+const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+/** GET members. */
+export function listMembers(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { members } = await deps.peers.people.listMembers({ accountId }, contextOf(deps));
+    ctx.body = { data: members.map(renderMember) };
+  };
+}
+
+/** PUT members/{user}: another role. */
+export function putMember(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId, role: actor } = accountOf(ctx, 'change members');
+    const role = roleNames[(await bodies.putMember(ctx)).role];
+    const userId = String(ctx['params'].user);
+    // Whoever does not belong yet is asked in by an invitation, which shows that they want to.
+    assertMayPut(actor, await presentRole(accountId, userId, deps), role);
+    const { member } = await deps.peers.people.putMember({ accountId, userId, role }, contextOf(deps));
+    await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: userId, detail: { role } });
+    ctx.body = renderMember(member!);
+  };
+}
+
+/** DELETE members/{user}. */
+export function removeMember(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const userId = String(ctx['params'].user);
+    // Everybody may leave.
+    const isSelf = userId === visitorOf(ctx).user.id;
+    const { accountId, role: actor } = accountOf(ctx, isSelf ? 'look' : 'change members');
+    if (!isSelf) assertMayPut(actor, await presentRole(accountId, userId, deps), undefined);
+    await deps.peers.people.removeMember({ accountId, userId }, contextOf(deps));
+    await noteAudit(ctx, deps, { accountId, action: 'member.remove', targetId: userId });
+    ctx.status = 204;
+  };
+}
+
+/** GET invitations. */
+export function listInvitations(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change members');
+    const { invitations } = await deps.peers.people.listInvitations({ accountId }, contextOf(deps));
+    ctx.body = { data: invitations.map(renderInvitation) };
+  };
+}
+
+/** POST invitations: the token of the link is in this answer only. */
+export function invite(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId, role: actor } = accountOf(ctx, 'change members');
+    const body = await bodies.invite(ctx);
+    const role = roleNames[body.role];
+    assertMayPut(actor, undefined, role);
+    const { invitation, token } = await deps.peers.people.invite({ accountId, email: body.email, role, invitedByUserId: visitorOf(ctx).user.id }, contextOf(deps));
+    await noteAudit(ctx, deps, { accountId, action: 'member.invite', targetId: invitation!.id, detail: { email: invitation!.email, role: body.role } });
+    ctx.status = 201;
+    ctx.body = { invitation: renderInvitation(invitation!), token };
+  };
+}
+
+/** DELETE invitations/{id}. */
+export function revokeInvitation(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change members');
+    const invitationId = String(ctx['params'].id);
+    await deps.peers.people.revokeInvitation({ accountId, invitationId }, contextOf(deps));
+    await noteAudit(ctx, deps, { accountId, action: 'member.uninvite', targetId: invitationId });
+    ctx.status = 204;
+  };
+}
+
+/** GET audit: what was done in the account, newest first. */
+export function listAudit(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'change members');
+    const { entries, nextPageToken } = await deps.peers.people.listAudit({ accountId, ...pageOf(ctx) }, contextOf(deps));
+    const data = entries.map((entry) => ({
+      id: entry.id,
+      at: new Date(Number(entry.atMs)).toISOString(),
+      actor: entry.actorName === '' ? null : entry.actorName,
+      address: entry.clientAddress === '' ? null : entry.clientAddress,
+      action: entry.action,
+      target_id: entry.targetId,
+      detail: JSON.parse(entry.detailJson) as unknown,
+    }));
+    ctx.body = { data, next: nextPageToken === '' ? null : nextPageToken };
+  };
+}
+
+async function presentRole(accountId: string, userId: string, deps: ConsoleDeps): Promise<Role | undefined> {
+  const { members } = await deps.peers.people.listMembers({ accountId }, contextOf(deps));
+  return members.find(({ user }) => user?.id === userId)?.role;
+}

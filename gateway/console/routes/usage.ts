@@ -1,0 +1,82 @@
+// Usage of an account: records, one record, sums, and records as a file.
+import { Readable } from 'node:stream';
+import type { Context, Middleware } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+import { formatUsd } from '#kit/money.js';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import type { UsageFilter } from '#proto/metering/v1/metering.js';
+import { leaving } from '../../leaving.js';
+import { renderUsageRecord } from '../../render/usage.js';
+import type { ConsoleDeps } from '../deps.js';
+import { pageOf, queryText } from '../paging.js';
+import { recordCsvHead, recordCsvLine } from '../record-csv.js';
+import { accountOf } from '../session.js';
+import { groupByOf, usageFilterOf } from '../usage-filter.js';
+
+const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+/** GET usage/records: newest first, by keyset pages. */
+export function listRecords(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { records, nextPageToken } = await deps.peers.metering.listUsageRecords({ filter: usageFilterOf(ctx, accountId), ...pageOf(ctx) }, contextOf(deps));
+    ctx.body = { data: records.map(renderUsageRecord), next: nextPageToken === '' ? null : nextPageToken };
+  };
+}
+
+/** GET usage/records/{id}: with the arithmetic of its charge. */
+export function getRecord(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { record } = await deps.peers.metering.getUsageRecord({ callId: String(ctx['params'].id), accountId }, contextOf(deps));
+    ctx.body = renderUsageRecord(record!);
+  };
+}
+
+/** GET usage/totals: sums over the same filter. */
+export function getTotals(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { groups } = await deps.peers.metering.getUsageTotals({ filter: usageFilterOf(ctx, accountId), groupBy: groupByOf(ctx) }, contextOf(deps));
+    ctx.body = {
+      data: groups.map((group) => ({
+        name: group.name === '' ? null : group.name,
+        calls: Number(group.calls),
+        charge_usd: formatUsd(group.chargeNanoUsd),
+        tokens: {
+          input: Number(group.inputTokens),
+          cache_read: Number(group.cacheReadTokens),
+          cache_write: Number(group.cacheWriteTokens),
+          output: Number(group.outputTokens),
+          reasoning: Number(group.reasoningTokens),
+        },
+      })),
+    };
+  };
+}
+
+/** GET usage/export?format=csv or jsonl: exactly the filter's records, streamed page by page at the reader's pace. */
+export function exportRecords(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const format = queryText(ctx, 'format') || 'csv';
+    if (format !== 'csv' && format !== 'jsonl') throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
+    const filter = usageFilterOf(ctx, accountId);
+    ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
+    ctx.attachment(`usage.${format}`);
+    ctx.body = Readable.from(exportLines(filter, format, leaving(ctx.res), deps));
+  };
+}
+
+const exportPageSize = 1000;
+
+async function* exportLines(filter: UsageFilter, format: 'csv' | 'jsonl', left: AbortSignal, deps: ConsoleDeps): AsyncGenerator<string, void, void> {
+  if (format === 'csv') yield recordCsvHead;
+  let pageToken = '';
+  do {
+    const page = await deps.peers.metering.listUsageRecords({ filter, pageSize: exportPageSize, pageToken }, contextOf(deps));
+    const lines = page.records.map((record) => (format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`));
+    yield lines.join('');
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '' && !left.aborted);
+}

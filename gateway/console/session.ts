@@ -1,0 +1,88 @@
+// Who is asking: the session cookie, and what keeps other sites from using it.
+import { createHash } from 'node:crypto';
+import type { Context, Middleware, Next } from 'koa';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import type { Role, Session, User } from '#proto/auth/v1/people.js';
+import type { GetSessionResponse } from '#proto/auth/v1/people.js';
+import { assertAllowed, type Permission } from './access.js';
+import type { ConsoleDeps } from './deps.js';
+
+const cookieName = 'tollgate_session';
+const tokenForm = /^[A-Za-z0-9_-]{43}$/;
+
+/** Somebody who is signed in. */
+export interface Visitor {
+  readonly user: User;
+  readonly session: Session;
+  readonly memberships: GetSessionResponse['memberships'];
+}
+
+const visitors = new WeakMap<object, Visitor>();
+
+/** Who is asking; set by `signedIn`. */
+export function visitorOf(ctx: Context): Visitor {
+  const visitor = visitors.get(ctx);
+  if (visitor === undefined) throw new Error('The route is not behind the session middleware.');
+  return visitor;
+}
+
+/** Lets in who has a session. Raises session_unknown. */
+export function signedIn({ peers, config }: ConsoleDeps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const token = tokenOf(ctx);
+    if (token === undefined) throw new AppError('session_unknown', 'Nobody is signed in; sign in first.');
+    try {
+      const tokenHash = createHash('sha256').update(token).digest();
+      const { session, user, memberships } = await peers.people.getSession({ tokenHash }, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
+      visitors.set(ctx, { session: session!, user: user!, memberships });
+    } catch (error) {
+      if (hasReason(error, 'session_unknown')) clearSession(ctx);
+      throw error;
+    }
+    await next();
+  };
+}
+
+/** The account in the path, if the person may do this there, and their role. Raises not_found and role_not_permitted. */
+export function accountOf(ctx: Context, permission: Permission): { accountId: string; role: Role } {
+  const { memberships, user } = visitorOf(ctx);
+  const accountId = String(ctx['params'].account);
+  return { accountId, role: assertAllowed(memberships, user.isOperator, accountId, permission) };
+}
+
+/**
+ * Refuses what another site makes a browser send. Such a request cannot carry a header of ours without asking first, which is
+ * never allowed, and tells where it comes from (https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html).
+ */
+export function sameSite(): Middleware {
+  return async (ctx: Context, next: Next) => {
+    if (ctx.method === 'GET' || ctx.method === 'HEAD') return next();
+    const origin = ctx.get('origin');
+    if (ctx.get('x-tollgate-console') !== '1') {
+      throw new AppError('role_not_permitted', 'Changes need the header "x-tollgate-console: 1", which other sites cannot send.');
+    }
+    if (origin !== '' && hostOf(origin) !== ctx.host) throw new AppError('role_not_permitted', 'The request comes from another site.');
+    return next();
+  };
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}
+
+/** Gives the browser a session that its scripts cannot read. */
+export function setSession(ctx: Context, token: string, expiresAtMs: bigint): void {
+  // Without Secure on plain http, where a browser would not send the cookie back: a private network is a place to run this.
+  ctx.cookies.set(cookieName, token, { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(Number(expiresAtMs)), overwrite: true });
+}
+
+/** Takes the session from the browser. */
+export function clearSession(ctx: Context): void {
+  ctx.cookies.set(cookieName, '', { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(0), overwrite: true });
+}
+
+function tokenOf(ctx: Context): string | undefined {
+  const token = ctx.cookies.get(cookieName);
+  return token !== undefined && tokenForm.test(token) ? token : undefined;
+}

@@ -1,0 +1,185 @@
+// The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chat, settled } from './support/calls.js';
+import { addPerson, Browser } from './support/console.js';
+import { modes, startSystem, type System } from './support/system.js';
+
+const password = 'correct horse battery';
+
+interface KeyView {
+  id: string;
+  state: string;
+  last_four: string;
+  limit_usd: string | null;
+  spent_usd: string;
+  models: string[] | null;
+}
+
+describe.each(modes)('the console’s API, %s', (mode) => {
+  let system: System;
+  let accountId: string;
+  let account: string;
+  let owner: Browser;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    account = `/accounts/${accountId}`;
+    await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'invoice 7');
+    for (const [name, role] of [['owner', 'owner'], ['admin', 'admin'], ['developer', 'developer'], ['billing', 'billing'], ['viewer', 'viewer']]) {
+      await addPerson(system, `${name}@example.com`, password, '--name', name!);
+      await system.cli('member', 'put', `${name}@example.com`, '--role', role!, '--account', accountId);
+    }
+    owner = await browserOf('owner');
+  });
+
+  afterAll(() => system?.stop());
+
+  async function browserOf(name: string): Promise<Browser> {
+    const browser = new Browser(system);
+    await browser.signIn(`${name}@example.com`, password);
+    return browser;
+  }
+
+  it('signs people in and out, with a cookie that no script and no other site can use', async () => {
+    const browser = new Browser(system);
+    expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    expect(await browser.refusal('POST', '/session', { email: 'viewer@example.com', password: 'something else' })).toEqual([401, 'sign_in_refused']);
+    const response = await browser.ask('POST', '/session', { email: 'viewer@example.com', password });
+    expect(response.headers.getSetCookie()[0]).toMatch(/^tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; httponly$/i);
+    expect(await browser.get('/me')).toMatchObject({ user: { email: 'viewer@example.com' }, accounts: [{ id: accountId, name: 'Acme', role: 'viewer', permissions: ['look'] }] });
+    await browser.must('DELETE', '/session', undefined, 204);
+    expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+  });
+
+  it('takes no changes from other sites', async () => {
+    const browser = await browserOf('owner');
+    for (const headers of [{ 'x-tollgate-console': '' }, { origin: 'https://evil.example' }, { origin: 'null' }] as Record<string, string>[]) {
+      const response = await browser.ask('POST', `${account}/keys`, { name: 'stolen' }, headers);
+      expect(response.status).toBe(403);
+    }
+    expect((await browser.ask('POST', `${account}/keys`, { name: 'own' }, { origin: system.baseUrl })).status).toBe(201);
+  });
+
+  it('makes a key that works at once, shows what it spends as the API and the ledger do, rotates and revokes it', async () => {
+    const { key, secret } = await owner.must<{ key: KeyView; secret: string }>('POST', `${account}/keys`, { name: 'server', limit_usd: '0.5', models: ['sandbox/echo'] }, 201);
+    expect(key).toMatchObject({ state: 'active', limit_usd: '0.5', spent_usd: '0', models: ['sandbox/echo'], last_four: secret.slice(-4) });
+    const call = await chat(system, secret);
+    expect(call.status).toBe(200);
+    await call.text();
+    const requestId = call.headers.get('x-request-id')!;
+    const charge = call.headers.get('x-tollgate-charge-usd')!;
+    await settled(system, accountId);
+
+    const { data: records } = await owner.get<{ data: { request_id: string; charge_usd: string; line_items: { amount_usd: string }[] }[] }>(`${account}/usage/records?key=${key.id}`);
+    expect(records).toMatchObject([{ request_id: requestId, charge_usd: charge }]);
+    expect(await owner.get(`${account}/usage/records/${requestId}`)).toEqual(records[0]);
+    expect(await owner.get(`${account}/usage/totals?key=${key.id}`)).toMatchObject({ data: [{ calls: 1, charge_usd: charge }] });
+    expect(await owner.get<KeyView>(`${account}/keys/${key.id}`)).toMatchObject({ spent_usd: charge });
+    const { data: entries } = await owner.get<{ data: { kind: string; amount_usd: string; request_id: string | null; balance_after_usd: string }[] }>(`${account}/entries`);
+    expect(entries.find(({ request_id }) => request_id === requestId)).toMatchObject({ kind: 'charge', amount_usd: charge });
+    const balance = await owner.get<{ settled_usd: string; available_usd: string; held_usd: string }>(`${account}/balance`);
+    expect(entries[0]!.balance_after_usd).toBe(balance.settled_usd);
+    const { available_usd } = await system.json<{ available_usd: string }>('balance', 'show', '--account', accountId);
+    expect(balance.available_usd).toBe(available_usd);
+
+    const rotated = await owner.must<{ secret: string; key: KeyView }>('POST', `${account}/keys/${key.id}/rotate`, { overlap_seconds: 3600 }, 200);
+    expect(rotated.key.state).toBe('rotating');
+    const statuses = await Promise.all([secret, rotated.secret].map(async (each) => (await chat(system, each)).status));
+    expect(statuses).toEqual([200, 200]);
+    expect(await owner.must<KeyView>('POST', `${account}/keys/${key.id}/revoke`, {}, 200)).toMatchObject({ state: 'revoked' });
+    await expect(owner.must('PATCH', `${account}/keys/${key.id}`, { name: 'again' }, 200)).rejects.toThrow('409');
+  });
+
+  it('changes only what a change names, and takes limits away again', async () => {
+    const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'changing', limit_usd: '1' }, 201);
+    const patch = (body: object) => owner.must<KeyView>('PATCH', `${account}/keys/${key.id}`, body, 200);
+    expect(await patch({ state: 'disabled' })).toMatchObject({ state: 'disabled', limit_usd: '1' });
+    expect(await patch({ state: 'active', limit_usd: null, models: ['sandbox/story'] })).toMatchObject({ state: 'active', limit_usd: null, models: ['sandbox/story'] });
+    expect(await patch({ models: null })).toMatchObject({ models: null });
+    const response = await owner.ask('PATCH', `${account}/keys/${key.id}`, { limit_usd: '1.0000000001' });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field: 'limit_usd' } }]);
+  });
+
+  it('makes one key of a request that is repeated', async () => {
+    const make = async () => (await (await owner.ask('POST', `${account}/keys`, { name: 'once' }, { 'idempotency-key': 'k1' })).json()) as { key: KeyView; secret: string | null };
+    const [first, second] = [await make(), await make()];
+    expect(second.key.id).toBe(first.key.id);
+    expect([typeof first.secret, second.secret]).toEqual(['string', null]);
+  });
+
+  it('lets each role do what it may, and strangers nothing', async () => {
+    await addPerson(system, 'stranger@example.com', password);
+    const made = async (name: string): Promise<number> => (await (await browserOf(name)).ask('POST', `${account}/keys`, { name })).status;
+    expect(await Promise.all(['owner', 'admin', 'developer', 'billing', 'viewer', 'stranger'].map(made))).toEqual([201, 201, 201, 403, 403, 404]);
+    const looks = async (name: string): Promise<number> => (await (await browserOf(name)).ask('GET', `${account}/balance`)).status;
+    expect(await Promise.all(['developer', 'billing', 'viewer', 'stranger'].map(looks))).toEqual([200, 200, 200, 404]);
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
+    const { id: theirs } = await system.json<{ id: string }>('key', 'create', '--name', 'theirs', '--account', other);
+    expect(await owner.refusal('GET', `${account}/keys/${theirs}`)).toEqual([404, 'not_found']);
+    expect(await owner.refusal('POST', `${account}/keys/${theirs}/revoke`, {})).toEqual([404, 'not_found']);
+    expect(await owner.refusal('GET', `/accounts/${other}/balance`)).toEqual([404, 'not_found']);
+  });
+
+  it('gives an operator every account', async () => {
+    await addPerson(system, 'operator@example.com', password, '--operator');
+    const browser = await browserOf('operator');
+    expect(await browser.get(`${account}/balance`)).toHaveProperty('available_usd');
+  });
+
+  it('brings people in by invitation, and lets only owners make owners', async () => {
+    const admin = await browserOf('admin');
+    expect(await admin.refusal('POST', `${account}/invitations`, { email: 'new@example.com', role: 'owner' })).toEqual([403, 'role_not_permitted']);
+    const { token } = await admin.must<{ token: string }>('POST', `${account}/invitations`, { email: 'new@example.com', role: 'developer' }, 201);
+    const newcomer = new Browser(system);
+    expect(await newcomer.get(`/invitations/${token}`)).toMatchObject({ account_name: 'Acme', email: 'new@example.com', role: 'developer', is_known: false });
+    await newcomer.must('POST', `/invitations/${token}/accept`, { name: 'New', password }, 204);
+    expect(await newcomer.get('/me')).toMatchObject({ accounts: [{ id: accountId, role: 'developer' }] });
+    const { user } = await newcomer.get<{ user: { id: string } }>('/me');
+    const { user: top } = await owner.get<{ user: { id: string } }>('/me');
+    expect(await admin.refusal('PUT', `${account}/members/${user.id}`, { role: 'owner' })).toEqual([403, 'role_not_permitted']);
+    expect(await admin.refusal('DELETE', `${account}/members/${top.id}`)).toEqual([403, 'role_not_permitted']);
+    expect(await owner.must('PUT', `${account}/members/${user.id}`, { role: 'owner' }, 200)).toMatchObject({ role: 'owner' });
+    await newcomer.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
+    expect(await newcomer.refusal('GET', `${account}/balance`)).toEqual([404, 'not_found']);
+    const { data } = await admin.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
+    expect(data[0]).toMatchObject({ action: 'member.remove', actor: 'new@example.com' });
+  });
+
+  it('signs in by a link once, and shows and ends sessions', async () => {
+    const { token } = await system.json<{ token: string }>('user', 'link', 'developer@example.com');
+    const browser = new Browser(system, { 'user-agent': 'A browser' });
+    await browser.must('POST', '/session/link', { token }, 204);
+    expect(await browser.refusal('POST', '/session/link', { token })).toEqual([401, 'sign_in_refused']);
+    const { data } = await browser.get<{ data: { id: string; present: boolean; user_agent: string }[] }>('/me/sessions');
+    expect(data.find(({ present }) => present)).toMatchObject({ user_agent: 'A browser' });
+    const other = await browserOf('developer');
+    await browser.must('DELETE', '/me/sessions', undefined, 200);
+    expect(await other.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    await browser.must('PUT', '/me/password', { new_password: 'a new long password' }, 204);
+    await new Browser(system).signIn('developer@example.com', 'a new long password');
+  });
+
+  it('exports exactly the records of a filter, and pages through them without a gap', async () => {
+    const { secret, key } = await owner.must<{ secret: string; key: KeyView }>('POST', `${account}/keys`, { name: 'export' }, 201);
+    for (let call = 0; call < 5; call += 1) await (await chat(system, secret)).text();
+    await settled(system, accountId);
+    const all: { request_id: string; charge_usd: string }[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: { data: typeof all; next: string | null } = await owner.get(`${account}/usage/records?key=${key.id}&limit=2&cursor=${encodeURIComponent(cursor)}`);
+      all.push(...page.data);
+      cursor = page.next;
+    }
+    expect(new Set(all.map(({ request_id }) => request_id)).size).toBe(5);
+    const file = async (format: string): Promise<Response> => owner.ask('GET', `${account}/usage/export?key=${key.id}&format=${format}`);
+    const csv = await file('csv');
+    expect(csv.headers.get('content-disposition')).toBe('attachment; filename="usage.csv"');
+    const [head, ...lines] = (await csv.text()).trim().split('\r\n').map((line) => line.split(','));
+    expect(lines.map((line) => line[head!.indexOf('request_id')])).toEqual(all.map(({ request_id }) => request_id));
+    expect(lines.map((line) => line[head!.indexOf('charge_usd')])).toEqual(all.map(({ charge_usd }) => charge_usd));
+    expect((await (await file('jsonl')).text()).trim().split('\n').map((line) => JSON.parse(line))).toEqual(all);
+    const response = await owner.ask('GET', `${account}/usage/records?ending=unknown`);
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { field: 'ending', message: expect.stringContaining('completed') } }]);
+  });
+});
