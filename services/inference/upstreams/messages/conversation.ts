@@ -2,6 +2,7 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { type Block, cacheControl, textBlock, toBlocks } from './content.js';
+import type { ModelTraits } from './model-traits.js';
 
 /** One turn. */
 export interface Turn {
@@ -18,12 +19,13 @@ export interface Conversation {
 // The format refuses a conversation that the assistant begins; other formats have it when an application greets its user.
 const opening = { type: 'text', text: '(The conversation begins.)' };
 
-/** Translates. Raises invalid_request when nothing is left to answer. */
-export function toConversation(prompt: Prompt): Conversation {
+/**
+ * Translates. A later instruction is a turn of its own where the model takes such turns, else words of the user's. Raises invalid_request when
+ * nothing is left to answer.
+ */
+export function toConversation(prompt: Prompt, { takesSystemTurns }: Pick<ModelTraits, 'takesSystemTurns'>): Conversation {
   const system = prompt.system.flatMap((text, index) => marked(textBlock(text), prompt.systemCacheTtls[index]));
-  const turns = mergeTurns(prompt.messages);
-  // The format refuses a system entry in the first place.
-  while (turns[0]?.role === 'system') system.push(...turns.shift()!.content);
+  const turns = toTurns(prompt.messages, system, takesSystemTurns);
   trimPrefill(turns);
   if (turns.length === 0) throw new AppError('invalid_request', 'The conversation is empty.', { details: { field: 'messages' } });
   if (turns[0]!.role === 'assistant') turns.unshift({ role: 'user', content: [opening] });
@@ -42,26 +44,43 @@ export function isTurnWithoutThoughts({ turns }: Conversation): boolean {
   return hasResult && first !== 'thinking' && first !== 'redacted_thinking';
 }
 
-/** Joins consecutive messages of one role, since all results of parallel tool calls belong into one user message, before its text. */
-function mergeTurns(messages: readonly Message[]): Turn[] {
+/**
+ * Joins what stands between two answers into one turn of the user's, since all results of parallel tool calls belong into one message, before
+ * its text. An instruction may only stand behind that (the vendor: it "must precede an 'assistant' message or end the array", and user,
+ * system, user is refused), and before it only at the top, in `system`.
+ */
+function toTurns(messages: readonly Message[], system: Block[], takesSystemTurns: boolean): Turn[] {
   const turns: Turn[] = [];
-  for (const message of messages) {
-    const role = roleNames[message.role] ?? 'user';
-    const blocks = inOrder(message.parts.flatMap(toBlocks), isThought);
+  let said: Block[] = [];
+  let instructions: Block[] = [];
+  const endRun = (): void => {
+    // An instruction without words of the user's before it can have no turn of its own.
+    const content = said.length > 0 ? inOrder(said, isResult) : instructions.map(asReminder);
+    if (content.length > 0) turns.push({ role: 'user', content });
+    if (said.length > 0 && instructions.length > 0) turns.push({ role: 'system', content: instructions });
+    [said, instructions] = [[], []];
+  };
+  for (const { role, parts } of messages) {
+    const blocks = inOrder(parts.flatMap(toBlocks), isThought);
     if (blocks.length === 0) continue;
-    const last = turns.at(-1);
-    if (last?.role === role) last.content.push(...blocks);
-    else turns.push({ role, content: blocks });
+    if (role === Role.ROLE_ASSISTANT) {
+      endRun();
+      const last = turns.at(-1);
+      if (last?.role === 'assistant') last.content.push(...blocks);
+      else turns.push({ role: 'assistant', content: blocks });
+    } else if (role !== Role.ROLE_SYSTEM) said.push(...blocks);
+    else if (turns.length === 0 && said.length === 0) system.push(...blocks);
+    else if (takesSystemTurns) instructions.push(...blocks);
+    else said.push(...blocks.map(asReminder));
   }
-  for (const turn of turns) turn.content = inOrder(turn.content, isResult);
+  endRun();
   return turns;
 }
 
-const roleNames: Partial<Record<Role, string>> = {
-  [Role.ROLE_USER]: 'user',
-  [Role.ROLE_ASSISTANT]: 'assistant',
-  [Role.ROLE_SYSTEM]: 'system',
-};
+/** An instruction among the user's words, marked as Claude's own clients mark theirs. */
+function asReminder(block: Block): Block {
+  return { ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` };
+}
 
 function inOrder(blocks: Block[], comesFirst: (block: Block) => boolean): Block[] {
   return [...blocks.filter(comesFirst), ...blocks.filter((block) => !comesFirst(block))];

@@ -13,16 +13,19 @@ export interface ModelTraits {
   readonly thinksByDefault: boolean;
   /** `xhigh` is one of its efforts. */
   readonly takesXhigh: boolean;
+  /** Instructions in the middle of a conversation may be turns of their own. */
+  readonly takesSystemTurns: boolean;
   /** It follows a schema of the answer (`output_config.format`). */
   readonly takesSchemas: boolean;
 }
 
 /** A model that we know nothing about, or of another vendor that speaks the format. */
-const unknownModel: ModelTraits = { sampling: 'any', thinking: 'effort', takesBudget: true, thinksByDefault: true, takesXhigh: true, takesSchemas: true };
+const unknownModel: ModelTraits = { sampling: 'any', thinking: 'effort', takesBudget: true, thinksByDefault: true, takesXhigh: true, takesSystemTurns: true, takesSchemas: true };
 
 /**
  * By the generation that a Claude model's name tells, with or without a provider's prefix and a date. Sources: the vendor's migration
- * guides of 4.6 (adaptive thinking), 4.7 (no sampling, no budgets, xhigh) and 5 (thinking by default).
+ * guides of 4.6 (adaptive thinking), 4.7 (no sampling, no budgets, xhigh), 4.8 (instructions as turns) and 5
+ * (thinking by default).
  */
 export function traitsOf(model: string): ModelTraits {
   const generation = claudeGeneration(model);
@@ -33,6 +36,7 @@ export function traitsOf(model: string): ModelTraits {
     takesBudget: generation >= 3.07 && generation < 4.07,
     thinksByDefault: generation >= 5,
     takesXhigh: generation >= 4.07,
+    takesSystemTurns: generation >= 4.08,
     takesSchemas: generation >= 4.01,
   };
 }

@@ -53,7 +53,7 @@ function promptFields(request: PromptFields, model: string, maxTokens: number, d
   const prompt = request.prompt!;
   const traits = traitsOf(model);
   const form = outputForm(request.responseFormat, traits);
-  const conversation = toConversation(prompt);
+  const conversation = toConversation(prompt, traits);
   const { system, turns } = conversation;
   if (form.instruction !== undefined) system.push({ type: 'text', text: form.instruction });
   const choice = prompt.tools.length > 0 ? prompt.toolChoice : undefined;

@@ -8,10 +8,18 @@ const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest
   acceptedBody({ ...rest, prompt: { ...rest.prompt, messages } }).body;
 
 describe('a conversation of another format', () => {
-  it('keeps instructions apart at the top, and later ones in their place', () => {
+  it('keeps instructions apart at the top, and later ones behind what the user says before the next answer', () => {
     const body = asked([says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))], { prompt: { system: ['one'] } });
     expect(body.system?.map((block) => block.text)).toEqual(['one', 'two']);
-    expect(body.messages.map(({ role }) => role)).toEqual(['user', 'system', 'user']);
+    expect(body.messages.map(({ role, content }) => [role, ...content.map((block) => block['text'])])).toEqual([['user', 'Hi', 'Go'], ['system', 'three']]);
+  });
+
+  it('has an instruction among the user’s words where the model takes no other, or no words are there to stand behind', () => {
+    const reminder = '<system-reminder>\nBe brief.\n</system-reminder>';
+    const older = acceptedBody({ prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } }, 'claude-sonnet-4-5').body;
+    expect(older.messages).toEqual([{ role: 'user', content: ['Hi', reminder, 'Go'].map((value) => ({ type: 'text', text: value })) }]);
+    const bare = asked([hi, says(assistant, text('Hello.')), says(system, text('Be brief.'))]);
+    expect(bare.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: reminder }] });
   });
 
   it('never has an instruction in the first place, also where what was before it is empty', () => {
