@@ -79,9 +79,17 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   // Only the node's own rules: what is inside is searched one by one, and a hostile body could have faults without number.
   const { items, properties: _properties, required: _required, ...own } = node;
   const [error] = Errors(own as TSchema, value);
-  if (error !== undefined) return faultAt(node, path, leafText(node, error.message));
+  if (error !== undefined) return faultAt(node, [...path, ...stepsOf(error.instancePath)], leafText(node, error.message));
   if (items === undefined || !Array.isArray(value)) return undefined;
   return firstFault(value, (item, index) => findFault(items, item, [...path, index]));
+}
+
+// A caller chooses the names in its maps, and they may be as long as a body.
+const stepCharsMax = 64;
+
+/** The steps of a JSON pointer: the entry of a map at fault. */
+function stepsOf(pointer: string): string[] {
+  return pointer.split('/').slice(1).map((step) => step.slice(0, stepCharsMax).replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function findObjectFault(node: Node, properties: Record<string, Node>, value: Record<string, unknown>, path: Path): Fault | undefined {

@@ -18,7 +18,9 @@ describe('the demands of a body', () => {
   it('tell what no upstream gets from what only upstreams of its format get', () => {
     const demands = new Demands();
     demands.addUnhonoured({ title: 'a', bias: {}, style: 1, tier: 'x', invented: true, nothing: null, toString: 1 }, Body);
-    expect(demands.dropped.names).toEqual(['tier']);
+    // Some servers would take TITLE for title.
+    demands.addUnhonoured({ TITLE: 'b' }, Body);
+    expect(demands.dropped.names).toEqual(['tier', 'TITLE']);
     expect(demands.droppedElsewhere.names).toEqual(['bias', 'style', 'invented', 'toString']);
   });
 

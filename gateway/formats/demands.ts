@@ -5,6 +5,7 @@ import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { NativeRequest_Refusal as Refusal } from '#proto/inference/v1/inference.js';
 import { DroppedFields, ignoredKeyword, nativeOnlyKeyword } from './fields.js';
 import type { ModalityNeed } from './format.js';
+import { isKnownInOtherCase } from './native-fields.js';
 
 // One refusal is enough to pass a target over and to tell the caller why; a hostile body could have thousands.
 const refusalsMax = 8;
@@ -59,13 +60,14 @@ export class Demands {
     if (this.refusedElsewhere.length < refusalsMax) this.refusedElsewhere.push({ field, text });
   }
 
-  /** Sorts the fields of an object that are present: what its schema ignores is dropped, what it passes on or does not know is dropped elsewhere. */
+  /** Sorts the fields of an object that are present: what its schema ignores, or knows in other case, is dropped; what it passes on or does not know is dropped elsewhere. */
   addUnhonoured(value: object, schema: TObject, prefix = ''): void {
     const properties: Record<string, TSchema> = schema.properties;
     for (const [name, field] of Object.entries(value)) {
       if (field === null || field === undefined) continue;
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (property !== undefined && ignoredKeyword in property) this.dropped.add(`${prefix}${name}`);
+      const isIgnored = property === undefined ? isKnownInOtherCase(name, properties) : ignoredKeyword in property;
+      if (isIgnored) this.dropped.add(`${prefix}${name}`);
       else if (property === undefined || nativeOnlyKeyword in property) this.droppedElsewhere.add(`${prefix}${name}`);
     }
   }

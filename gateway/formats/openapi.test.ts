@@ -51,7 +51,7 @@ describe('the OpenAPI document', () => {
 
   it('says in its request schemas what is refused and what has no effect', () => {
     expect(document.components['schemas']!['ChatCompletionRequest']).toMatchObject({
-      properties: { audio: { 'x-tollgate-unsupported': expect.any(String) }, store: { 'x-tollgate-ignored': true } },
+      properties: { audio: { 'x-tollgate-unsupported': expect.any(String) }, store: { 'x-tollgate-ignored': true }, verbosity: { 'x-tollgate-native-only': true }, metadata: { 'x-tollgate-native-only': true } },
     });
   });
 

@@ -1,47 +1,55 @@
 // The messages of a chat-completions request → the common prompt, with tool calls and their results paired.
-import { type Message, type Part, Role } from '#proto/inference/v1/inference.js';
+import { type Message, type Part, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
-import type { DroppedFields } from '../fields.js';
-import { reasoningPart, textPart, toolCallPart, toolResultPart } from '../parts.js';
-import type { ChatMessage } from './schema.js';
-
-type MessageOf<R extends ChatMessage['role']> = Extract<ChatMessage, { role: R }>;
+import type { Demands } from '../demands.js';
+import { cachedUpTo, toolCallPart, toolResultPart } from '../parts.js';
+import { assertNoFileIds, cacheTtl, contentParts } from './content.js';
+import type { ChatMessage, MessageOf } from './message-schema.js';
+import { reasoningFields, replayedReasoning } from './reasoning.js';
 
 /** Instructions before the conversation, and the conversation. */
-export interface Conversation {
-  system: string[];
-  messages: Message[];
-}
+export type Conversation = Pick<Prompt, 'system' | 'systemCacheTtls' | 'messages'>;
 
 /** Translates; raises invalid_request when tool calls and results do not pair up or nothing is left to answer. */
-export function translateConversation(messages: readonly ChatMessage[], dropped: DroppedFields): Conversation {
-  const conversation: Conversation = { system: [], messages: [] };
+export function translateConversation(messages: readonly ChatMessage[], demands: Demands): Conversation {
+  const conversation: Conversation = { system: [], systemCacheTtls: {}, messages: [] };
   const pending = new PendingCalls();
   for (const [index, message] of messages.entries()) {
-    if (message.name !== null && message.name !== undefined) dropped.add('messages.name');
+    const path = `messages[${index}]`;
+    noteOthers(message, demands);
     if (message.role === 'tool') {
-      pending.answer(message, index);
-      addToolResult(conversation.messages, message, dropped);
+      pending.answer(message, path);
+      addToolResult(conversation.messages, message, path, demands);
       continue;
     }
     pending.assertNone();
-    addMessage(conversation, message, dropped);
-    if (message.role === 'assistant') pending.begin(message, index);
+    addMessage(conversation, message, path, demands);
+    if (message.role === 'assistant') pending.begin(message, path);
   }
   pending.assertNone();
-  if (conversation.messages.every((message) => message.role === Role.ROLE_SYSTEM)) {
+  if (demands.refusedElsewhere.length === 0 && conversation.messages.every((message) => message.role === Role.ROLE_SYSTEM)) {
     throw fieldError('invalid_request', 'messages', 'there is nothing to answer; send at least one user message that is not empty');
   }
   return conversation;
 }
 
-function addMessage({ system, messages }: Conversation, message: Exclude<ChatMessage, { role: 'tool' }>, dropped: DroppedFields): void {
-  if (message.role === 'assistant') return addParts(messages, Role.ROLE_ASSISTANT, assistantParts(message, dropped));
-  const texts = textsOf(message.content, dropped);
-  if (message.role === 'user') addParts(messages, Role.ROLE_USER, texts.map(textPart));
-  else if (messages.length === 0) system.push(...texts);
+function addMessage(conversation: Conversation, message: Exclude<ChatMessage, { role: 'tool' }>, path: string, demands: Demands): void {
+  const { messages } = conversation;
+  const parts = message.role === 'assistant' ? assistantParts(message, path, demands) : contentParts(message.content, `${path}.content`, demands);
+  markLast(parts, message);
+  if (message.role === 'assistant') addParts(messages, Role.ROLE_ASSISTANT, parts);
+  else if (message.role === 'user') addParts(messages, Role.ROLE_USER, parts);
+  else if (messages.length === 0) addSystem(conversation, parts);
   // Moving later instructions to the top would change their meaning, and break a vendor's prompt cache.
-  else addParts(messages, Role.ROLE_SYSTEM, texts.map(textPart));
+  else addParts(messages, Role.ROLE_SYSTEM, parts);
+}
+
+function addSystem({ system, systemCacheTtls }: Conversation, parts: readonly Part[]): void {
+  for (const { part, cacheTtl: ttl } of parts) {
+    if (part?.$case !== 'text') continue;
+    if (ttl !== undefined) systemCacheTtls[system.length] = ttl;
+    system.push(part.value.text);
+  }
 }
 
 /** Skips a message without parts: vendors refuse empty text, and clients replay the empty answers that they got. */
@@ -49,37 +57,57 @@ function addParts(messages: Message[], role: Role, parts: Part[]): void {
   if (parts.length > 0) messages.push({ role, parts });
 }
 
-function assistantParts(message: MessageOf<'assistant'>, dropped: DroppedFields): Part[] {
-  const parts: Part[] = [];
-  for (const block of message.thinking_blocks ?? []) parts.push(reasoningPart(block.thinking ?? '', block.signature ?? '', block.data ?? ''));
-  if (parts.length === 0 && typeof message.reasoning_content === 'string' && message.reasoning_content !== '') {
-    parts.push(reasoningPart(message.reasoning_content, '', ''));
+/** A mark on a message is one on its last part. */
+function markLast(parts: Part[], message: ChatMessage): void {
+  const last = parts.at(-1);
+  if (last !== undefined) parts[parts.length - 1] = cachedUpTo(last, cacheTtl(message));
+}
+
+function assistantParts(message: MessageOf<'assistant'>, path: string, demands: Demands): Part[] {
+  const parts = replayedReasoning(message, demands);
+  parts.push(...contentParts(message.content ?? '', `${path}.content`, demands));
+  parts.push(...contentParts(message.refusal ?? '', path, demands));
+  for (const [index, call] of (message.tool_calls ?? []).entries()) {
+    if (call.type === 'function' || call.type === undefined) {
+      parts.push(toolCallPart(call.id, call.function.name, call.function.arguments));
+      continue;
+    }
+    const at = `${path}.tool_calls[${index}]`;
+    assertNoFileIds(call, at);
+    demands.addForeign(call);
+    demands.refuseElsewhere(`${at}.type`, 'the model has only calls of type "function"; send it as one');
   }
-  for (const part of typeof message.content === 'string' ? [message.content] : (message.content ?? [])) {
-    if (typeof part === 'string') parts.push(...textsOf(part, dropped).map(textPart));
-    else if (part.type === 'text') parts.push(...textsOf([part], dropped).map(textPart));
-    else if (part.refusal !== '') parts.push(textPart(part.refusal));
-  }
-  if (typeof message.refusal === 'string' && message.refusal !== '') parts.push(textPart(message.refusal));
-  for (const call of message.tool_calls ?? []) parts.push(toolCallPart(call.id, call.function.name, call.function.arguments));
   return parts;
 }
 
 /** The results of one turn's calls stand in one message; some vendors refuse them apart. */
-function addToolResult(messages: Message[], message: MessageOf<'tool'>, dropped: DroppedFields): void {
-  const part = toolResultPart(message.tool_call_id, textsOf(message.content, dropped).join('\n'), false);
+function addToolResult(messages: Message[], message: MessageOf<'tool'>, path: string, demands: Demands): void {
+  const part = toolResult(message, path, demands);
   const last = messages.at(-1);
   if (last?.role === Role.ROLE_USER && last.parts.at(-1)?.part?.$case === 'toolResult') last.parts.push(part);
   else messages.push({ role: Role.ROLE_USER, parts: [part] });
 }
 
-function textsOf(content: MessageOf<'user'>['content'], dropped: DroppedFields): string[] {
-  if (typeof content === 'string') return content === '' ? [] : [content];
-  for (const part of content) {
-    if (part.cache_control !== null && part.cache_control !== undefined) dropped.add('cache_control');
-    if (part.prompt_cache_breakpoint !== null && part.prompt_cache_breakpoint !== undefined) dropped.add('prompt_cache_breakpoint');
+function toolResult(message: MessageOf<'tool'>, path: string, demands: Demands): Part {
+  const content = contentParts(message.content, `${path}.content`, demands);
+  markLast(content, message);
+  const texts = content.flatMap(({ part }) => (part?.$case === 'text' ? [part.value.text] : []));
+  if (texts.length < content.length) return toolResultPart(message.tool_call_id, '', false, content);
+  const ttl = content.findLast((part) => part.cacheTtl !== undefined)?.cacheTtl;
+  const part = toolResultPart(message.tool_call_id, texts.join('\n'), false);
+  return ttl === undefined ? part : { ...part, cacheTtl: ttl };
+}
+
+const translated: ReadonlySet<string> = new Set(['role', 'content', 'refusal', 'tool_calls', 'tool_call_id', 'cache_control', ...reasoningFields]);
+
+/** Other fields reach upstreams of this format only, where a model may read them. */
+function noteOthers(message: ChatMessage, demands: Demands): void {
+  for (const [name, value] of Object.entries(message)) {
+    // Libraries send answers back as they got them, with lists of nothing.
+    if (translated.has(name) || value === null || value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    demands.droppedElsewhere.add(`messages.${name}`);
+    demands.addForeign(value);
   }
-  return content.map((part) => part.text).filter((text) => text !== '');
 }
 
 /** The tool calls of the latest assistant message that still lack a result. */
@@ -87,18 +115,18 @@ class PendingCalls {
   private readonly ids = new Set<string>();
   private field = '';
 
-  begin(message: MessageOf<'assistant'>, index: number): void {
-    this.field = `messages[${index}].tool_calls`;
+  begin(message: MessageOf<'assistant'>, path: string): void {
+    this.field = `${path}.tool_calls`;
     for (const { id } of message.tool_calls ?? []) {
       if (this.ids.has(id)) throw fieldError('invalid_request', this.field, `"${id}" is the id of two calls; ids must differ`);
       this.ids.add(id);
     }
   }
 
-  answer(message: MessageOf<'tool'>, index: number): void {
+  answer(message: MessageOf<'tool'>, path: string): void {
     if (this.ids.delete(message.tool_call_id)) return;
     const text = `"${message.tool_call_id}" is not the id of an unanswered call in the assistant message before it`;
-    throw fieldError('invalid_request', `messages[${index}].tool_call_id`, text);
+    throw fieldError('invalid_request', `${path}.tool_call_id`, text);
   }
 
   assertNone(): void {

@@ -6,6 +6,7 @@ import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { type FormatHeaders, type ModalityNeed, type ParsedCall, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
+import { isKnownInOtherCase } from '../native-fields.js';
 import { passableBetas } from './betas.js';
 import { markLast, translateMessages, translateSystem } from './conversation.js';
 import { nativeMessages, oursToSay } from './native.js';
@@ -81,7 +82,8 @@ function readCommon(body: CountTokensRequest, schema: TObject, { version = '', b
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     // Vendors differ on whether null is the same as absent.
     if (property !== undefined && (value === null || ignoredKeyword in property)) ignored.push(name);
-    if (property === undefined && !oursToSay.includes(name)) reading.passOn(value, name);
+    if (property === undefined && isKnownInOtherCase(name, schema.properties)) ignored.push(name);
+    else if (property === undefined && !oursToSay.includes(name)) reading.passOn(value, name);
   }
   assertNoCompaction(body.context_management);
   if (body.context_management !== undefined && body.context_management !== null) reading.passOn(body.context_management, 'context_management');

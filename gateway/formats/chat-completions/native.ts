@@ -1,0 +1,48 @@
+// The caller's own chat-completions body, for upstreams of this format.
+import { type NativeRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import type { Demands } from '../demands.js';
+import { endUserOf } from '../end-user.js';
+import { ignoredKeyword } from '../fields.js';
+import { fieldsWithout, isKnownInOtherCase } from '../native-fields.js';
+import { ChatCompletionRequest } from './schema.js';
+import { assertNoFileIds } from './content.js';
+
+/** What is ours to say; ids of people among it. */
+const oursToSay = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'user', 'safety_identifier'];
+
+const properties: Record<string, object> = ChatCompletionRequest.properties;
+
+/** Sorts the top-level fields: which are dropped, which are dropped elsewhere, and how much of what passes on has no common form. */
+export function noteFields(body: ChatCompletionRequest, demands: Demands): void {
+  demands.addUnhonoured(body, ChatCompletionRequest);
+  for (const [name, value] of Object.entries(body)) {
+    if (Object.hasOwn(properties, name) || isKnownInOtherCase(name, properties)) continue;
+    assertNoFileIds(value, name);
+    demands.addForeign(value);
+  }
+}
+
+/** The body without what is ours or has no effect on any route, and with all that was gathered while reading it. */
+export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands): NativeRequest {
+  const fields = { ...body };
+  // Keys of different accounts are not to meet in the one account that the vendor sees, nor is a caller's word to be read there.
+  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(body.prompt_cache_key);
+  return {
+    format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+    fieldsJson: fieldsWithout(fields, Object.keys(body).filter((name) => !passesOn(name, body))),
+    messagesBetas: [],
+    droppedElsewhere: demands.droppedElsewhere.names,
+    refusedElsewhere: demands.refusedElsewhere,
+  };
+}
+
+/** Vendors refuse these where there are no tools, though they say nothing then; and an empty list of tools. */
+const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
+
+function passesOn(name: string, body: ChatCompletionRequest): boolean {
+  if (!Object.hasOwn(properties, name)) return !isKnownInOtherCase(name, properties);
+  if (oursToSay.includes(name) || ignoredKeyword in properties[name]!) return false;
+  if (toolFields.includes(name) && (body.tools ?? []).length === 0) return false;
+  // Vendors differ on whether null is the same as absent.
+  return body[name as keyof ChatCompletionRequest] !== null;
+}

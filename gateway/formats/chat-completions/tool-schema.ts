@@ -1,0 +1,45 @@
+// The tools of a chat-completions request and the choice among them, as schemas.
+import { Type } from 'typebox';
+import { optional, unknownKind, type ValueOf } from '../fields.js';
+import { CacheControl } from './message-schema.js';
+
+const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '1 to 64 of letters, digits, "_" and "-".' });
+
+export const FunctionParam = Type.Object({
+  name: ToolName,
+  description: optional(Type.String()),
+  parameters: optional(Type.Object({}, { description: 'JSON Schema of the arguments; absent: none.' })),
+  strict: optional(Type.Boolean()),
+  cache_control: optional(CacheControl),
+});
+export type FunctionParam = ValueOf<typeof FunctionParam>;
+
+export const ToolParam = Type.Union([
+  Type.Object({ type: Type.Literal('function'), function: FunctionParam, cache_control: optional(CacheControl) }),
+  Type.Object({ type: Type.Literal('custom'), custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(Type.Object({})) }) }),
+  unknownKind(['function', 'custom']),
+]);
+export type ToolParam = ValueOf<typeof ToolParam>;
+export type FunctionToolParam = Extract<ToolParam, { type: 'function' }>;
+
+const named = Type.Object({ name: Type.String({ minLength: 1 }) });
+const NamedFunction = Type.Object({ type: Type.Literal('function'), function: named });
+const NamedCustom = Type.Object({ type: Type.Literal('custom'), custom: named });
+const AllowedTools = Type.Object({
+  type: Type.Literal('allowed_tools'),
+  allowed_tools: Type.Object({
+    mode: Type.Enum(['auto', 'required']),
+    tools: Type.Array(Type.Union([NamedFunction, NamedCustom, unknownKind(['function', 'custom'])]), { minItems: 1 }),
+  }),
+});
+export const ToolChoiceParam = Type.Union([
+  Type.String({ minLength: 1, description: 'none, auto or required.' }),
+  NamedFunction,
+  NamedCustom,
+  AllowedTools,
+  unknownKind(['function', 'custom', 'allowed_tools']),
+]);
+export type ToolChoiceParam = ValueOf<typeof ToolChoiceParam>;
+
+/** The deprecated choice among functions. */
+export const FunctionChoiceParam = Type.Union([Type.Enum(['none', 'auto']), Type.Object({ name: Type.String({ minLength: 1 }) })]);

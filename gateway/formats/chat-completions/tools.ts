@@ -1,0 +1,118 @@
+// The tools of a chat-completions request and the choice among them → the common prompt.
+import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { fieldError } from '../body-reader.js';
+import type { Demands } from '../demands.js';
+import { assertNoFileIds, cacheTtl } from './content.js';
+import type { ChatCompletionRequest } from './schema.js';
+import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
+
+// Run by the vendor: they cost by the call, bring as much input as they like, or reach into the account there.
+const serverTools = /web_?search|web_?fetch|code_?(execution|interpreter)|file_?search|live_?search|x_search|^mcp|url_context|google_/i;
+
+const only = 'choose a model behind an upstream of the chat-completions format';
+
+/** Translates the function tools; others reach upstreams of this format only. Raises invalid_request or unsupported_field. */
+export function translateTools(params: readonly ToolParam[], demands: Demands): Tool[] {
+  const names = new Set<string>();
+  const tools: Tool[] = [];
+  for (const [index, param] of params.entries()) {
+    const path = `tools[${index}]`;
+    const name = nameOf(param);
+    if (name !== undefined && names.has(name)) throw fieldError('invalid_request', `${path}.${String(param.type)}.name`, `"${name}" is the name of an earlier tool; names must differ`);
+    if (name !== undefined) names.add(name);
+    if (param.type === 'function') tools.push(translateTool(param, demands));
+    else passToolOn(param, path, demands);
+  }
+  return tools;
+}
+
+function translateTool(param: FunctionToolParam, demands: Demands): Tool {
+  const { function: tool } = param;
+  noteOthers(param, ['type', 'function', 'cache_control'], 'tools.', demands);
+  noteOthers(tool, ['name', 'description', 'parameters', 'strict', 'cache_control'], 'tools.function.', demands);
+  return {
+    name: tool.name,
+    description: tool.description ?? '',
+    parametersJson: tool.parameters === null || tool.parameters === undefined ? '' : JSON.stringify(tool.parameters),
+    strict: tool.strict ?? undefined,
+    cacheTtl: cacheTtl(param) ?? cacheTtl(tool),
+  };
+}
+
+function passToolOn(param: Exclude<ToolParam, FunctionToolParam>, path: string, demands: Demands): void {
+  const type = String(param.type);
+  if (param.type !== 'custom' && serverTools.test(type)) {
+    throw fieldError('unsupported_field', `${path}.type`, 'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it as a function');
+  }
+  assertNoFileIds(param, path);
+  demands.addImpliedTool(param);
+  demands.refuseElsewhere(`${path}.type`, `the model has only tools of type "function"; describe it as one, or ${only}`);
+}
+
+function noteOthers(value: object, translated: readonly string[], prefix: string, demands: Demands): void {
+  for (const [name, field] of Object.entries(value)) {
+    if (field === null || translated.includes(name)) continue;
+    demands.droppedElsewhere.add(`${prefix}${name}`);
+    demands.addForeign(field);
+  }
+}
+
+/** The tools that the model is told of, and the choice among them. */
+export interface Choice {
+  offered: Tool[];
+  toolChoice: ToolChoice | undefined;
+}
+
+/** Translates `tool_choice` and `parallel_tool_calls`; raises invalid_request when the choice cannot be met. */
+export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], demands: Demands): Choice {
+  const params = body.tools ?? [];
+  const choice = body.tool_choice ?? undefined;
+  const disableParallelCalls = body.parallel_tool_calls === false && params.length > 0;
+  const chosen = (mode: Mode, name = '', offered = tools): Choice => ({ offered, toolChoice: { mode, name, disableParallelCalls } });
+  const open = (): Choice => (disableParallelCalls ? chosen(Mode.MODE_AUTO) : { offered: tools, toolChoice: undefined });
+  if (choice === undefined) return open();
+  if (typeof choice === 'string') {
+    if (choice === 'required' && params.length === 0) throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
+    const mode = modes[choice];
+    if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
+    return params.length === 0 ? open() : chosen(mode);
+  }
+  switch (choice.type) {
+    case 'function':
+    case 'custom':
+      assertOffered([choice], params);
+      // A model that knows no custom tools is passed over for the tool itself.
+      return choice.type === 'custom' ? open() : chosen(Mode.MODE_NAMED, choice.function.name);
+    case 'allowed_tools': {
+      const { mode, tools: allowed } = choice.allowed_tools;
+      assertOffered(allowed, params);
+      const names = allowed.map(nameOf);
+      return chosen(mode === 'auto' ? Mode.MODE_AUTO : Mode.MODE_REQUIRED, '', tools.filter((tool) => names.includes(tool.name)));
+    }
+    default:
+      return passChoiceOn('tool_choice.type', choice, open, demands);
+  }
+}
+
+const modes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.MODE_AUTO, required: Mode.MODE_REQUIRED };
+
+function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice, demands: Demands): Choice {
+  demands.addForeign(choice);
+  demands.refuseElsewhere(field, `the model takes none, auto, required, a function or allowed_tools; use one of them, or ${only}`);
+  return open();
+}
+
+type Named = ToolParam | Exclude<ToolChoiceParam, string>;
+
+/** The name of a function or custom tool; undefined for kinds that may go by names that only their vendor knows. */
+function nameOf(named: Named): string | undefined {
+  if (named.type === 'function') return named.function.name;
+  return named.type === 'custom' ? named.custom.name : undefined;
+}
+
+function assertOffered(chosen: readonly Named[], params: readonly ToolParam[]): void {
+  const names = params.map(nameOf);
+  for (const name of chosen.map(nameOf)) {
+    if (name !== undefined && !names.includes(name)) throw fieldError('invalid_request', 'tool_choice', `there is no tool named "${name}" in tools`);
+  }
+}
