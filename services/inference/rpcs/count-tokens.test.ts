@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { callContext } from '#kit/rpc/call-context.js';
 import { type CountTokensRequest, WireFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import { ask, startStubbed } from '../testing/stubbed.js';
 import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
 
 const operator = callContext({ caller: 'operator' });
@@ -55,6 +56,16 @@ describe('counting tokens', () => {
     expect(await count('cc')).toEqual({ inputTokens: 6, estimated: true });
     expect(await count('wrong-key')).toEqual({ inputTokens: 6, estimated: true });
     expect(inference.lines.some((line) => line['upstream'] === 'wrong-key')).toBe(true);
+  });
+
+  it('is an estimate while as many calls are under way as may be', async () => {
+    const busy = await startStubbed({ connectionsMax: 1 });
+    const call = busy.inference.service.generate(ask('stall', 'm'), operator)[Symbol.asyncIterator]();
+    await call.next();
+    const request = { targets: [{ upstreamId: 'm', upstreamModel: 'x' }], prompt, reasoning: undefined, messagesVersion: '', native: undefined, responseFormat: undefined };
+    expect(await busy.inference.service.countTokens(request, operator)).toEqual({ inputTokens: 6, estimated: true });
+    await call.return?.(undefined);
+    await busy.stop();
   });
 
   it.each([

@@ -116,7 +116,8 @@ export class HttpUpstream implements Upstream {
   /** The vendor's count; undefined when it offers none or fails, which must not fail the caller. */
   async #countNatively(request: CountTokensRequest, attempt: Attempt): Promise<number | undefined> {
     const { count } = this.wire;
-    if (count === undefined) return undefined;
+    // Neither shall a vendor that is busy fail it.
+    if (count === undefined || this.#isFull) return undefined;
     this.#enter();
     const watchdog = new Watchdog(attempt.signal);
     try {
@@ -177,9 +178,13 @@ export class HttpUpstream implements Upstream {
     }
   }
 
+  get #isFull(): boolean {
+    return this.#callsUnderWay >= this.deps.config.connectionsMax;
+  }
+
   /** Bounds the calls under way, so that none waits for a connection. */
   #enter(): void {
-    if (this.#callsUnderWay >= this.deps.config.connectionsMax) {
+    if (this.#isFull) {
       throw new AppError('overloaded', 'Too many calls are under way with this upstream; try again later.');
     }
     this.#callsUnderWay += 1;
