@@ -26,3 +26,18 @@ describe('the report of an ended call', () => {
     expect(travelled(firstOutput, end)).toMatchObject({ firstOutputMs, durationMs });
   });
 });
+
+describe('what is read on after the caller left', () => {
+  it('is counted by its length where the figures stand still', () => {
+    const progress = new Progress(Call.fromPartial({ id: 'req_1' }), startedAtMs);
+    const delta = { event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'word'.repeat(100) } } } };
+    const batch = GenerateResponse.fromPartial({ events: [delta], usageSoFar: { outputTokens: 4000 } });
+    progress.take(batch, startedAtMs);
+    expect(progress.outputTokensRead).toBe(4000);
+    progress.leave();
+    progress.take(batch, startedAtMs);
+    progress.take(batch, startedAtMs);
+    expect(progress.outputTokensRead).toBe(4200);
+    expect(progress.tokens.outputTokens).toBe(4000);
+  });
+});

@@ -1,6 +1,6 @@
 // What is known of a call while it runs, and what is made of that when it ends: its ending by the written rule, and its report.
 // Pure.
-import { type Finished, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { type Event, type Finished, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Ending, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#kit/errors/app-error.js';
@@ -32,7 +32,9 @@ export class Progress implements Readable {
 
   take(batch: GenerateResponse, nowMs: number): void {
     if (batch.usageSoFar !== undefined) {
-      this.outputTokensRead = batch.usageSoFar.outputTokens;
+      // The count may stand still: at the cap, or where the upstream told all of its figures at once. What is read on must be bounded all the same.
+      const { outputTokens } = batch.usageSoFar;
+      this.outputTokensRead = this.hasLeft ? Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events)) : outputTokens;
       if (!this.hasLeft) this.tokens = batch.usageSoFar;
     }
     for (const { event } of batch.events) {
@@ -50,6 +52,14 @@ export class Progress implements Readable {
       }
     }
   }
+}
+
+const charsPerToken = 4;
+
+/** About how many tokens the deltas have. */
+function roughTokens(events: readonly Event[]): number {
+  const chars = events.reduce((sum, { event }) => sum + (event?.$case === 'blockDelta' ? (event.value.delta?.value.length ?? 0) : 0), 0);
+  return Math.ceil(chars / charsPerToken);
 }
 
 /** How a call ended. */
