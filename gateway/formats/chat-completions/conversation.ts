@@ -98,7 +98,8 @@ function toolResult(message: MessageOf<'tool'>, path: string, demands: Demands):
   return ttl === undefined ? part : { ...part, cacheTtl: ttl };
 }
 
-const translated: ReadonlySet<string> = new Set(['role', 'content', 'refusal', 'tool_calls', 'tool_call_id', 'cache_control', ...reasoningFields]);
+// `parsed` is a note of the official library's: the content once more.
+const translated: ReadonlySet<string> = new Set(['role', 'content', 'refusal', 'parsed', 'tool_calls', 'tool_call_id', 'cache_control', ...reasoningFields]);
 
 /** Other fields reach upstreams of this format only, where a model may read them. */
 function noteOthers(message: ChatMessage, demands: Demands): void {

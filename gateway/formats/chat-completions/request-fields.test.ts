@@ -317,6 +317,15 @@ describe('what upstreams of the format get', () => {
     expect(JSON.parse(fieldsJson)).toMatchObject({ prompt_cache_key: '2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90' });
   });
 
+  it('has no notes of the official library in answers that come back', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const result = { role: 'tool', tool_call_id: 'a', content: '1' };
+    const noted = { role: 'assistant', content: null, parsed: null, tool_calls: [{ ...call, function: { ...call.function, parsed_arguments: {} } }] };
+    const body = { model: 'm', messages: [...minimal.messages, noted, result, { role: 'assistant', content: '{"a":1}', parsed: { a: 1 } }] };
+    expect(nativeOf(body)['messages']).toEqual([...minimal.messages, { role: 'assistant', content: null, tool_calls: [call] }, result, { role: 'assistant', content: '{"a":1}' }]);
+    expect(outcomeOf(body)).toEqual(honoured);
+  });
+
   it('has no choice among no tools', () => {
     expect(nativeOf({ ...minimal, tools: [], tool_choice: 'none', parallel_tool_calls: true })).toEqual({ messages: minimal.messages });
   });
