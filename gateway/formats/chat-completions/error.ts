@@ -32,11 +32,11 @@ export const renderings: Renderings = {
   key_disabled: forbidden('key_disabled'),
   account_suspended: forbidden('account_suspended'),
   model_not_permitted: forbidden('model_not_permitted'),
-  // Told by the console in its own form; here only so that the list is whole.
-  sign_in_refused: badKey,
-  sign_in_throttled: limited,
-  session_unknown: badKey,
-  role_not_permitted: forbidden('role_not_permitted'),
+  // What only the console meets, which tells it in its own form.
+  sign_in_refused: failed(500, null, 'never'),
+  sign_in_throttled: failed(500, null, 'never'),
+  session_unknown: failed(500, null, 'never'),
+  role_not_permitted: failed(500, null, 'never'),
   peer_not_permitted: failed(500, null, 'never'),
 
   model_unknown: invalid('model_not_found', 404),
