@@ -29,7 +29,8 @@ export default {
       // the run) or with TOLLGATE_TEST_MYSQL_URL (a server that runs already).
       globalSetup: '<rootDir>/tests/support/mariadb-setup.ts',
       globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
-      testMatch: ['<rootDir>/{services,gateway,cli,deploy}/**/*.test.ts'],
+      // What two parts make together, by their pure functions, stands in tests/translation.
+      testMatch: ['<rootDir>/{services,gateway,cli,deploy}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
     },
     {
@@ -37,6 +38,7 @@ export default {
       displayName: 'e2e',
       // By behaviour, against whole gateways in processes of their own.
       testMatch: ['<rootDir>/tests/**/*.test.ts'],
+      testPathIgnorePatterns: ['<rootDir>/tests/translation/'],
       setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],
     },
   ],

@@ -8,7 +8,7 @@ import { type BalanceRow, post, readSse, settled, sumOfCharges } from './support
 import { eventually } from './support/process.js';
 import { modes } from './support/system.js';
 import type { Json } from './upstream/check.js';
-import type { Usage, UsagePlace } from './upstream/script.js';
+import type { Script, Usage, UsagePlace } from './upstream/script.js';
 
 /** In nano-USD per million tokens: odd, so that every line has to be rounded. */
 const prices = { input: 1_234_567_891n, cacheRead: 123_456_789n, cacheWrite5m: 1_543_209_877n, cacheWrite1h: 2_469_135_783n, output: 6_172_839_457n };
@@ -144,6 +144,21 @@ describe.each(modes)('charges, %s', (mode) => {
     }
   });
 
+  it('count all answers asked for side by side, beyond the cap of each, and none where a route has no such thing', async () => {
+    const usage: Classes = { ...every, output: 450, reasoning: 0 };
+    const text = (words: string): Script['blocks'] => [{ type: 'text', text: words }];
+    for (const streamed of [true, false]) {
+      stage.play('chat-completions', { usage, blocks: text('One.'), otherChoices: [text('Two.')!, text('Three.')!] });
+      const answer = await ask('chat-completions', 'chat-completions', 'plain', streamed, { ...conversation, n: 3 });
+      expect(answer.text).toContain('Three.');
+      expect(answer.usage).toMatchObject({ completion_tokens: 450 });
+      await expectCharged(answer, asReported('chat-completions', usage), 'plain');
+    }
+    const asked = stage.play('messages', {});
+    expect((await ask('chat-completions', 'messages', 'plain', false, { ...conversation, n: 3 })).status).toBe(400);
+    expect(asked()).toEqual([]);
+  });
+
   it('are for the prompt alone when a caller wants it in the cache and no answer', async () => {
     const usage: Classes = { input: 5, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 300, output: 0, reasoning: 0 };
     for (const streamed of [true, false]) {
@@ -180,7 +195,7 @@ describe.each(modes)('charges, %s', (mode) => {
   const dearest = prices.cacheWrite1h;
   const outputHeld = perLine(200, prices.output);
 
-  it.each(upstreams.map((upstream) => ['messages', upstream] as const))('of images, from %s over %s, are held by the piece, and what is not used is free again', async (client, upstream) => {
+  it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))('of images, from %s over %s, are held by the piece, and what is not used is free again', async (client, upstream) => {
     const usage: Classes = { input: 3100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
     stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
     const { heldNanoUsd, answer } = await heldDuring(() => ask(client, upstream, 'plain', true, showing(imageIn[client], imageIn[client])));
@@ -192,7 +207,7 @@ describe.each(modes)('charges, %s', (mode) => {
     await expectCharged(answer, usage, 'plain');
   });
 
-  it.each(upstreams.map((upstream) => ['messages', upstream] as const))('of a document, from %s over %s, may fill the context, and are what was used', async (client, upstream) => {
+  it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))('of a document, from %s over %s, may fill the context, and are what was used', async (client, upstream) => {
     const usage: Classes = { input: 90_001, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
     stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
     const { heldNanoUsd, answer } = await heldDuring(() => ask(client, upstream, 'plain', true, showing(pdfIn[client])));

@@ -1,0 +1,189 @@
+// For any answer, from upstreams of either format to callers of either: text, reasoning, calls, their order, the end and the usage come through whole,
+// streamed or not, however the bytes are cut on their way.
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { AppError } from '#kit/errors/app-error.js';
+import { neverAborted } from '#kit/rpc/call-context.js';
+import { GenerateResponse } from '#proto/inference/v1/inference.js';
+import { framesOf } from '../../gateway/formats/testing/frames.js';
+import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js';
+import { relay } from '../../services/inference/upstreams/http/relay.js';
+import { nativeFor } from '../../services/inference/upstreams/native.js';
+import { Watchdog } from '../../services/inference/upstreams/watchdog.js';
+import type { WireName } from '../conformance/support/paths.js';
+import { seenInChunks, seenInCompletion } from '../conformance/support/read-chat-completions.js';
+import { seenInEvents, seenInMessage } from '../conformance/support/read-messages.js';
+import type { Seen } from '../conformance/support/seen.js';
+import { completionFrames } from '../upstream/chat-completions.js';
+import type { Json } from '../upstream/check.js';
+import { messageFrames } from '../upstream/messages.js';
+import type { Block, Script, Usage } from '../upstream/script.js';
+import { commonCall, formats, ways, wires } from './ways.js';
+
+type End = 'natural' | 'max_tokens' | 'refusal';
+
+/** An answer, and how it goes over the wire. */
+interface Answer {
+  readonly blocks: readonly Block[];
+  readonly end: End;
+  readonly usage: Required<Usage>;
+  readonly deltaChars: number;
+  readonly interleaveToolCalls: boolean;
+  /** Where the bytes are cut, as shares of the whole. */
+  readonly cuts: readonly number[];
+}
+
+const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
+const reasoning = fc.record({ type: fc.constant('reasoning' as const), text: words, signature: fc.base64String({ minLength: 4, maxLength: 12 }) });
+const text = fc.record({ type: fc.constant('text' as const), text: words });
+const call = fc.record({
+  type: fc.constant('tool_call' as const),
+  id: fc.uuid(),
+  name: fc.stringMatching(/^[a-zA-Z_][a-zA-Z0-9_-]{0,20}$/),
+  arguments: fc.dictionary(words, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }).map((value) => JSON.stringify(value)),
+});
+const blocks = fc
+  .tuple(fc.array(reasoning, { maxLength: 1 }), fc.array(text, { maxLength: 1 }), fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id }))
+  .map((kinds): Block[] => kinds.flat())
+  .filter((all) => all.length > 0);
+const usage = fc
+  .record({ input: fc.integer({ min: 1, max: 2000 }), cacheRead: fc.nat(2000), cacheWrite5m: fc.nat(2000), cacheWrite1h: fc.nat(2000), output: fc.integer({ min: 1, max: 4000 }) })
+  .chain((counts) => fc.nat(counts.output).map((share) => ({ ...counts, reasoning: share })));
+const answer: fc.Arbitrary<Answer> = fc
+  .record({ blocks, end: fc.constantFrom<End>('natural', 'max_tokens', 'refusal'), usage, deltaChars: fc.integer({ min: 1, max: 12 }), interleaveToolCalls: fc.boolean(), cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }) })
+  // A filter that steps in has no calls.
+  .map((each) => (each.end === 'refusal' && each.blocks.some(({ type }) => type === 'tool_call') ? { ...each, end: 'natural' as const } : each));
+
+const labels: Readonly<Record<WireName, Readonly<Record<Exclude<End, 'natural'>, string>>>> = {
+  'chat-completions': { max_tokens: 'length', refusal: 'content_filter' },
+  messages: { max_tokens: 'max_tokens', refusal: 'refusal' },
+};
+
+function scriptFor(upstream: WireName, { blocks: said, end, ...wire }: Answer): Script {
+  return { blocks: said, ...(end === 'natural' ? {} : { stopReason: labels[upstream][end] }), usage: wire.usage, deltaChars: wire.deltaChars, interleaveToolCalls: wire.interleaveToolCalls };
+}
+
+function bodyOf(client: WireName, said: readonly Block[]): Json {
+  const names = [...new Set(said.flatMap((block) => (block.type === 'tool_call' ? [block.name] : [])))];
+  const schema = { type: 'object', properties: {} };
+  const messages = [{ role: 'user', content: 'Go on.' }];
+  if (client === 'messages') return { model: 'm', max_tokens: 4000, messages, tools: names.map((name) => ({ name, input_schema: schema })) };
+  return { model: 'm', max_completion_tokens: 4000, messages, stream: true, stream_options: { include_usage: true }, ...(names.length === 0 ? {} : { tools: names.map((name) => ({ type: 'function', function: { name, parameters: schema } })) }) };
+}
+
+async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenerator<Uint8Array> {
+  const points = [...new Set([0, ...shares.map((share) => Math.floor(share * bytes.length)), bytes.length])].sort((one, other) => one - other);
+  for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
+}
+
+/** What inference hands to the gateway, as it travels between processes. */
+async function relayed(client: WireName, upstream: WireName, given: Answer, cuts: readonly number[]): Promise<GenerateResponse[]> {
+  const wire = wires[upstream];
+  const request = commonCall(client, bodyOf(client, given.blocks));
+  const sent = JSON.parse(wire.generateBody(request, 'm').json) as Json;
+  const script = scriptFor(upstream, given);
+  const bytes = Buffer.from((upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent)).join(''));
+  const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: nativeFor(request, wire.format) !== undefined });
+  const watchdog = new Watchdog(neverAborted);
+  const limits = { responseBytesMax: 1 << 24, idleTimeoutMs: 10_000 };
+  try {
+    const batches: GenerateResponse[] = [];
+    for await (const batch of relay({ request, model: 'm', decoder, reader: new SseReader(1 << 20), chunks: cutAt(bytes, cuts), watchdog, limits })) {
+      batches.push(GenerateResponse.decode(GenerateResponse.encode(batch).finish()));
+    }
+    return batches;
+  } finally {
+    watchdog.end(new AppError('cancelled', 'over'));
+  }
+}
+
+const context = { requestId: 'req_0123456789abcdef0123456789abcdef', model: 'm', createdAtMs: 1_763_600_000_000, includeUsage: true };
+
+function finalUsage(batches: readonly GenerateResponse[]): NonNullable<GenerateResponse['usageSoFar']> {
+  const finished = batches.at(-1)?.events.at(-1)?.event;
+  if (finished?.$case !== 'finished') throw new Error('The answer did not finish.');
+  expect(finished.value).toMatchObject({ usageReported: true, usageFault: '' });
+  return finished.value.usage!;
+}
+
+function streamedTo(client: WireName, batches: readonly GenerateResponse[]): string {
+  const encoder = formats[client].stream({ ...context, inputEstimate: batches[0]!.usageSoFar! });
+  return batches.map(({ events }) => encoder.push(events)).join('') + encoder.finish(finalUsage(batches));
+}
+
+function wholeTo(client: WireName, batches: readonly GenerateResponse[]): Json {
+  const collector = formats[client].collector(context);
+  for (const { events } of batches) collector.push(events);
+  return JSON.parse(JSON.stringify(collector.finish(finalUsage(batches)))) as Json;
+}
+
+/** What a caller must see. */
+function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answer): Partial<Seen> {
+  const calls = said.flatMap((block) => (block.type === 'tool_call' ? [{ id: block.id, name: block.name, arguments: JSON.stringify(JSON.parse(block.arguments)) }] : []));
+  const texts = (type: 'text' | 'reasoning'): string => said.flatMap((block) => (block.type === type ? [block.text] : [])).join('');
+  return {
+    text: texts('text'),
+    reasoning: texts('reasoning'),
+    // One format has no place for signatures.
+    signatures: upstream === 'messages' ? said.flatMap((block) => (block.type === 'reasoning' ? [block.signature!] : [])) : [],
+    calls,
+    stop: end === 'natural' ? (calls.length > 0 ? 'tool_calls' : 'end') : end,
+    usage: { input: counts.input, cacheRead: counts.cacheRead, cacheWrite: counts.cacheWrite5m + counts.cacheWrite1h, output: counts.output, reasoning: counts.reasoning },
+    error: undefined,
+  };
+}
+
+/** message_start says of the input what was known when the first bytes came. */
+const withoutEstimate = (stream: string): string => stream.replace(/"usage":\{"input_tokens":.*/, '');
+
+describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an answer from %s to %s', (upstream, client) => {
+  it('comes through whole, streamed or not, however its bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(answer, async (given) => {
+        const batches = await relayed(client, upstream, given, given.cuts);
+        const stream = streamedTo(client, batches);
+        const whole = wholeTo(client, batches);
+        const frames = framesOf(stream);
+        expect(client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, true)).toMatchObject(expected(upstream, given));
+        expect(client === 'messages' ? seenInMessage(whole) : seenInCompletion(whole)).toMatchObject(expected(upstream, given));
+        const uncut = await relayed(client, upstream, given, []);
+        expect(withoutEstimate(stream)).toBe(withoutEstimate(streamedTo(client, uncut)));
+        expect(whole).toEqual(wholeTo(client, uncut));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is an error, and never looks whole, when it is cut off before its end', async () => {
+    await fc.assert(
+      fc.asyncProperty(answer, fc.double({ min: 0, max: 0.8, noNaN: true }), async (given, share) => {
+        const error = await relayedUntil(client, upstream, given, share).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(AppError);
+        expect((error as AppError).reason).toBe('upstream_failed');
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+/** The same of an upstream that dies after this share of its deltas. */
+async function relayedUntil(client: WireName, upstream: WireName, given: Answer, share: number): Promise<void> {
+  const wire = wires[upstream];
+  const request = commonCall(client, bodyOf(client, given.blocks));
+  const script = scriptFor(upstream, given);
+  const sent = { model: 'm', stream_options: { include_usage: true } };
+  const frames = upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent);
+  // What follows the deltas says that the answer is over.
+  const kept = frames.slice(0, Math.floor((frames.length - (upstream === 'messages' ? 2 : 3)) * share));
+  const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
+  const watchdog = new Watchdog(neverAborted);
+  try {
+    const chunks = cutAt(Buffer.from(kept.join('')), given.cuts);
+    const limits = { responseBytesMax: 1 << 24, idleTimeoutMs: 10_000 };
+    for await (const batch of relay({ request, model: 'm', decoder, reader: new SseReader(1 << 20), chunks, watchdog, limits })) {
+      expect(batch.events.some(({ event }) => event?.$case === 'finished')).toBe(false);
+    }
+  } finally {
+    watchdog.end(new AppError('cancelled', 'over'));
+  }
+}

@@ -1,0 +1,33 @@
+// The pure functions at both ends of a call, put together: what the gateway makes of a body, what inference makes of that, and back.
+import { chatCompletions } from '../../gateway/formats/chat-completions/index.js';
+import { type Format, unfilledRequest } from '../../gateway/formats/format.js';
+import { messages } from '../../gateway/formats/messages/index.js';
+import { chatCompletionsWire } from '../../services/inference/upstreams/chat-completions/wire.js';
+import type { Wire } from '../../services/inference/upstreams/http/wire.js';
+import { messagesWire } from '../../services/inference/upstreams/messages/wire.js';
+import { GenerateRequest } from '#proto/inference/v1/inference.js';
+import type { WireName } from '../conformance/support/paths.js';
+
+/** What callers speak. */
+export const formats: Readonly<Record<WireName, Format>> = { 'chat-completions': chatCompletions, messages };
+
+/** What upstreams speak. */
+export const wires: Readonly<Record<WireName, Wire>> = {
+  'chat-completions': chatCompletionsWire('u', 'https://vendor.test/v1'),
+  messages: messagesWire('u', 'https://vendor.test/v1'),
+};
+
+/** All four ways between them. */
+export const ways: readonly (readonly [WireName, WireName])[] = [
+  ['chat-completions', 'chat-completions'],
+  ['chat-completions', 'messages'],
+  ['messages', 'messages'],
+  ['messages', 'chat-completions'],
+];
+
+/** The call as inference gets it, over the wire between processes. */
+export function commonCall(client: WireName, body: unknown): GenerateRequest {
+  const { request, maxOutputTokens = 4000, inputTokensMax } = formats[client].parse(body, {});
+  const filled = { ...unfilledRequest, ...request, callId: 'req_1', maxOutputTokens, inputTokensMax: inputTokensMax + 10_000 };
+  return GenerateRequest.decode(GenerateRequest.encode(GenerateRequest.fromPartial(filled)).finish());
+}
