@@ -1,10 +1,11 @@
 // The Vercel AI SDK with its three providers that a gateway meets, over upstreams of both formats.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { generateText, isStepCount, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
+import { generateText, isStepCount, type LanguageModel, type ModelMessage, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, ToolRun, usage } from './answers.js';
 import { aiSdkProviders } from './callers.js';
+import { pdf, pdfUrl, png, pngUrl, remotePicture, shownTo } from './media.js';
 import { firstThought, type Stage, startStage, upstreams } from './stage.js';
 
 
@@ -21,9 +22,13 @@ afterAll(() => stage?.stop());
 describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
     let model: LanguageModel;
+    /** The same under a name of which the library knows what it can do. */
+    let known: LanguageModel;
 
     beforeAll(() => {
-      model = create(stage.model(upstream), { baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, fetch });
+      const settings = { baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, fetch };
+      model = create(stage.model(upstream), settings);
+      known = create(stage.alias(upstream), settings);
     });
 
     it('reads a whole answer, and the usage that is charged', async () => {
@@ -80,6 +85,31 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       expect(requests()).toHaveLength(3);
       expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
       if (name === '@ai-sdk/anthropic' && upstream === 'messages') expect(firstThought(requests()[2]!)).toEqual(signedThoughts);
+    });
+
+    it.each(['generateText', 'streamText'] as const)('reads an answer in the form of a schema with %s', async (how) => {
+      stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
+      const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
+      const call = { model: known, prompt: 'Hello there', maxRetries: 0, output: Output.object({ schema }) };
+      const result = how === 'generateText' ? await generateText(call) : streamText(call);
+      expect(await result.output).toEqual({ city: 'Paris', degrees: [21] });
+    });
+
+    it('shows pictures and papers', async () => {
+      const requests = stage.play(upstream, { blocks: [textBlock] });
+      const messages: ModelMessage[] = [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'file', mediaType: 'image/png', data: Buffer.from(png, 'base64') },
+            { type: 'file', mediaType: 'image/png', data: new URL(remotePicture) },
+            { type: 'file', mediaType: 'application/pdf', filename: 'paper.pdf', data: Buffer.from(pdf, 'base64') },
+          ],
+        },
+      ];
+      expect((await generateText({ model, messages, maxRetries: 0 })).text).toBe(text);
+      expect(shownTo(upstream, requests()[0]!)).toEqual([pngUrl, remotePicture, pdfUrl]);
     });
 
     if (readsReasoning) {

@@ -89,10 +89,14 @@ const anthropicCallers = anthropicLibraries.map(({ name, Anthropic }): Caller =>
 
 type Settings = { baseURL: string; apiKey: string; fetch: typeof globalThis.fetch };
 
+// It tells nothing by the name of a model; it must be told.
+const compatible = (id: string, settings: Settings): LanguageModel =>
+  createOpenAICompatible({ name: 'tollgate', includeUsage: true, supportsStructuredOutputs: true, supportedUrls: () => ({ 'image/*': [/^https:/] }), ...settings })(id);
+
 /** The providers of the AI SDK that meet a gateway. The one for OpenAI's own chat completions knows no reasoning text. */
 export const aiSdkProviders: readonly { name: string; format: Caller['format']; readsReasoning: boolean; model(id: string, settings: Settings): LanguageModel }[] = [
   { name: '@ai-sdk/openai', format: 'chat-completions', readsReasoning: false, model: (id, settings) => createOpenAI(settings).chat(id) },
-  { name: '@ai-sdk/openai-compatible', format: 'chat-completions', readsReasoning: true, model: (id, settings) => createOpenAICompatible({ name: 'tollgate', includeUsage: true, ...settings })(id) },
+  { name: '@ai-sdk/openai-compatible', format: 'chat-completions', readsReasoning: true, model: compatible },
   { name: '@ai-sdk/anthropic', format: 'messages', readsReasoning: true, model: (id, settings) => createAnthropic(settings)(id) },
 ];
 

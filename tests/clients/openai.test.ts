@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { openaiLibraries } from './libraries.js';
+import { pdfUrl, pngUrl, remotePicture, shownTo } from './media.js';
 import { type Charge, firstThought, type Stage, startStage, upstreams } from './stage.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
@@ -30,7 +31,7 @@ function shown({ tokens }: Charge): unknown {
   };
 }
 
-describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
+describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResponseFormat }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
     let client: OpenAI;
     let model: string;
@@ -132,6 +133,54 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction }) => {
       const after = await client.chat.completions.create({ model, messages: [...messages, answer, { role: 'tool', tool_call_id: 'call_1', content: 'Sunny.' }], tools, reasoning_effort: 'high' });
       expect(after.choices[0]!.message.content).toBe(text);
       if (upstream === 'messages') expect(firstThought(requests()[1]!)).toEqual(signedThoughts);
+    });
+
+    it.each(['whole', 'streamed'] as const)('reads an answer in the form of a schema, %s', async (how) => {
+      const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
+      const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
+      const body = { model, messages, response_format: zodResponseFormat(schema, 'weather') };
+      const completion = await (how === 'whole' ? client.chat.completions.parse(body) : client.chat.completions.stream(body).finalChatCompletion());
+      expect(completion.choices[0]!.message.parsed).toEqual({ city: 'Paris', degrees: [21] });
+      const asked = requests()[0]!.body as { response_format?: { json_schema: { schema: unknown } }; output_config?: { format: { schema: unknown } } };
+      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({ type: 'object', required: ['city', 'degrees'] });
+    });
+
+    it('asks for JSON of any form', async () => {
+      const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"any":1}' }] });
+      const completion = await client.chat.completions.create({ model, messages: [{ role: 'user', content: 'In JSON, please.' }], response_format: { type: 'json_object' } });
+      expect(JSON.parse(completion.choices[0]!.message.content!)).toEqual({ any: 1 });
+      // The messages format has no such field; there it is said in words.
+      const { response_format, system } = requests()[0]!.body;
+      if (upstream === 'messages') expect(JSON.stringify(system)).toContain('JSON');
+      else expect(response_format).toEqual({ type: 'json_object' });
+    });
+
+    it('shows pictures and papers', async () => {
+      const requests = stage.play(upstream, { blocks: [textBlock] });
+      const content: OpenAI.ChatCompletionContentPart[] = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url: pngUrl, detail: 'low' } },
+        { type: 'image_url', image_url: { url: remotePicture } },
+        { type: 'file', file: { filename: 'paper.pdf', file_data: pdfUrl } },
+      ];
+      expect((await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!.message.content).toBe(text);
+      expect(shownTo(upstream, requests()[0]!)).toEqual([pngUrl, remotePicture, pdfUrl]);
+    });
+
+    it(upstream === 'messages' ? 'is told that there is one answer, and no probabilities' : 'reads several answers, and probabilities', async () => {
+      stage.play(upstream, { blocks: [{ ...textBlock, logprobs: true }], otherChoices: [[{ type: 'text', text: 'Another one.' }]] });
+      for (const fields of [{ n: 2 }, { logprobs: true, top_logprobs: 2 }]) {
+        const whole = client.chat.completions.create({ model, messages, ...fields });
+        if (upstream === 'messages') {
+          await expect(whole).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: Object.keys(fields)[0] });
+          continue;
+        }
+        const answers = [(await whole).choices, (await client.chat.completions.stream({ model, messages, ...fields }).finalChatCompletion()).choices];
+        for (const choices of answers) {
+          if (fields.n === 2) expect(choices.map((choice) => choice.message.content)).toEqual([text, 'Another one.']);
+          else expect(choices[0]!.logprobs!.content!.map(({ token }) => token).join('')).toBe(text);
+        }
+      }
     });
 
     it('tells a refusal', async () => {
