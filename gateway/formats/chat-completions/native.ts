@@ -5,7 +5,7 @@ import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase } from '../native-fields.js';
 import { assertNoFileIds } from './content.js';
-import type { ChatMessage } from './message-schema.js';
+import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 
 /** What is ours to say; ids of people among it. */
@@ -25,7 +25,7 @@ export function noteFields(body: ChatCompletionRequest, demands: Demands): void 
 
 /** The body without what is ours or has no effect on any route, and with all that was gathered while reading it. */
 export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands): NativeRequest {
-  const fields = { ...body, messages: withoutReadings(body.messages) };
+  const fields = { ...body, messages: withoutLeftovers(body.messages) };
   // Keys of different accounts are not to meet in the one account that the vendor sees, nor is a caller's word to be read there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(body.prompt_cache_key);
   return {
@@ -46,24 +46,4 @@ function passesOn(name: string, body: ChatCompletionRequest): boolean {
   if (toolFields.includes(name) && (body.tools ?? []).length === 0) return false;
   // Vendors differ on whether null is the same as absent.
   return body[name as keyof ChatCompletionRequest] !== null;
-}
-
-/**
- * The conversation without what the official library's helpers note in an answer: the content once more, read as JSON. Callers send
- * answers back as they got them, and the vendor refuses these fields.
- */
-function withoutReadings(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return messages.some(hasReadings) ? messages.map((message) => (hasReadings(message) ? withoutReading(message) : message)) : messages;
-}
-
-function hasReadings(message: ChatMessage): message is Extract<ChatMessage, { role: 'assistant' }> {
-  if (message.role !== 'assistant') return false;
-  return 'parsed' in message || (message.tool_calls ?? []).some((call) => 'function' in call && 'parsed_arguments' in call.function);
-}
-
-function withoutReading(message: Extract<ChatMessage, { role: 'assistant' }>): ChatMessage {
-  const rest = { ...message, parsed: undefined };
-  if (!message.tool_calls) return rest;
-  const calls = message.tool_calls.map((call) => ('function' in call ? { ...call, function: { ...call.function, parsed_arguments: undefined } } : call));
-  return { ...rest, tool_calls: calls };
 }

@@ -1,0 +1,21 @@
+import { describe, expect, it } from '@jest/globals';
+import { withoutLeftovers } from './replayed.js';
+
+describe('an answer that comes back as history', () => {
+  it('loses what its library has read out of it, and what only answers have', () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+    const answer = { role: 'assistant', content: null, refusal: null, reasoning_content: 'r', invented: 1, tool_calls: [call] };
+    const replayed = { ...answer, parsed: null, annotations: [], audio: null, function_call: null, tool_calls: [{ ...call, index: 0, function: { ...call.function, parsed_arguments: { a: 1 } } }] };
+    expect(withoutLeftovers([replayed])).toEqual([answer]);
+    expect(withoutLeftovers([{ role: 'assistant', content: 'Hi', tool_calls: null, name: null }])).toEqual([{ role: 'assistant', content: 'Hi' }]);
+  });
+
+  it('keeps everything else, and other roles keep all', () => {
+    const messages = [
+      { role: 'user', content: 'Hi', parsed: 1, name: null },
+      { role: 'assistant', content: 'Hi', audio: { id: 'audio_1' }, name: 'ann' },
+    ];
+    expect(withoutLeftovers(messages)).toEqual(messages);
+    expect(withoutLeftovers(messages)[1]).toBe(messages[1]);
+  });
+});

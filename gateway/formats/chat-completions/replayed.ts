@@ -1,0 +1,39 @@
+// Answers that come back as history, without what only answers have and what libraries keep in them for themselves. Pure.
+
+type Json = Record<string, unknown>;
+
+/**
+ * The openai libraries put what they have read into the message (`parsed`, `parsed_arguments`), and the one for Python the place in the
+ * list (`index`); all of them say null for what is not there. Vendors refuse these in a request, and mean nothing by them.
+ */
+const messageLeftovers = ['parsed', 'annotations'];
+const callLeftovers = ['index'];
+const functionLeftovers = ['parsed_arguments'];
+const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name'];
+
+/** The messages of a body as vendors take them; those that need no change are the same objects. */
+export function withoutLeftovers<T extends object>(messages: readonly T[]): T[] {
+  return messages.map((message) => ('role' in message && message.role === 'assistant' ? (cleanMessage(message as Json) as T) : message));
+}
+
+function cleanMessage(message: Json): Json {
+  const cleaned = without(message, (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)));
+  const calls: unknown = cleaned['tool_calls'];
+  return Array.isArray(calls) ? { ...cleaned, tool_calls: calls.map(cleanCall) } : cleaned;
+}
+
+function cleanCall(call: unknown): unknown {
+  if (!isObject(call)) return call;
+  const cleaned = without(call, (name) => callLeftovers.includes(name));
+  const fn = cleaned['function'];
+  return isObject(fn) ? { ...cleaned, function: without(fn, (name) => functionLeftovers.includes(name)) } : cleaned;
+}
+
+function without(value: Json, isLeftover: (name: string, value: unknown) => boolean): Json {
+  const entries = Object.entries(value);
+  return entries.some(([name, field]) => isLeftover(name, field)) ? Object.fromEntries(entries.filter(([name, field]) => !isLeftover(name, field))) : value;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
