@@ -62,7 +62,7 @@ export async function onPath<T>(path: Path, work: () => Promise<T> | T): Promise
 /** Compares one outcome. */
 export async function expectAnswer(gateway: Conformance, path: Path, outcome: Outcome, { end = { kind: 'complete' }, seen = {} }: ExpectedAnswer): Promise<void> {
   const isError = end.kind === 'broken' || end.kind === 'failed';
-  expect({ error: outcome.seen.error, isRefused: outcome.status >= 400, ...pick(outcome.seen, seen) }).toEqual({
+  expect({ error: outcome.seen.error, isRefused: outcome.status >= 400, ...pick(outcome.seen, seenBy(path, seen)) }).toEqual({
     error: isError ? expect.any(String) : undefined,
     // A stream that has begun can only fail within.
     isRefused: isError && (!path.streaming || (end.kind === 'failed' && outcome.status >= 400)),
