@@ -29,6 +29,7 @@ export default {
       // the run) or with TOLLGATE_TEST_MYSQL_URL (a server that runs already).
       globalSetup: '<rootDir>/tests/support/mariadb-setup.ts',
       globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
+      setupFilesAfterEnv: ['<rootDir>/tests/support/property-runs.ts'],
       // What two parts make together, by their pure functions, stands in tests/translation.
       testMatch: ['<rootDir>/{services,gateway,cli,deploy}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
