@@ -42,8 +42,9 @@ function reserialise(): (chunk: Buffer) => string {
     rest = frames.pop()!;
     let text = '';
     for (const frame of frames) {
-      const data = frame.slice('data: '.length);
-      text += data === '[DONE]' ? 'data: [DONE]\n\n' : `data: ${JSON.stringify(JSON.parse(data))}\n\n`;
+      const start = frame.indexOf('data: ') + 'data: '.length;
+      const data = frame.slice(start);
+      text += data === '[DONE]' ? 'data: [DONE]\n\n' : `${frame.slice(0, start)}${JSON.stringify(JSON.parse(data))}\n\n`;
     }
     return text;
   };

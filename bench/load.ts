@@ -25,6 +25,8 @@ export interface LoadResult {
   readonly seconds: number;
   /** From the instant a call was due to the last byte of its answer, in ascending order. */
   readonly latenciesMs: readonly number[];
+  /** The same to the first piece of the model's text in a stream; empty when the answers were no streams. */
+  readonly firstTokensMs: readonly number[];
 }
 
 /** Runs a load to its end. Throws at the first answer that is not a whole 200, for figures of failed calls mean nothing. */
@@ -33,6 +35,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   if (url.hostname !== '127.0.0.1') throw new Error('Load is for loopback addresses only.');
   const pool = new Pool(url.origin, { connections: load.callers, pipelining: 1 });
   const latenciesMs: number[] = [];
+  const firstTokensMs: number[] = [];
   let events = 0;
   let begun = 0;
   const startedMs = performance.now();
@@ -52,7 +55,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
       // A call that found no free caller has waited since it was due; a timer that fired late has kept nobody waiting.
       const fromMs = earlyMs > 0 ? performance.now() : due;
       const answered = await call(pool, url.pathname, load);
-      events += answered;
+      events += answered.events;
+      if (answered.firstTokenAtMs !== undefined) firstTokensMs.push(answered.firstTokenAtMs - fromMs);
       latenciesMs.push(performance.now() - fromMs);
     }
   };
@@ -61,7 +65,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   } finally {
     await pool.destroy();
   }
-  return { calls: latenciesMs.length, events, seconds: (performance.now() - startedMs) / 1000, latenciesMs: latenciesMs.sort((a, b) => a - b) };
+  return { calls: latenciesMs.length, events, seconds: (performance.now() - startedMs) / 1000, latenciesMs: latenciesMs.sort((a, b) => a - b), firstTokensMs: firstTokensMs.sort((a, b) => a - b) };
 }
 
 /** The value below which this share of the sorted values lies. */
@@ -69,24 +73,33 @@ export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Makes one call and reads its answer; the number of its events. */
-async function call(pool: Pool, path: string, { headers, body }: Load): Promise<number> {
+/** What one answer had. */
+interface Answered {
+  readonly events: number;
+  readonly firstTokenAtMs: number | undefined;
+}
+
+/** Makes one call and reads its answer. */
+async function call(pool: Pool, path: string, { headers, body }: Load): Promise<Answered> {
   const answer = await pool.request({ method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body });
   const isStream = answer.headers['content-type']?.includes('text/event-stream') === true;
   let events = 0;
   let tail = '';
   let lastFrame = '';
   let bytes = 0;
+  let firstTokenAtMs: number | undefined;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (!isStream) continue;
     const text = tail + chunk.toString('latin1');
+    if (firstTokenAtMs === undefined && text.includes(' token')) firstTokenAtMs = performance.now();
     const frames = text.split('\n\n');
     events += frames.length - 1;
     tail = frames.at(-1)!;
     if (frames.length > 1) lastFrame = frames.at(-2)!;
   }
   if (answer.statusCode !== 200 || bytes === 0) throw new Error(`A call was answered with ${answer.statusCode} and ${bytes} bytes.`);
-  if (isStream && lastFrame !== 'data: [DONE]') throw new Error(`A stream broke off after ${events} events.`);
-  return events;
+  const isComplete = lastFrame === 'data: [DONE]' || lastFrame.startsWith('event: message_stop');
+  if (isStream && !isComplete) throw new Error(`A stream broke off after ${events} events.`);
+  return { events, firstTokenAtMs };
 }

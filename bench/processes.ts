@@ -59,7 +59,12 @@ export function startRelay(relay: Relay, upstream: Contender): Promise<Contender
   return startSmall(['bench/baselines.ts', relay, upstream.url], '/');
 }
 
-/** A Tollgate on fresh data, whose managed upstream is the vendor, called with a key that has a limit. */
+/** The same where messages are. */
+export function atMessages(contender: Contender): Contender {
+  return { ...contender, url: new URL('/v1/messages', contender.url).href };
+}
+
+/** A Tollgate on fresh data, whose managed upstreams are the vendor, called with a key that has a limit. */
 export async function startTollgate(mode: 'single' | 'distributed', upstream: Contender): Promise<Contender> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
   folders.push(dataDir);
@@ -69,6 +74,8 @@ export async function startTollgate(mode: 'single' | 'distributed', upstream: Co
     TOLLGATE_STARTING_BALANCE_USD: '100000',
     OPENAI_API_KEY: 'sk-bench',
     OPENAI_BASE_URL: new URL('/v1', upstream.url).href,
+    ANTHROPIC_API_KEY: 'sk-bench',
+    ANTHROPIC_BASE_URL: new URL('/v1', upstream.url).href,
     ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}),
   };
   const child = start([`dist/deploy/${mode}/main.js`], { ...env, PORT: '0' });
