@@ -84,7 +84,7 @@ describe('usage', () => {
     for (const { frames } of outcomes.values()) expect(((frames[0]!.data as Json)['message'] as Json)['usage']).toMatchObject({ input_tokens: expect.any(Number), output_tokens: 1 });
   });
 
-  it('9 (otari#256, aisix#108, ferro#281): a streamed messages call is metered as any other', async () => {
+  it('9 (otari#256, aisix#108, ferro#281): a streamed messages call is metered like every call', async () => {
     await expectAnswers(gateway, streamed(from('messages')), { blocks: [text] }, textSeen);
   });
 
