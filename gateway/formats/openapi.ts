@@ -169,7 +169,10 @@ const paths = {
 };
 
 const refused = (description: string, headers: object = {}): object => ({ description, headers: { ...requestIdHeaders, ...headers }, content: json(ErrorBody) });
-const retryAfter = { 'retry-after': { description: 'Seconds, 1 to 60, when a repeat may succeed.', schema: { type: 'integer' } } };
+const retryAfter = {
+  'retry-after': { description: 'Seconds, 1 to 60, when a repeat may succeed.', schema: { type: 'integer' } },
+  'x-should-retry': { description: 'false: a repeat cannot help. true: it can, though libraries repeat no such status by themselves.', schema: { type: 'string', enum: ['true', 'false'] } },
+};
 
 /** The document of GET /openapi.json. */
 export const openapi = {
