@@ -31,6 +31,7 @@ describe('the body of a caller of the same format', () => {
 
   it('may ask for no output, and may have nothing else', () => {
     expect(bodyOf(asking({}, { maxOutputTokens: 0 }))).toEqual({ model: 'vendor-model', max_tokens: 0, stream: true });
+    expect(messagesBody(asking(fields, { maxOutputTokens: 0 }), 'm').dropped).toEqual([]);
   });
 
   it('holds no thinking that nobody signed, nor a message of nothing else', () => {
