@@ -35,13 +35,26 @@ export function translateConversation(messages: readonly ChatMessage[], demands:
 
 function addMessage(conversation: Conversation, message: Exclude<ChatMessage, { role: 'tool' }>, path: string, demands: Demands): void {
   const { messages } = conversation;
-  const parts = message.role === 'assistant' ? assistantParts(message, path, demands) : contentParts(message.content, `${path}.content`, demands);
+  const all = message.role === 'assistant' ? assistantParts(message, path, demands) : contentParts(message.content, `${path}.content`, demands);
+  const parts = message.role === 'user' ? all : withoutMedia(all, message.content, path, demands);
   markLast(parts, message);
   if (message.role === 'assistant') addParts(messages, Role.ROLE_ASSISTANT, parts);
   else if (message.role === 'user') addParts(messages, Role.ROLE_USER, parts);
   else if (messages.length === 0) addSystem(conversation, parts);
   // Moving later instructions to the top would change their meaning, and break a vendor's prompt cache.
   else addParts(messages, Role.ROLE_SYSTEM, parts);
+}
+
+const mediaTypes: ReadonlySet<unknown> = new Set(['image_url', 'file']);
+
+/** Only users show images and files: in other messages no other format has them, and the common prompt neither. */
+function withoutMedia(parts: Part[], content: MessageOf<'assistant' | 'system' | 'developer'>['content'], path: string, demands: Demands): Part[] {
+  if (typeof content !== 'string') {
+    for (const [index, { type }] of (content ?? []).entries()) {
+      if (mediaTypes.has(type)) demands.refuseElsewhere(`${path}.content[${index}].type`, 'the model takes only text here; send it in a message of role "user"');
+    }
+  }
+  return parts.filter(({ part }) => part?.$case !== 'image' && part?.$case !== 'document');
 }
 
 function addSystem({ system, systemCacheTtls }: Conversation, parts: readonly Part[]): void {

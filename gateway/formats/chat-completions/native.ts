@@ -28,6 +28,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
   const fields = { ...body, messages: withoutLeftovers(body.messages) };
   // Keys of different accounts are not to meet in the one account that the vendor sees, nor is a caller's word to be read there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(body.prompt_cache_key);
+  if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
   return {
     format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
     fieldsJson: fieldsWithout(fields, Object.keys(body).filter((name) => !passesOn(name, body))),
@@ -37,6 +38,20 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
   };
 }
 
+type Tool = NonNullable<ChatCompletionRequest['tools']>[number];
+
+/** Libraries write these fields of a function as null where there is nothing to say, which vendors refuse. */
+const optionalOfFunctions = ['description', 'parameters', 'strict'];
+
+function hasNull(tool: Tool): boolean {
+  return 'function' in tool && optionalOfFunctions.some((name) => (tool.function as Record<string, unknown>)[name] === null);
+}
+
+function withoutNulls(tool: Tool): Tool {
+  if (!('function' in tool)) return tool;
+  return { ...tool, function: Object.fromEntries(Object.entries(tool.function as object).filter(([name, value]) => value !== null || !optionalOfFunctions.includes(name))) } as Tool;
+}
+
 /** Vendors refuse these where there are no tools, though they say nothing then; and an empty list of tools. */
 const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
@@ -44,6 +59,7 @@ function passesOn(name: string, body: ChatCompletionRequest): boolean {
   if (!Object.hasOwn(properties, name)) return !isKnownInOtherCase(name, properties);
   if (oursToSay.includes(name) || ignoredKeyword in properties[name]!) return false;
   if (toolFields.includes(name) && (body.tools ?? []).length === 0) return false;
+  if (name === 'stop' && Array.isArray(body.stop) && body.stop.length === 0) return false;
   // Vendors differ on whether null is the same as absent.
   return body[name as keyof ChatCompletionRequest] !== null;
 }

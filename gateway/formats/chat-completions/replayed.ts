@@ -17,9 +17,14 @@ export function withoutLeftovers<T extends object>(messages: readonly T[]): T[] 
 }
 
 function cleanMessage(message: Json): Json {
-  const cleaned = without(message, (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)));
+  const cleaned = without(message, (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)) || isNoCall(name, value));
   const calls: unknown = cleaned['tool_calls'];
   return Array.isArray(calls) ? { ...cleaned, tool_calls: calls.map(cleanCall) } : cleaned;
+}
+
+/** Some libraries write an empty list where an answer calls nothing: "[] is too short", says the vendor. */
+function isNoCall(name: string, value: unknown): boolean {
+  return name === 'tool_calls' && Array.isArray(value) && value.length === 0;
 }
 
 function cleanCall(call: unknown): unknown {

@@ -200,6 +200,9 @@ describe('a field of a chat-completions request', () => {
     ['an answer that was refused', answered({ content: [{ type: 'refusal', refusal: 'no' }] }), honoured],
     ['an answer that was spoken', answered({ audio: { id: 'audio_1' } }), refused('messages[1].audio')],
     ['an answer with a part of tomorrow', answered({ content: [{ type: 'hologram' }] }), { documents: 1, refusedElsewhere: ['messages[1].content[0].type'] }],
+    ['an answer with an image', answered({ content: [{ type: 'text', text: 'x' }, image(png)] }), { needs: ['image messages[1].content[1]'], images: 1, refusedElsewhere: ['messages[1].content[1].type'] }],
+    ['instructions with an image', { model: 'm', messages: [{ role: 'system', content: [image(png)] }, ...minimal.messages] }, { needs: ['image messages[0].content[0]'], images: 1, refusedElsewhere: ['messages[0].content[0].type'] }],
+    ['later instructions with a text file', { model: 'm', messages: [...minimal.messages, { role: 'developer', content: [file('data:text/plain;base64,aGk=')] }] }, elsewhere('messages[1].content[0].type')],
     ['annotations', answered({ content: 'x', annotations: [{ type: 'url_citation' }] }), passed('messages.annotations')],
     ['reasoning by any name', answered({ content: 'x', reasoning: 'r', reasoning_content: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r' }] }), honoured],
     ['a call of a custom tool', { model: 'm', messages: [...minimal.messages, { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'c', input: 'x' } }] }, { role: 'tool', tool_call_id: 'a', content: 'y' }] }, elsewhere('messages[1].tool_calls[0].type')],
@@ -324,6 +327,25 @@ describe('what upstreams of the format get', () => {
     const body = { model: 'm', messages: [...minimal.messages, noted, result, { role: 'assistant', content: '{"a":1}', parsed: { a: 1 } }] };
     expect(nativeOf(body)['messages']).toEqual([...minimal.messages, { role: 'assistant', content: null, tool_calls: [call] }, result, { role: 'assistant', content: '{"a":1}' }]);
     expect(outcomeOf(body)).toEqual(honoured);
+  });
+
+  it('has no fields of an answer that say nothing, which vendors refuse in a conversation', () => {
+    const empty = { refusal: null, annotations: [], audio: null, function_call: null, tool_calls: null };
+    const messages = [...minimal.messages, { role: 'assistant', content: 'a', ...empty }, ...minimal.messages, { role: 'assistant', content: 'b', tool_calls: [] }, ...minimal.messages];
+    const kept = [...minimal.messages, { role: 'assistant', content: 'a', refusal: null }, ...minimal.messages, { role: 'assistant', content: 'b' }, ...minimal.messages];
+    expect(nativeOf({ model: 'm', messages, stop: [] })).toEqual({ messages: kept });
+  });
+
+  it('has no null among what describes a function', () => {
+    const described = { type: 'function', function: { name: 'g', description: null, parameters: null, strict: null, vendor: null } };
+    expect(nativeOf({ ...minimal, tools: [tool, described] })['tools']).toEqual([tool, { type: 'function', function: { name: 'g', vendor: null } }]);
+  });
+
+  it('keeps what its users cannot show, which the common prompt has not', () => {
+    const content = [{ type: 'text', text: 'x' }, image(png)];
+    const { prompt, native } = parseChatCompletions(answered({ content })).request;
+    expect(JSON.parse(native!.fieldsJson)).toMatchObject({ messages: expect.arrayContaining([{ role: 'assistant', content }]) });
+    expect(prompt?.messages.flatMap(({ parts }) => parts.map(({ part }) => part?.$case))).not.toContain('image');
   });
 
   it('has no choice among no tools', () => {
