@@ -16,6 +16,7 @@ import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './request-state.js';
 import { getKey, getUsage } from './routes/account.js';
 import { countTokens } from './routes/count-tokens.js';
+import { docs } from './routes/docs.js';
 import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
@@ -49,6 +50,11 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/models/*id', forBrowsers(modelHtml(deps)));
   router.get('/models.json', catalogFile(deps, 'json'));
   router.get('/models.csv', catalogFile(deps, 'csv'));
+  const { index, page, list, whole } = docs();
+  router.get('/docs', index);
+  router.get('/docs/*name', page);
+  router.get('/llms.txt', list);
+  router.get('/llms-full.txt', whole);
   // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
   for (const base of ['/v1', '', '/v1/v1']) {
     router.post(`${base}/chat/completions`, in_(chatCompletions), keyed, admitted, generate(chatCompletions, deps));

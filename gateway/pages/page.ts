@@ -34,6 +34,18 @@ th,td{text-align:left;vertical-align:top;padding:.5rem .75rem .5rem 0;border-top
 code,pre{font:.88rem/1.45 ui-monospace,monospace;overflow-wrap:anywhere}
 pre{background:var(--panel);border:1px solid var(--line);border-radius:.5rem;padding:.8rem;overflow-x:auto;white-space:pre-wrap}
 .tag{display:inline-block;border:1px solid var(--line);border-radius:1rem;padding:0 .55rem;font-size:.8rem;margin:0 .25rem .25rem 0;font-weight:400}
+h2 .anchor,h3 .anchor{color:var(--soft);text-decoration:none;font-weight:400}
+.toc ul,.guides{columns:16rem;padding-left:1.2rem;margin:.5rem 0 1rem}
+.docs .pages{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.95rem}
+.pages [aria-current]{color:var(--fg);font-weight:600;text-decoration:none}
+.docs article{min-width:0}
+.docs table{margin:.75rem 0}
+.docs li{max-width:46rem}
+.docs th code,.docs td code{overflow-wrap:break-word}
+@media(min-width:64rem){
+.docs{display:grid;grid-template-columns:11rem minmax(0,1fr);gap:2.5rem}
+.docs .pages{flex-direction:column;flex-wrap:nowrap;gap:.4rem;position:sticky;top:1rem;align-self:start;padding-top:.5rem}
+}
 output{font-weight:700;font-size:1.2rem}
 @media(max-width:48rem){
 thead{position:absolute;clip-path:inset(50%);height:1px;overflow:hidden}
@@ -66,7 +78,7 @@ export function page(options: { title: string; description: string; root: string
 <style>${new Html(style)}</style>
 </head>
 <body>
-<header><a class="brand" href="${root}models">Tollgate</a><a href="${root}models">Models</a><a href="${root}openapi.json">API (OpenAPI)</a></header>
+<header><a class="brand" href="${root}models">Tollgate</a><a href="${root}models">Models</a><a href="${root}docs">Docs</a></header>
 <main>${content}</main>
 <footer>Prices are in USD and exact. What a call costs is its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.</footer>
 </body>

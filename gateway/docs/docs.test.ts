@@ -1,0 +1,104 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { reasons } from '#kit/errors/reasons.js';
+import { renderings as inChatCompletions } from '../formats/chat-completions/error.js';
+import { renderings as inMessages } from '../formats/messages/error.js';
+import { openapi } from '../formats/openapi.js';
+import { consoleGroup } from './error-advice.js';
+import { renderPages } from './html-pages.js';
+import { llmsFullTxt, llmsTxt } from './llms.js';
+import { addressOf, renderMarkdown } from './markdown.js';
+import { docsFolder, readDocPages } from './pages.js';
+import { fieldsOf } from './schema-fields.js';
+
+const pages = readDocPages();
+const rendered = renderPages(pages);
+const markdownOf = (name: string): string => pages.find((each) => each.name === name)!.markdown;
+
+describe('Markdown', () => {
+  const names = new Set(['charging']);
+  const text = (markdown: string): string => renderMarkdown(markdown, names).content.text;
+
+  it('becomes headings with anchors, once each, and a list of sections', () => {
+    const { title, sections, content } = renderMarkdown('# A & `b`\n\n## Same thing\n\n## Same thing\n\n### POST /v1/x_y', names);
+    expect(title).toBe('A & b');
+    expect(sections).toEqual([{ anchor: 'same-thing', title: 'Same thing' }, { anchor: 'same-thing-1', title: 'Same thing' }]);
+    expect(content.text).toContain('<h3 id="post-v1x_y">');
+  });
+
+  it('labels the cells of tables for narrow screens', () => {
+    expect(text('| A | B <i> |\n|---|---|\n| 1 | `2` |')).toContain('<tr><td>1</td><td data-label="B &lt;i&gt;"><code>2</code></td></tr>');
+  });
+
+  it('shows markup and pictures as text', () => {
+    expect(text('a <script>alert(1)</script> ![view](x.png "t")\n\n<div onclick="x">y</div>\n\n```js\n</code><b>\n```')).not.toMatch(/<script|<div|<img|<b>/);
+  });
+
+  it('links to pages of the site and to other sites, and to nothing else', () => {
+    expect(text('[c](charging.md#the-endings)')).toContain('<a href="charging#the-endings">c</a>');
+    expect(text('[c](https://example.org/?a=1&b="x")')).toContain('<a href="https://example.org/?a=1&amp;b=&quot;x&quot;">');
+    expect(text('[c](../openapi.json)')).toContain('<a href="../openapi.json">');
+    expect(text('[bad](javascript:alert(1)) [source](../services/README.md) [none](missing.md)')).not.toContain('<a');
+    expect(addressOf('#here', names)).toBe('#here');
+  });
+});
+
+describe('the pages', () => {
+  it('hold every file of docs/', () => {
+    const files = readdirSync(docsFolder()).filter((name) => name.endsWith('.md'));
+    expect(pages.map(({ name }) => `${name}.md`)).toEqual(expect.arrayContaining(files));
+  });
+
+  it('link only to anchors and pages that exist', () => {
+    const anchors = new Map(rendered.map(({ name, content }) => [name, new Set([...content.text.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]))]));
+    for (const { name, content } of rendered) {
+      for (const [, page, anchor] of content.text.matchAll(/<a href="([\w-]*)#([^"]+)"/g)) {
+        expect({ name, page, anchor, found: anchors.get(page || name)?.has(anchor!) }).toEqual({ name, page, anchor, found: true });
+      }
+    }
+  });
+
+  it('are all listed and held by the files for programs', () => {
+    for (const { name, title, description } of rendered) expect(llmsTxt(rendered)).toContain(`[${title}](docs/${name}.md): ${description}`);
+    for (const { markdown } of pages) expect(llmsFullTxt(rendered)).toContain(markdown.trim());
+  });
+});
+
+describe('the page of errors', () => {
+  const page = markdownOf('errors');
+
+  it('tells every reason once, with what to do', () => {
+    const told = [...page.matchAll(/^### (\w+)\n\n.+\n\n\*\*What to do:\*\* .+$/gm)].map((match) => match[1]);
+    expect(told.toSorted()).toEqual(Object.keys(reasons).toSorted());
+  });
+
+  it('gives status, type and code of both formats', () => {
+    for (const reason of Object.keys(reasons) as (keyof typeof reasons)[]) {
+      if (consoleGroup.reasons.includes(reason)) continue;
+      const { [reason]: one } = inChatCompletions;
+      const { [reason]: other } = inMessages;
+      expect(page).toContain(`| [\`${reason}\`](#${reason}) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${one.code === null ? 'null' : `\`${one.code}\``} |`);
+    }
+  });
+});
+
+describe('the API reference', () => {
+  it('has a section for every route and every schema', () => {
+    const sections = rendered.find(({ name }) => name === 'api')!.sections.map(({ title }) => title);
+    const routes = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    expect(sections).toEqual([...routes, ...Object.keys(openapi.components.schemas)]);
+  });
+
+  it('lists fields by path, each once, with the alternatives that have them', () => {
+    const text = { type: 'object', required: ['type', 'text'], properties: { type: { const: 'text' }, text: { type: 'string', description: 'Words.' } } };
+    const image = { type: 'object', required: ['type'], properties: { type: { const: 'image' }, size: { type: 'integer', minimum: 1, maximum: 9 } } };
+    const schema = { type: 'object', required: ['parts'], properties: { parts: { type: 'array', maxItems: 5, items: { anyOf: [text, image] } }, last: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } } };
+    expect(fieldsOf(schema).map(({ path, types, notes, required, within }) => [path, [...types].join(), [...notes].join(' '), required, within.join()])).toEqual([
+      ['parts', 'array', 'At most 5 of them.', true, ''],
+      ['parts[].type', '"text","image"', '', true, ''],
+      ['parts[].text', 'string', 'Words.', true, 'text'],
+      ['parts[].size', 'integer', '1 to 9.', false, 'image'],
+      ['last', 'boolean,null', '', false, ''],
+    ]);
+  });
+});

@@ -1,0 +1,108 @@
+// The page of errors, made from the tables that errors are rendered by, so that it cannot fall behind. Pure.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Reason } from '#kit/errors/reasons.js';
+import { renderConsoleError } from '../console/errors.js';
+import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/chat-completions/error.js';
+import type { Rendering } from '../formats/error-details.js';
+import { renderError as asMessage, renderings as inMessages } from '../formats/messages/error.js';
+import { type AdviceGroup, adviceOf, callerGroups, consoleGroup, hiddenGroup } from './error-advice.js';
+
+/** The page as Markdown. */
+export function errorsPage(): string {
+  return [head, ...callerGroups.map(groupText), hiddenText(), consoleText()].join('\n');
+}
+
+const exampleMessage = 'The account balance is held by calls in flight: $0.03 is needed, $0.02 is available and $0.98 is held. Try again when they have ended.';
+const example = new AppError('balance_held', exampleMessage, {
+  details: { available_nano_usd: '20000000', held_nano_usd: '980000000', needed_nano_usd: '30000000' },
+  retryAfterMs: 1000,
+});
+
+const head = `# Errors
+
+Every refusal names the fault and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list
+and the same in both formats; status, \`type\` and \`code\` are the words that each format's client libraries know. Programs do well to
+branch on \`reason\`.
+
+A call that is refused costs nothing. What a call costs that failed after it began is told, ending by ending, by [charges](charging.md).
+
+In the chat-completions format:
+
+${shown(asChatCompletion(example, 'req_…'))}
+
+In the messages format:
+
+${shown(asMessage(example, 'req_…'))}
+
+Amounts are decimal USD. \`request_id\` is also in the headers \`x-request-id\` and \`request-id\`. An error after a stream has begun comes as a
+frame of the stream with the same object (\`data:\` in the chat-completions format, \`event: error\` in the messages format); the status is then 200 already.
+
+## Whether to repeat
+
+The official client libraries do by themselves what this column says, for they go by the status and by the headers \`x-should-retry\` and \`retry-after\`.
+
+| Retry | What it means | Headers |
+|---|---|---|
+| no | The same request is refused again | \`x-should-retry: false\` |
+| when told | Only if the answer says when | \`retry-after\`, or \`x-should-retry: false\` |
+| soon | In a second, or when the answer says | \`retry-after\` |
+| yes | With growing pauses, or when the answer says | \`retry-after\` where it is known |
+
+\`retry-after\` is 1 to 60 seconds. With an [Idempotency-Key](idempotency.md) a repeat is never charged twice.
+`;
+
+const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'when told', later: 'soon', unsaid: 'yes' };
+
+function shown({ status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: unknown }): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return `\`\`\`text\nHTTP ${status}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n\`\`\``;
+}
+
+function groupText({ title, reasons }: AdviceGroup): string {
+  return `## ${title}\n\n${overview(reasons)}\n\n${reasons.map(adviceText).join('\n')}`;
+}
+
+/** Status, type and code of each reason in both formats. */
+function overview(reasons: readonly Reason[]): string {
+  const rows = reasons.map((reason) => {
+    const [one, other] = [inChatCompletions[reason], inMessages[reason]];
+    const codes = [...new Set([codeText(one), codeText(other)])].join(' / ');
+    const retry = [...new Set([retryWords[one.retry], retryWords[other.retry]])].join(' / ');
+    return `| [\`${reason}\`](#${reason}) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${codes} | ${retry} |`;
+  });
+  return `| Reason | chat-completions | messages | Code | Retry |\n|---|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+function codeText({ code }: Rendering): string {
+  return code === null ? 'null' : `\`${code}\``;
+}
+
+function adviceText(reason: Reason): string {
+  const { means, todo } = adviceOf[reason];
+  return `### ${reason}\n\n${means}\n\n**What to do:** ${todo}\n`;
+}
+
+function hiddenText(): string {
+  const { title, reasons } = hiddenGroup;
+  return `## ${title}
+
+These say what happened inside. Callers get the status below with \`internal\` as the reason and a fixed message; the log has the rest.
+
+${overview(reasons)}
+
+${reasons.map(adviceText).join('\n')}`;
+}
+
+function consoleText(): string {
+  const { title, reasons } = consoleGroup;
+  const rows = reasons.map((reason) => `| [\`${reason}\`](#${reason}) | ${renderConsoleError(new AppError(reason, ''), '').status} |`);
+  return `## ${title}
+
+The API of the console (\`/console/api\`) tells every reason as \`error.code\`, with \`message\`, \`field\` and \`request_id\` beside it. These are met nowhere else.
+
+| Code | Status |
+|---|---|
+${rows.join('\n')}
+
+${reasons.map(adviceText).join('\n')}`;
+}

@@ -1,0 +1,19 @@
+// llms.txt, by which programs that read find the docs as Markdown, and all of them in one file. Pure.
+import type { RenderedPage } from './html-pages.js';
+
+const summary = `# Tollgate
+
+> A metered gateway to text-generation models. Any client of the chat-completions format or of the messages format works against any model;
+> every call is charged to a prepaid balance in USD, exactly.
+`;
+
+/** The list of all pages; its addresses are relative, so that it holds below any path. */
+export function llmsTxt(pages: readonly RenderedPage[]): string {
+  const links = pages.map(({ name, title, description }) => `- [${title}](docs/${name}.md): ${description}`);
+  return `${summary}\n## Docs\n\n${links.join('\n')}\n\n## Optional\n\n- [All of these pages in one file](llms-full.txt)\n- [OpenAPI document](openapi.json): the API for programs.\n- [Catalog](v1/catalog): every model with its limits and prices, as JSON.\n`;
+}
+
+/** All pages, one after another. */
+export function llmsFullTxt(pages: readonly RenderedPage[]): string {
+  return [summary, ...pages.map(({ name, markdown }) => `<!-- docs/${name}.md -->\n\n${markdown.trim()}\n`)].join('\n');
+}

@@ -1,0 +1,89 @@
+// Our Markdown as HTML: headings with anchors, tables that can be read on a telephone, links that stay within the site. Pure.
+import { Marked, type Tokens } from 'marked';
+import { escapeText, Html } from '../pages/html.js';
+
+/** A heading of the second level, as a table of contents shows it. */
+export interface Section {
+  readonly anchor: string;
+  readonly title: string;
+}
+
+/** What a Markdown text holds. */
+export interface Rendered {
+  /** The first heading of the first level, as plain text. */
+  readonly title: string;
+  /** All but the title. */
+  readonly content: Html;
+  readonly sections: readonly Section[];
+}
+
+// Addresses outside of /docs that the pages may name. Whatever else a text links to is in the source only, and is shown without a link.
+const siteAddresses: ReadonlySet<string> = new Set(['../models', '../openapi.json', '../llms.txt', '../llms-full.txt']);
+
+/**
+ * Renders a text. Markup written into it is shown, never obeyed, and so are addresses that are not http.
+ * @param pages the names of all pages; a link to `name.md` leads to the page of that name.
+ */
+export function renderMarkdown(text: string, pages: ReadonlySet<string>): Rendered {
+  const anchors = new Map<string, number>();
+  const sections: Section[] = [];
+  let title = '';
+
+  const marked = new Marked({ gfm: true, async: false });
+  marked.use({
+    renderer: {
+      heading({ tokens, depth }: Tokens.Heading): string {
+        const name = plainText(this.parser.parseInline(tokens, this.parser.textRenderer));
+        if (depth === 1 && title === '') {
+          title = name;
+          return '';
+        }
+        const anchor = anchorOf(name, anchors);
+        if (depth === 2) sections.push({ anchor, title: name });
+        return `<h${depth} id="${escapeText(anchor)}">${this.parser.parseInline(tokens)} <a class="anchor" href="#${escapeText(anchor)}" aria-label="Link to this section">#</a></h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link): string {
+        const content = this.parser.parseInline(tokens);
+        const address = addressOf(href, pages);
+        return address === undefined ? content : `<a href="${escapeText(address)}">${content}</a>`;
+      },
+      // The content security policy of the pages lets no picture in.
+      image: ({ text: description }: Tokens.Image): string => escapeText(description),
+      html: ({ text: markup }: Tokens.HTML | Tokens.Tag): string => escapeText(markup),
+      code: ({ text: code }: Tokens.Code): string => `<pre><code>${escapeText(code)}\n</code></pre>\n`,
+      table({ header, rows }: Tokens.Table): string {
+        const labels = header.map(({ tokens }) => plainText(this.parser.parseInline(tokens, this.parser.textRenderer)));
+        const head = header.map(({ tokens }) => `<th scope="col">${this.parser.parseInline(tokens)}</th>`).join('');
+        const body = rows.map((row) => {
+          const cells = row.map(({ tokens }, index) => `<td${index > 0 && labels[index] ? ` data-label="${escapeText(labels[index])}"` : ''}>${this.parser.parseInline(tokens)}</td>`);
+          return `<tr>${cells.join('')}</tr>\n`;
+        });
+        return `<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body.join('')}</tbody>\n</table>\n`;
+      },
+    },
+  });
+  const content = new Html(marked.parse(text, { async: false }));
+  return { title, content, sections };
+}
+
+/** Where a link leads as seen from a page below /docs; undefined where the site has no such thing. */
+export function addressOf(href: string, pages: ReadonlySet<string>): string | undefined {
+  if (/^https?:\/\//.test(href) || href.startsWith('#') || siteAddresses.has(href)) return href;
+  const [, name, rest = ''] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  return name !== undefined && pages.has(name) ? name + rest : undefined;
+}
+
+/** The anchor of a heading, made as code hosts make it, so that the same link works in both places. */
+function anchorOf(name: string, used: Map<string, number>): string {
+  const anchor = name.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-');
+  const times = used.get(anchor) ?? 0;
+  used.set(anchor, times + 1);
+  return times === 0 ? anchor : `${anchor}-${times}`;
+}
+
+const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
+
+/** The renderer escapes also what it makes as plain text. */
+function plainText(escaped: string): string {
+  return escaped.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity]!);
+}
