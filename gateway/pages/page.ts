@@ -52,6 +52,7 @@ thead{position:absolute;clip-path:inset(50%);height:1px;overflow:hidden}
 tr,td,tbody th{display:block}
 tr{padding:.6rem 0;border-top:1px solid var(--line)}
 td,tbody th{border:0;padding:.1rem 0}
+td:empty{display:none}
 td[data-label]::before{content:attr(data-label);color:var(--soft);margin-right:.6rem}
 .n{text-align:left;white-space:normal}
 }`;
