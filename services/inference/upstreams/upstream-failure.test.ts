@@ -44,7 +44,7 @@ describe("a messages upstream's refusal", () => {
     [429, { type: 'rate_limit_error', message: 'slow' }, 'upstream_rate_limited'],
     [429, { type: 'rate_limit_error', message: 'x', details: { error_code: 'enforced_spend_limit_reached' } }, 'upstream_unavailable'],
     [529, { type: 'overloaded_error', message: 'Overloaded' }, 'upstream_overloaded'],
-    [504, { type: 'timeout_error', message: 'late' }, 'upstream_failed'],
+    [504, { type: 'timeout_error', message: 'late' }, 'upstream_timeout'],
   ])('%i %j is %s', (status, error, reason) => {
     expect(messages(status, error).reason).toBe(reason);
   });

@@ -118,7 +118,7 @@ function refusalReason(refusal: Refusal): Reason {
     return isAccount ? 'upstream_unavailable' : 'upstream_rate_limited';
   }
   if (status === 503 || status === 529) return 'upstream_overloaded';
-  return status === 408 ? 'upstream_timeout' : 'upstream_failed';
+  return status === 408 || status === 504 ? 'upstream_timeout' : 'upstream_failed';
 }
 
 /** The vendor's text without anything that looks like a credential, on one line, and bounded. */
