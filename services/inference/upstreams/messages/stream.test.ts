@@ -160,7 +160,7 @@ describe('a messages stream that fails', () => {
     [error('overloaded_error'), 'upstream_overloaded'],
     [error('rate_limit_error'), 'upstream_rate_limited'],
     [error('api_error'), 'upstream_failed'],
-    [error('timeout_error'), 'upstream_failed'],
+    [error('timeout_error'), 'upstream_timeout'],
     [error('authentication_error'), 'upstream_unavailable'],
     [error('billing_error'), 'upstream_unavailable'],
     [error('invalid_request_error'), 'upstream_rejected'],
