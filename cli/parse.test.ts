@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { KeyState } from '#proto/auth/v1/auth.js';
-import { parseAmount, parseCount, parseInstant, parseLimit, parseList, parsePositiveAmount, parsePrice, wordsOf } from './parse.js';
+import { parseAmount, parseCount, parseInstant, parseLimit, parseList, parseOffset, parsePositiveAmount, parsePrice, wordsOf } from './parse.js';
 
 const nowMs = Date.parse('2027-01-15T08:00:00Z');
 const iso = (ms: bigint): string => new Date(Number(ms)).toISOString();
@@ -43,6 +43,16 @@ describe('instants', () => {
 
   it.each(['', 'soon', '30', '2027-02-30', '2027-13-01', '2027-01-31T25:00', '31.01.2027', '-1d'])('are refused: %p', (text) => {
     expect(() => parseInstant(text, nowMs, 'ahead')).toThrow('2027-01-31');
+  });
+});
+
+describe('offsets from UTC', () => {
+  it.each([['Z', 0], ['+00:00', 0], ['-00:00', 0], ['+05:45', 345], ['-11:00', -660], ['+14:00', 840]] as const)('%s are %i minutes', (text, minutes) => {
+    expect(parseOffset(text)).toBe(minutes);
+  });
+
+  it.each(['', '5', '+5:45', '+05:60', 'CET'])('are refused: %p', (text) => {
+    expect(() => parseOffset(text)).toThrow('+05:45');
   });
 });
 

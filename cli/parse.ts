@@ -58,6 +58,15 @@ export function parseOverlap(text: string): bigint {
   return BigInt(Number(match[1]) * unitMs[match[2]!]!);
 }
 
+/** Minutes east of UTC of an offset such as "+05:45", "-08:00" or "Z". */
+export function parseOffset(text: string): number {
+  if (text === 'Z') return 0;
+  const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(text) ?? [];
+  if (sign === undefined || Number(minutes) > 59) throw new InvalidArgumentError('Give an offset from UTC such as +05:45, -08:00 or Z.');
+  const east = Number(hours) * 60 + Number(minutes);
+  return sign === '-' && east !== 0 ? -east : east;
+}
+
 function parseIso(text: string): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
   if (match === null) return undefined;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Ending, LineKind, UsageRecord } from '#proto/metering/v1/metering.js';
+import { Ending, GroupBy, LineKind, UsageRecord } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
 
@@ -51,5 +51,11 @@ describe('usage', () => {
     gateway.state.refundedNanoUsd = 2_000n;
     expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([{ id: 'req_1', refunded_usd: '0.000002', charge_usd: '0.000012' }]);
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toContain('$0.000002 was given back since');
+  });
+
+  it('is summed in groups within groups, days cut where asked', async () => {
+    const summed = await tollgate(gateway, ['usage', 'totals', '--by', 'day', '--then-by', 'model', '--tz-offset', '-08:00']);
+    expect(summed.stdout).toMatch(/2027-01-15 +sandbox\/echo +2 +\$0\.000012/);
+    expect(gateway.state.lastTotalsRequest).toMatchObject({ groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_MODEL, offsetMinutes: -480 });
   });
 });

@@ -6,8 +6,8 @@ import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { usd, usdJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant } from '../parse.js';
-import { recordView, totalView, usageWords } from '../views/usage.js';
+import { parseInstant, parseOffset } from '../parse.js';
+import { nestedTotalView, recordView, totalView, usageWords } from '../views/usage.js';
 import { addUnsettledCommands } from './unsettled.js';
 
 // Sums over long times read many records.
@@ -51,11 +51,18 @@ export function usageCommand(cli: Cli): Command {
 
   withFilter(cli, usage.command('totals'))
     .description('Sums over calls.')
-    .option('--by <group>', `one line for each ${usageWords.groupBy.all.join(', ')} (days are UTC)`, usageWords.groupBy.parse)
-    .action((options: FilterOptions & { by?: GroupBy }) =>
+    .option('--by <group>', `one line for each ${usageWords.groupBy.all.join(', ')} (days and hours are UTC unless --tz-offset says otherwise)`, usageWords.groupBy.parse)
+    .option('--then-by <group>', 'groups within those', usageWords.groupBy.parse)
+    .option('--tz-offset <offset>', 'where days and hours are cut, for example +05:45 or -08:00', parseOffset)
+    .action((options: FilterOptions & { by?: GroupBy; thenBy?: GroupBy; tzOffset?: number }) =>
       cli.withServices(async ({ metering }) => {
-        const request = { filter: filterOf(options), groupBy: options.by ?? GroupBy.GROUP_BY_UNSPECIFIED };
-        cli.out.list(totalView, (await metering.getUsageTotals(request, operatorCall(totalsTimeoutMs))).groups);
+        const request = {
+          filter: filterOf(options),
+          groupBy: options.by ?? GroupBy.GROUP_BY_UNSPECIFIED,
+          thenBy: options.thenBy ?? GroupBy.GROUP_BY_UNSPECIFIED,
+          offsetMinutes: options.tzOffset ?? 0,
+        };
+        cli.out.list(request.thenBy === GroupBy.GROUP_BY_UNSPECIFIED ? totalView : nestedTotalView, (await metering.getUsageTotals(request, operatorCall(totalsTimeoutMs))).groups);
       }),
     );
 

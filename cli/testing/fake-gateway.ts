@@ -19,6 +19,8 @@ import {
   type Drift,
   GetOutboxResponse,
   GetReconciliationResponse,
+  type GetUsageTotalsRequest,
+  GetUsageTotalsResponse,
   type ListUsageRecordsRequest,
   MeteringServiceDefinition,
   type UnsettledCharge,
@@ -54,6 +56,7 @@ export class FakeState {
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
+  lastTotalsRequest: GetUsageTotalsRequest | undefined;
   lastRefundRequest: RefundRequest | undefined;
   /** Of every hold; undefined: the ledger knows none. */
   refundedNanoUsd: bigint | undefined;
@@ -234,6 +237,10 @@ function metering(state: FakeState): object {
       state.lastRecordsRequest = request;
       const { page, nextPageToken } = pageOf(state.records, request.pageSize, request.pageToken);
       return { records: page, nextPageToken };
+    },
+    getUsageTotals: async (request: GetUsageTotalsRequest) => {
+      state.lastTotalsRequest = request;
+      return GetUsageTotalsResponse.fromPartial({ groups: [{ name: '2027-01-15', thenName: 'sandbox/echo', calls: 2n, chargeNanoUsd: 12_000n }] });
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
     getOutbox: async () => state.outbox,

@@ -124,6 +124,7 @@ export const recordView: View<UsageRecord> = {
 export const totalView: View<GetUsageTotalsResponse_Group> = {
   json: (group) => ({
     name: group.name,
+    then_name: group.thenName || null,
     calls: Number(group.calls),
     ...usdJson('charge', group.chargeNanoUsd),
     input_tokens: Number(group.inputTokens),
@@ -142,4 +143,10 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
     { title: 'output', text: (group) => group.outputTokens.toString(), align: 'right' },
     { title: 'reasoning', text: (group) => group.reasoningTokens.toString(), align: 'right' },
   ],
+};
+
+/** Sums of one group within another. */
+export const nestedTotalView: View<GetUsageTotalsResponse_Group> = {
+  ...totalView,
+  columns: [totalView.columns[0]!, { title: 'then', text: (group) => group.thenName }, ...totalView.columns.slice(1)],
 };

@@ -11,7 +11,7 @@ import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';
 import { recordCsvHead, recordCsvLine } from '../record-csv.js';
 import { accountOf } from '../session.js';
-import { groupByOf, usageFilterOf } from '../usage-filter.js';
+import { usageFilterOf, usageGroupingOf } from '../usage-filter.js';
 
 const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
@@ -33,14 +33,15 @@ export function getRecord(deps: ConsoleDeps): Middleware {
   };
 }
 
-/** GET usage/totals: sums over the same filter. */
+/** GET usage/totals: sums over the same filter, in groups and groups within those. */
 export function getTotals(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { groups } = await deps.peers.metering.getUsageTotals({ filter: usageFilterOf(ctx, accountId), groupBy: groupByOf(ctx) }, contextOf(deps));
+    const { groups } = await deps.peers.metering.getUsageTotals({ filter: usageFilterOf(ctx, accountId), ...usageGroupingOf(ctx) }, contextOf(deps));
     ctx.body = {
       data: groups.map((group) => ({
         name: group.name === '' ? null : group.name,
+        then_name: group.thenName === '' ? null : group.thenName,
         calls: Number(group.calls),
         charge_usd: formatUsd(group.chargeNanoUsd),
         tokens: {

@@ -6,6 +6,7 @@ import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
 
 const hourMs = 3_600_000n;
+const ungrouped = { thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
 
 describe.each(testEngines)('usage records on %s', (engine) => {
   let harness: Harness;
@@ -103,6 +104,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     const sum = (read: (stored: UsageRecord) => number) => BigInt(records.reduce((total, stored) => total + read(stored), 0));
     return {
       name,
+      thenName: '',
       calls: BigInt(records.length),
       chargeNanoUsd: records.reduce((total, stored) => total + stored.lineItems.reduce((lines, item) => lines + item.amountNanoUsd, 0n), 0n),
       inputTokens: sum((stored) => stored.tokens!.inputTokens),
@@ -118,10 +120,11 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     ['by key', GroupBy.GROUP_BY_KEY, (stored) => stored.call!.keyId],
     ['by model', GroupBy.GROUP_BY_MODEL, (stored) => stored.call!.modelId],
     ['by day', GroupBy.GROUP_BY_DAY, (stored) => new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 10)],
+    ['by hour', GroupBy.GROUP_BY_HOUR, (stored) => `${new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 14)}00Z`],
     ['by ending', GroupBy.GROUP_BY_ENDING, (stored) => Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase()],
   ];
   it.each(groupings)('are summed %s, to the nano-dollar', async (_, groupBy, nameOf) => {
-    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy });
+    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy, ...ungrouped });
     const names = [...new Set(all.map(nameOf))];
     const expected = names.map((name) => sumOf(all.filter((stored) => nameOf(stored) === name), name));
     expect(expected.length).toBeGreaterThanOrEqual(groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? 1 : 2);
@@ -130,14 +133,14 @@ describe.each(testEngines)('usage records on %s', (engine) => {
 
   it('give days in order and other groups dearest first', async () => {
     const filter = UsageFilter.fromPartial({ accountId });
-    const days = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_DAY })).groups.map((group) => group.name);
+    const days = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_DAY, ...ungrouped })).groups.map((group) => group.name);
     expect(days).toEqual(days.toSorted());
-    const charges = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_MODEL })).groups.map((group) => group.chargeNanoUsd);
+    const charges = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_MODEL, ...ungrouped })).groups.map((group) => group.chargeNanoUsd);
     expect(charges).toEqual(charges.toSorted((a, b) => (a < b ? 1 : -1)));
   });
 
   it('sum to zero where there are none', async () => {
-    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId: newId('acct') }), groupBy: GroupBy.GROUP_BY_UNSPECIFIED });
+    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId: newId('acct') }), groupBy: GroupBy.GROUP_BY_UNSPECIFIED, ...ungrouped });
     expect(groups).toEqual([sumOf([], '')]);
   });
 

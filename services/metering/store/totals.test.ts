@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Ending, GetUsageTotalsRequest, type GetUsageTotalsResponse_Group, GroupBy, type MeteringService, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { call, report, startedAtMs, tokens } from '../testing/calls.js';
+import { Harness, record } from '../testing/harness.js';
+
+const keys = [newId('key'), newId('key'), newId('key')];
+const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
+const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT];
+const dimensions = [GroupBy.GROUP_BY_UNSPECIFIED, GroupBy.GROUP_BY_KEY, GroupBy.GROUP_BY_MODEL, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_ENDING];
+
+/** An offset as people write it, beside its minutes. */
+const zones: readonly (readonly [number, string])[] = [[0, 'Z'], [840, '+14:00'], [-660, '-11:00'], [345, '+05:45'], [-210, '-03:30'], [525, '+08:45']];
+
+const formats = new Map(
+  zones.map(([, offset]) => {
+    const timeZone = offset === 'Z' ? '+00:00' : offset;
+    return [offset, new Intl.DateTimeFormat('en-CA', { timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' })];
+  }),
+);
+
+/** The local time of an instant in this zone, found by the platform and not by the sums' own arithmetic. */
+function localText(atMs: bigint, offset: string): string {
+  const parts = formats.get(offset)!.formatToParts(Number(atMs));
+  const part = (type: string): string => parts.find((each) => each.type === type)!.value;
+  return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}`;
+}
+
+function nameOf(stored: UsageRecord, groupBy: GroupBy, offset: string): string {
+  const { keyId, modelId, startedAtMs: atMs } = stored.call!;
+  switch (groupBy) {
+    case GroupBy.GROUP_BY_KEY:
+      return keyId;
+    case GroupBy.GROUP_BY_MODEL:
+      return modelId;
+    case GroupBy.GROUP_BY_DAY:
+      return localText(atMs, offset).slice(0, 10);
+    case GroupBy.GROUP_BY_HOUR:
+      return `${localText(atMs, offset)}:00${offset}`;
+    case GroupBy.GROUP_BY_ENDING:
+      return Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase();
+    default:
+      return '';
+  }
+}
+
+/** Adds records up one by one. */
+function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: GroupBy, offset: string): GetUsageTotalsResponse_Group[] {
+  const groups = new Map<string, GetUsageTotalsResponse_Group>();
+  for (const stored of records) {
+    const name = nameOf(stored, groupBy, offset);
+    const thenName = nameOf(stored, thenBy, offset);
+    const sums = groups.get(`${name} ${thenName}`) ?? {
+      name, thenName, calls: 0n, chargeNanoUsd: 0n, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, outputTokens: 0n, reasoningTokens: 0n,
+    };
+    const used = stored.tokens!;
+    sums.calls += 1n;
+    sums.chargeNanoUsd += stored.chargeNanoUsd;
+    sums.inputTokens += BigInt(used.inputTokens);
+    sums.cacheReadTokens += BigInt(used.cacheReadTokens);
+    sums.cacheWriteTokens += BigInt(used.cacheWrite5mTokens + used.cacheWrite1hTokens);
+    sums.outputTokens += BigInt(used.outputTokens);
+    sums.reasoningTokens += BigInt(used.reasoningTokens);
+    groups.set(`${name} ${thenName}`, sums);
+  }
+  return [...groups.values()];
+}
+
+const named = ({ name, thenName }: GetUsageTotalsResponse_Group): string => `${name} ${thenName}`;
+const byName = (groups: readonly GetUsageTotalsResponse_Group[]) => groups.toSorted((a, b) => (named(a) < named(b) ? -1 : 1));
+const totals = (service: MeteringService, request: Parameters<typeof GetUsageTotalsRequest.fromPartial>[0]) =>
+  service.getUsageTotals(GetUsageTotalsRequest.fromPartial(request)).then(({ groups }) => groups);
+
+describe.each(testEngines)('sums of usage on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+
+  beforeAll(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica());
+  });
+
+  afterAll(() => harness.close());
+
+  it('are those of a plain scan, however grouped and wherever days are cut', async () => {
+    const calls = fc.record({
+      // Quarters of an hour and the milliseconds around them, over three days.
+      atMs: fc.tuple(fc.integer({ min: 0, max: 288 }), fc.integer({ min: -1, max: 1 })).map(([quarters, ms]) => startedAtMs + BigInt(quarters * 900_000 + ms)),
+      key: fc.constantFrom(...keys),
+      model: fc.constantFrom(...models),
+      ending: fc.constantFrom(...endings),
+      counts: fc.record({ inputTokens: fc.nat(1_000_000), cacheReadTokens: fc.nat(1000), cacheWrite5mTokens: fc.nat(1000), cacheWrite1hTokens: fc.nat(1000), outputTokens: fc.nat(1000) }),
+    });
+    const history = fc.array(calls, { minLength: 1, maxLength: 25 });
+    await fc.assert(
+      fc.asyncProperty(history, fc.constantFrom(...zones), async (made, [offsetMinutes, offset]) => {
+        const accountId = newId('acct');
+        const records = await Promise.all(
+          made.map(({ atMs, key, model, ending, counts }) =>
+            record(service, report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), ending })),
+          ),
+        );
+        for (const groupBy of dimensions) {
+          for (const thenBy of groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? [groupBy] : dimensions.filter((each) => each !== groupBy)) {
+            const groups = await totals(service, { filter: { accountId }, groupBy, thenBy, offsetMinutes });
+            expect(byName(groups)).toEqual(byName(scan(records, groupBy, thenBy, offset)));
+          }
+        }
+      }),
+      { numRuns: 20 },
+    );
+  }, 60_000);
+
+  it('lose and repeat nothing while calls are recorded', async () => {
+    const accountId = newId('acct');
+    const filter = { accountId };
+    let isRecording = true;
+    const recording = (async () => {
+      for (let round = 0; round < 10; round += 1) {
+        await Promise.all(Array.from({ length: 20 }, (_, index) => record(service, report({ call: call({ accountId, keyId: keys[index % 3]! }) }))));
+      }
+      isRecording = false;
+    })();
+    let before = 0n;
+    while (isRecording) {
+      const groups = await totals(service, { filter, groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_KEY });
+      const counted = groups.reduce((sum, { calls }) => sum + calls, 0n);
+      // Each of these calls costs 200,000 nano-dollars, so a sum that tears a record apart shows.
+      expect(groups.reduce((sum, { chargeNanoUsd }) => sum + chargeNanoUsd, 0n)).toBe(counted * 200_000n);
+      expect(counted).toBeGreaterThanOrEqual(before);
+      before = counted;
+      // A SQLite database answers without giving the records a turn.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await recording;
+    expect(await totals(service, { filter })).toMatchObject([{ calls: 200n, chargeNanoUsd: 40_000_000n }]);
+  });
+
+  it('name groups within groups in the order of a chart', async () => {
+    const accountId = newId('acct');
+    const at = (minutes: number, modelId: string, inputTokens: number) =>
+      record(service, report({ call: call({ accountId, modelId, startedAtMs: startedAtMs + BigInt(minutes * 60_000) }), tokens: tokens({ inputTokens }) }));
+    // 1,800,000,000,000 is 2027-01-15T08:00Z.
+    await at(0, 'cheap', 10);
+    await at(50, 'dear', 1000);
+    await at(59, 'dear', 1000);
+    await at(60, 'cheap', 3000);
+    const shown = async (groupBy: GroupBy, thenBy: GroupBy, offsetMinutes: number) =>
+      (await totals(service, { filter: { accountId }, groupBy, thenBy, offsetMinutes })).map(({ name, thenName, calls }) => [name, thenName, Number(calls)]);
+    expect(await shown(GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_MODEL, 0)).toEqual([
+      ['2027-01-15T08:00Z', 'dear', 2],
+      ['2027-01-15T08:00Z', 'cheap', 1],
+      ['2027-01-15T09:00Z', 'cheap', 1],
+    ]);
+    expect(await shown(GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_MODEL, 345)).toEqual([
+      ['2027-01-15T13:00+05:45', 'cheap', 1],
+      ['2027-01-15T14:00+05:45', 'cheap', 1],
+      ['2027-01-15T14:00+05:45', 'dear', 2],
+    ]);
+    expect(await shown(GroupBy.GROUP_BY_MODEL, GroupBy.GROUP_BY_DAY, -510)).toEqual([
+      ['cheap', '2027-01-14', 1],
+      ['cheap', '2027-01-15', 1],
+      ['dear', '2027-01-15', 2],
+    ]);
+  });
+
+  it.each([
+    ['group_by', { groupBy: 6 as GroupBy }],
+    ['then_by', { groupBy: GroupBy.GROUP_BY_DAY, thenBy: 6 as GroupBy }],
+    ['then_by', { thenBy: GroupBy.GROUP_BY_DAY }],
+    ['then_by', { groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_DAY }],
+    ['offset_minutes', { offsetMinutes: 50 }],
+    ['offset_minutes', { offsetMinutes: 855 }],
+    ['offset_minutes', { offsetMinutes: -735 }],
+  ])('are refused for a malformed %s', async (field, changes) => {
+    await expect(totals(service, changes)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+  });
+});
