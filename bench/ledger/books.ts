@@ -1,8 +1,4 @@
 // A ledger's database for the benchmark: empty at first, then with accounts that have more money than a run can spend.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import createKnex from 'knex';
 import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
@@ -12,8 +8,9 @@ import { migrations } from '#services/ledger/migrations/index.js';
 import { createOperationLane, type OperationLane } from '#services/ledger/operation-lane.js';
 import { depositOperation } from '#services/ledger/requests/operations.js';
 import { createStore, type Executor } from '#services/ledger/store/store.js';
+import { type Engine, newDatabase } from '../database.ts';
 
-export type Engine = 'sqlite' | 'mysql';
+export type { Engine };
 
 /** An account and its key. */
 export interface Customer {
@@ -38,7 +35,7 @@ export const connections = 32;
 
 /** Books of so many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
 export async function openBooks(engine: Engine, accounts: number, lanes: number): Promise<Books> {
-  const { url, remove } = engine === 'sqlite' ? sqliteFile() : await mysqlSchema();
+  const { url, drop } = await newDatabase(engine);
   const db = openDatabase(url, { poolMax: connections });
   await migrate(db, migrations);
   const store = createStore(db);
@@ -63,33 +60,7 @@ export async function openBooks(engine: Engine, accounts: number, lanes: number)
     },
     async close() {
       await db.close();
-      await remove();
-    },
-  };
-}
-
-function sqliteFile(): { url: string; remove: () => void } {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
-  return { url: `sqlite:${join(folder, 'ledger.db')}`, remove: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
-async function mysqlSchema(): Promise<{ url: string; remove: () => Promise<void> }> {
-  const address = process.env['TOLLGATE_BENCH_MYSQL_URL'];
-  if (address === undefined) throw new Error('Set TOLLGATE_BENCH_MYSQL_URL to mysql://user:password@host:port/ of a server whose user may create schemas.');
-  const server = new URL(address);
-  const schema = newId('bench');
-  const admin = createKnex({
-    client: 'mysql2',
-    connection: { host: server.hostname, port: Number(server.port), user: server.username, password: server.password },
-    pool: { min: 0, max: 1 },
-  });
-  await admin.raw(`CREATE DATABASE ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
-  server.pathname = `/${schema}`;
-  return {
-    url: server.href,
-    async remove() {
-      await admin.raw(`DROP DATABASE ${schema}`);
-      await admin.destroy();
+      await drop();
     },
   };
 }

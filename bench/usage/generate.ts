@@ -1,0 +1,133 @@
+// Usage records as months of two customers leave them: through the store's own columns and values, many a statement.
+import { insertText } from '#kit/db/sql-text.js';
+import type { Database } from '#kit/db/open.js';
+import { newId } from '#kit/id.js';
+import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Call, Ending, Format, UsageSource } from '#proto/metering/v1/metering.js';
+import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
+import { type PricedRecord, priceRecord } from '#services/metering/usage-record.js';
+import type { PricedCall } from '#services/metering/validate-call.js';
+
+const dayMs = 86_400_000;
+const rowsPerStatement = 100;
+const statementsPerTransaction = 20;
+
+/** Of a hundred calls, so many end so. */
+const endings: readonly (readonly [Ending, number])[] = [
+  [Ending.ENDING_COMPLETED, 88],
+  [Ending.ENDING_MAX_TOKENS, 5],
+  [Ending.ENDING_CLIENT_GONE, 4],
+  [Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, 2],
+  [Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, 1],
+];
+
+/** Who called what, and when. */
+export interface History {
+  readonly accounts: readonly { readonly id: string; readonly keys: readonly string[] }[];
+  readonly models: readonly string[];
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** The same sequence in every run, from 0 to below 1 (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Two accounts with ten keys each, fifteen models, and so many days until now. */
+export function historyOf(days: number, nowMs: number): History {
+  const accounts = [0, 1].map(() => ({ id: newId('acct'), keys: Array.from({ length: 10 }, () => newId('key')) }));
+  return { accounts, models: Array.from({ length: 15 }, (_, index) => `vendor/model-${index + 1}`), fromMs: nowMs - days * dayMs, untilMs: nowMs };
+}
+
+/** Stores so many settled records in the order of their starts, evenly spread over the time; some keys and models are used more than others. */
+export async function generate(db: Database, history: History, records: number): Promise<void> {
+  const random = randomOf(5);
+  const insert = insertText('usage_record', allRecordColumns);
+  const prices = history.models.map((modelId, index) => priceOf(modelId, BigInt(index + 1), history.fromMs));
+  const stepMs = (history.untilMs - history.fromMs) / records;
+  let made = 0;
+  const row = (): unknown[] => {
+    const startedAtMs = Math.floor(history.fromMs + made * stepMs);
+    made += 1;
+    const priced = recordOf(startedAtMs, history, prices, random);
+    return [...recordValues(priced), priced.record.chargeNanoUsd, 0n, startedAtMs + 2000];
+  };
+  while (made < records) {
+    await db.plainTransaction(async (tx) => {
+      for (let statement = 0; statement < statementsPerTransaction && made < records; statement += 1) {
+        const rows = Math.min(rowsPerStatement, records - made);
+        await tx.run(insert(rows), Array.from({ length: rows }, row).flat());
+      }
+    });
+  }
+}
+
+/** One of the list, the first most often. */
+function pick<T>(items: readonly T[], random: () => number): T {
+  return items[Math.floor(random() ** 2 * items.length)]!;
+}
+
+function priceOf(modelId: string, dollars: bigint, createdAtMs: number): PriceVersion {
+  return PriceVersion.fromPartial({
+    id: newId('price', createdAtMs),
+    modelId,
+    effectiveFromMs: BigInt(createdAtMs),
+    inputNanoUsdPerMtok: dollars * 1_000_000_000n,
+    cacheReadNanoUsdPerMtok: dollars * 100_000_000n,
+    cacheWrite5mNanoUsdPerMtok: dollars * 1_250_000_000n,
+    cacheWrite1hNanoUsdPerMtok: dollars * 2_000_000_000n,
+    outputNanoUsdPerMtok: dollars * 5_000_000_000n,
+    createdAtMs: BigInt(createdAtMs),
+  });
+}
+
+function recordOf(startedAtMs: number, history: History, prices: readonly PriceVersion[], random: () => number): PricedRecord {
+  const account = history.accounts[random() < 0.5 ? 0 : 1]!;
+  const price = pick(prices, random);
+  const call = Call.fromPartial({
+    id: newId('req', startedAtMs),
+    accountId: account.id,
+    keyId: pick(account.keys, random),
+    modelId: price.modelId,
+    upstreamId: 'vendor',
+    upstreamModel: price.modelId,
+    format: random() < 0.5 ? Format.FORMAT_CHAT_COMPLETIONS : Format.FORMAT_MESSAGES,
+    streaming: true,
+    price,
+    heldNanoUsd: 50_000_000n,
+    outputCapTokens: 4096,
+    startedAtMs: BigInt(startedAtMs),
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+  }) as PricedCall;
+  const tokens = {
+    inputTokens: Math.floor(random() * 4000),
+    cacheReadTokens: random() < 0.4 ? Math.floor(random() * 20_000) : 0,
+    cacheWrite5mTokens: random() < 0.2 ? Math.floor(random() * 4000) : 0,
+    cacheWrite1hTokens: 0,
+    outputTokens: Math.floor(random() * 1000),
+    reasoningTokens: 0,
+  };
+  return priceRecord(
+    {
+      call, tokens, ending: endingOf(random() * 100), endingDetail: '', source: UsageSource.USAGE_SOURCE_REPORTED, firstOutputMs: 300,
+      durationMs: 2000, free: false, quarantined: false, keptAnswer: Buffer.alloc(0),
+    },
+    startedAtMs + 2000,
+  );
+}
+
+function endingOf(percentile: number): Ending {
+  let upTo = 0;
+  for (const [ending, share] of endings) {
+    upTo += share;
+    if (percentile < upTo) return ending;
+  }
+  return Ending.ENDING_COMPLETED;
+}

@@ -1,0 +1,102 @@
+// Pages of usage records and sums over them, with as many records as months leave, on SQLite and on MariaDB. See README.md.
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { migrate } from '#kit/db/migrate.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { Ending, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '#services/metering/deps.js';
+import { migrations } from '#services/metering/migrations/index.js';
+import { encodePageToken } from '#services/metering/page-token.js';
+import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
+import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js';
+import { type Engine, newDatabase } from '../database.ts';
+import { generate, type History, historyOf } from './generate.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    engines: { type: 'string', default: 'sqlite,mysql' },
+    records: { type: 'string', default: '1000000' },
+    days: { type: 'string', default: '90' },
+    tries: { type: 'string', default: '50' },
+  },
+});
+const tries = Number(options.tries);
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+interface Case {
+  readonly name: string;
+  readonly ask: () => Promise<unknown>;
+}
+
+function casesOf(db: Database, { accounts, models, fromMs, untilMs }: History): Case[] {
+  const context = callContext({ caller: 'bench' });
+  const deps = { db } as RpcDeps;
+  const { id: accountId, keys } = accounts[0]!;
+  const page = (filter: Partial<UsageFilter>, pageToken = '') => () =>
+    listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ...filter }), pageSize: 50, pageToken }, context, deps);
+  const totals = (lengthMs: number, groupBy: GroupBy, thenBy = GroupBy.GROUP_BY_UNSPECIFIED) => () =>
+    getUsageTotals({ filter: UsageFilter.fromPartial({ accountId, fromMs: BigInt(untilMs - lengthMs) }), groupBy, thenBy, offsetMinutes: 345 }, context, deps);
+  const deep = encodePageToken({ startedAtMs: BigInt(fromMs + dayMs), callId: `req_${'0'.repeat(32)}` });
+  const cases: Case[] = [
+    { name: 'records: first page', ask: page({}) },
+    { name: 'records: page near the end', ask: page({}, deep) },
+    { name: 'records of a key', ask: page({ keyId: keys[3]! }) },
+    { name: 'records of a model', ask: page({ modelId: models[14]! }) },
+    { name: 'records of an ending', ask: page({ ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT }) },
+    { name: 'records of a key and a model', ask: page({ keyId: keys[9]!, modelId: models[14]! }) },
+  ];
+  const lengths: [string, number][] = [['24 h', dayMs], ['30 d', 30 * dayMs], ['90 d', 90 * dayMs]];
+  for (const [length, lengthMs] of lengths) {
+    cases.push(
+      { name: `totals, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_UNSPECIFIED) },
+      { name: `totals by day, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_DAY) },
+      { name: `totals by hour, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_HOUR) },
+      { name: `totals by model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_MODEL) },
+      { name: `totals by key, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_KEY) },
+      { name: `totals by day and model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_MODEL) },
+    );
+  }
+  return cases;
+}
+
+/** The 50th and 95th percentile in milliseconds; one try before is not counted. */
+async function timesOf({ ask }: Case): Promise<{ p50: number; p95: number }> {
+  await ask();
+  const times: number[] = [];
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const start = performance.now();
+    await ask();
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
+  return { p50: times[Math.floor(tries * 0.5)]!, p95: times[Math.min(tries - 1, Math.floor(tries * 0.95))]! };
+}
+
+const ms = (value: number): string => value.toFixed(value < 10 ? 1 : 0);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function measure(engine: Engine): Promise<void> {
+  const { url, drop } = await newDatabase(engine);
+  const db = openDatabase(url);
+  try {
+    await migrate(db, migrations);
+    const history = historyOf(Number(options.days), Date.now());
+    const start = performance.now();
+    await generate(db, history, Number(options.records));
+    if (engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record');
+    print(`\n${engine}: ${options.records} records over ${options.days} days, made in ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
+    print('| asked | p50 ms | p95 ms |\n| --- | ---: | ---: |');
+    for (const each of casesOf(db, history)) {
+      const { p50, p95 } = await timesOf(each);
+      print(`| ${each.name} | ${ms(p50)} | ${ms(p95)} |`);
+    }
+  } finally {
+    await db.close();
+    await drop();
+  }
+}
+
+print(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`);
+for (const engine of options.engines.split(',') as Engine[]) await measure(engine);
