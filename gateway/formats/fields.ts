@@ -48,6 +48,16 @@ export function ignored<const Names extends string>(...names: Names[]): Record<N
   return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
 }
 
+/** Names that servers take for a vendor's state, another cap, more answers, or another model, server or account than the one that is priced here. */
+export const redirecting = [
+  ...(['api_base', 'api_key', 'api_version', 'base_url', 'custom_llm_provider', 'extra_body', 'extra_headers', 'headers', 'model_list'] as const),
+  ...(['models', 'organization', 'preset', 'provider', 'route', 'user_config'] as const),
+  // Several servers read these before the cap that they are sent (llama.cpp its n_predict), or make answers beside the one that is charged.
+  ...(['max_new_tokens', 'max_output_tokens', 'max_tokens_to_sample', 'n_predict', 'num_predict', 'best_of', 'n_cmpl', 'num_return_sequences'] as const),
+  // What they name is kept in the one account that the vendor sees.
+  ...(['previous_response_id', 'conversation', 'conversation_id', 'thread_id', 'assistant_id'] as const),
+] as const;
+
 /** The longest conversation, as the vendor of the messages format has it (https://platform.claude.com/docs/en/api/messages). */
 export const messagesMax = 100_000;
 

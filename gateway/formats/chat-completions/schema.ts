@@ -1,6 +1,6 @@
 // The chat-completions format as schemas: what a request may hold.
 import { Type } from 'typebox';
-import { elseUnsupported, ignored, ignoredKeyword, messagesMax, nativeOnly, optional, passedOn, refused, Tokens, unknownKind, type ValueOf } from '../fields.js';
+import { elseUnsupported, ignored, ignoredKeyword, messagesMax, nativeOnly, optional, passedOn, redirecting, refused, Tokens, unknownKind, type ValueOf } from '../fields.js';
 import { type ChatMessage, ChatMessageParam } from './message-schema.js';
 import { FunctionChoiceParam, FunctionParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
@@ -72,9 +72,7 @@ export const ChatCompletionRequest = Type.Object(
     ...passedOn('verbosity', 'prompt_cache_options', 'prompt_cache_retention'),
     // They change the price.
     ...ignored('service_tier', 'store', 'prediction'),
-    // Servers that pass calls on would take them for another model, server or account than the one that is priced here.
-    ...ignored('api_base', 'api_key', 'api_version', 'base_url', 'custom_llm_provider', 'extra_body', 'extra_headers', 'fallbacks', 'headers', 'model_list'),
-    ...ignored('models', 'organization', 'preset', 'provider', 'route', 'user_config'),
+    ...ignored(...redirecting, 'fallbacks', 'container', 'inference_geo', 'speed', 'thread'),
   },
   { title: 'ChatCompletionRequest' },
 );

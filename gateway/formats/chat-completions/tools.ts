@@ -7,7 +7,7 @@ import type { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
 // Run by the vendor: they cost by the call, bring as much input as they like, or reach into the account there.
-const serverTools = /web_?search|web_?fetch|code_?(execution|interpreter)|file_?search|live_?search|x_search|^mcp|url_context|google_/i;
+const serverTools = /(?<!tool_?)search|web_?fetch|code_?(execution|interpreter)|^mcp|url_?context|google|^builtin|retrieval|image_?generation|document_?library|^connector/i;
 
 const only = 'choose a model behind an upstream of the chat-completions format';
 

@@ -100,10 +100,23 @@ function resultParts(block: ResultBlockParam, path: string, reading: Reading): P
 // What a vendor's server did for an earlier answer, and changes of the tools at hand. Without them the conversation still stands.
 const dispensable = /^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result|tool_addition|tool_removal|fallback)$/;
 
+/** Blocks that are known to be text. */
+const textual = ['compaction', 'browser_state'];
+
 function foreignBlock(block: { type: unknown }, path: string, reading: Reading): Part[] {
   const type = block.type as string;
   reading.passOn(block, path);
-  if (dispensable.test(type)) reading.demands.droppedElsewhere.add(type);
+  const isDispensable = dispensable.test(type);
+  // It may be a url, or hold a PDF, and what is behind it be as long as the context allows.
+  if ((!isDispensable && !textual.includes(type)) || holdsMedia(block)) reading.demands.documents += 1;
+  if (isDispensable) reading.demands.droppedElsewhere.add(type);
   else reading.demands.refuseElsewhere(`${path}.type`, `the model takes no blocks of type "${type.slice(0, 64)}"; leave it out, or choose a model behind an upstream of the messages format`);
   return [];
+}
+
+/** Whether images or documents stand anywhere in a value: their bytes say nothing about their tokens. Bodies are bounded in depth. */
+function holdsMedia(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { type } = value as { type?: unknown };
+  return type === 'document' || type === 'image' || Object.values(value).some(holdsMedia);
 }

@@ -1,5 +1,4 @@
 // Images, documents and search results of a messages request → parts of the common prompt.
-import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { DocumentPart, ImagePart, Part } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
 import { documentPart, imagePart, textPart } from '../parts.js';
@@ -83,7 +82,7 @@ function readContent(content: DocumentContent, path: string, reading: Reading): 
     } else if (block.type === 'image') images.push(...imageParts(block, at, reading));
     else {
       reading.passOn(block, at);
-      reading.demands.need(Modality.MODALITY_DOCUMENT, at);
+      reading.demands.addDocument(at);
       reading.demands.refuseElsewhere(`${at}.type`, 'the model takes only text and images in a document');
     }
   }

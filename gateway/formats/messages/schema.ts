@@ -1,6 +1,6 @@
 // The messages format's requests as schemas.
 import { Type } from 'typebox';
-import { ignored, messagesMax, optional, passedOn, refused, unknownKind, type ValueOf } from '../fields.js';
+import { ignored, messagesMax, optional, passedOn, redirecting, refused, unknownKind, type ValueOf } from '../fields.js';
 import { CacheControl, MessageParam, TextBlock } from './block-schema.js';
 import { ToolChoiceParam, ToolParam } from './tool-schema.js';
 
@@ -37,12 +37,15 @@ const promptFields = {
     mcp_servers: 'MCP servers are not supported; call them from your side and send their tools',
     compaction: 'compaction is not supported; leave it out',
     thread: ofVendorAccount,
+    plugins: 'what a vendor runs costs more than tokens; leave it out',
     fallbacks: 'fallback models are chosen by the gateway; leave it out',
     fallback_credit_token: ofVendorAccount,
     billing_policy: ofVendorAccount,
   }),
   ...passedOn('context_management'),
   ...ignored('container', 'diagnostics', 'inference_geo', 'service_tier', 'speed'),
+  // One answer a call in this format; servers that speak several may know of more.
+  ...ignored(...redirecting, 'n'),
 };
 
 /** The body of POST /v1/messages. Fields beyond these reach upstreams of this format as they are; others do without. */

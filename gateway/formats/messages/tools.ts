@@ -5,7 +5,7 @@ import { assertNoFileIds, type Reading } from './reading.js';
 import { CustomTool, type CustomToolParam, type ToolChoiceParam, type ToolParam } from './tool-schema.js';
 
 // Run by the vendor: they cost by the call, or bring as much input as they like.
-const serverTools = /^(web_search|web_fetch|code_execution|mcp|advisor)(_|$)/;
+const serverTools = /(^|[^a-z])(web_?search|web_?fetch|code_?execution|mcp|advisor)([^a-z]|$)/i;
 
 /** Translates the tools that the caller describes; others reach upstreams of this format only. Raises invalid_request or unsupported_field. */
 export function translateTools(params: readonly ToolParam[], reading: Reading): Tool[] {

@@ -29,3 +29,15 @@ export function merged(first: JsonObject | undefined, second: JsonObject | undef
   }
   return both;
 }
+
+/** Names of what the upstream charges whoever has the account with it, which is not what the caller is charged. */
+export const accountName = /cost|price|byok|credit|billing|balance|currency/i;
+
+/** The fields without those about the account; undefined when none remain. */
+export function withoutAccount(fields: JsonObject | undefined): JsonObject | undefined {
+  if (fields === undefined) return undefined;
+  const names = Object.keys(fields);
+  if (!names.some((name) => accountName.test(name))) return fields;
+  const kept = Object.entries(fields).filter(([name]) => !accountName.test(name));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}

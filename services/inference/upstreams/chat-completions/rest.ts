@@ -1,5 +1,6 @@
 // What a chat-completions upstream says beside the meaning of its chunks, for callers of the same format (README of gateway/formats).
 import type { BlockWriter } from '../block-writer.js';
+import { accountName } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 type Fields = Record<string, unknown>;
@@ -11,9 +12,6 @@ const deltaMeaning = new Set(['role', 'content', 'refusal', 'reasoning_content',
 const usageMeaning = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'prompt_tokens_details', 'completion_tokens_details', '__proto__']);
 const promptMeaning = new Set(['cached_tokens', 'cache_write_tokens', '__proto__']);
 const completionMeaning = new Set(['reasoning_tokens', '__proto__']);
-
-// What the upstream charges whoever has the account with it, which is not what the caller is charged.
-const account = /cost|price|byok|credit|billing|balance|currency/i;
 
 /** The rest of one answer. What the events say is left out, and so is null, which means the same as nothing. */
 export class Rest {
@@ -103,7 +101,7 @@ export class Rest {
       const value = chunk[name];
       if (chunkMeaning.has(name) || value === null) continue;
       const told = typeof value === 'object' ? JSON.stringify(value) : value;
-      if (this.#told.get(name) === told || account.test(name)) continue;
+      if (this.#told.get(name) === told || accountName.test(name)) continue;
       this.#told.set(name, told);
       (news ??= {})[name] = value;
     }
@@ -140,7 +138,7 @@ function usageLeft(usage: JsonObject): Fields | undefined {
     ['prompt_tokens_details', detailsLeft(usage['prompt_tokens_details'], promptMeaning)],
     ['completion_tokens_details', detailsLeft(usage['completion_tokens_details'], completionMeaning)],
   ];
-  const left = Object.entries({ ...leftOf(usage, usageMeaning), ...Object.fromEntries(details) }).filter(([name, value]) => value !== undefined && !account.test(name));
+  const left = Object.entries({ ...leftOf(usage, usageMeaning), ...Object.fromEntries(details) }).filter(([name, value]) => value !== undefined && !accountName.test(name));
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 

@@ -1,5 +1,5 @@
 // The rest of a messages answer: what its upstream says beside the meaning, for callers of the same format. Pure.
-import { merged, restJson, restOf } from '../rest.js';
+import { merged, restJson, restOf, withoutAccount } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 const none: ReadonlySet<string> = new Set();
@@ -27,7 +27,7 @@ const typeOnly = new Set(['type']);
 /** Of the message in message_start. */
 export function startedRest(message: JsonObject): string | undefined {
   const usage = usageRest(message['usage']);
-  const rest = merged(restOf(message, inMessage), usage === undefined ? undefined : { usage });
+  const rest = merged(withoutAccount(restOf(message, inMessage)), usage === undefined ? undefined : { usage });
   return rest === undefined ? undefined : JSON.stringify(rest);
 }
 
@@ -50,14 +50,14 @@ export function blockStopRest(event: JsonObject): string | undefined {
 export function endRest(event: JsonObject, isCommonReason: boolean): JsonObject | undefined {
   const delta = isObject(event['delta']) ? restOf(event['delta'], isCommonReason ? inEnd : none) : undefined;
   const usage = usageRest(event['usage']);
-  const rest = restOf(event, inEndEvent);
+  const rest = withoutAccount(restOf(event, inEndEvent));
   if (delta === undefined && usage === undefined) return rest;
   return { ...(delta === undefined ? {} : { delta }), ...(usage === undefined ? {} : { usage }), ...rest };
 }
 
 /** Of message_stop; some servers put figures there. */
 export function stopRest(event: JsonObject): JsonObject | undefined {
-  return restOf(event, typeOnly);
+  return withoutAccount(restOf(event, typeOnly));
 }
 
 function usageRest(usage: unknown): JsonObject | undefined {
@@ -67,5 +67,5 @@ function usageRest(usage: unknown): JsonObject | undefined {
     const part = isObject(usage[name]) ? restOf(usage[name], known) : undefined;
     if (part !== undefined) parts[name] = part;
   }
-  return merged(restOf(usage, inUsage), Object.keys(parts).length === 0 ? undefined : parts);
+  return merged(withoutAccount(restOf(usage, inUsage)), Object.keys(parts).length === 0 ? undefined : parts);
 }

@@ -36,6 +36,14 @@ describe('the rest of a messages answer', () => {
     expect(decoder.outcome).toEqual({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
   });
 
+  it('tells nothing of what the upstream charges the operator', () => {
+    const paid = { cost: 0.3, is_byok: false, cost_details: { upstream_inference_cost: 0.2 } };
+    const begun = { type: 'message_start', message: { ...message, billing: 'x', usage: { ...plainUsage, ...paid } } };
+    const { events, decoder } = decode([begun, ending('end_turn', {}, paid, { balance: 3 }), { ...stop, cost: 1 }]);
+    expect(events.filter((event) => 'extraJson' in event)).toEqual([]);
+    expect(decoder.outcome?.extraJson).toBeUndefined();
+  });
+
   it('of the message goes with its start, usage that is not counted in tokens of a class included', () => {
     const usage = { ...plainUsage, service_tier: 'standard', server_tool_use: { web_search_requests: 1 }, cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1d_input_tokens: 3 } };
     expect(rests({ type: 'message_start', message: { ...message, container: { id: 'c' }, novelty: 1, usage } }, ending(), stop)).toEqual([
