@@ -106,6 +106,27 @@ describe.each(modes)('upstreams, %s', (mode) => {
     expect(JSON.stringify([request.headers, request.body])).not.toContain(system.firstKey.slice(6, 30));
   });
 
+  it('are tested step by step by the operator, who sees what was found later too', async () => {
+    const stepsOf = (text: string): (boolean | null)[] => (JSON.parse(text) as { steps: { ok: boolean | null }[] }).steps.map(({ ok }) => ok);
+    for (const id of ['openai', 'claude']) expect(stepsOf(await system.cli('upstream', 'test', id, '--model', 'text', '--json'))).toEqual([true, null, true, null, true, true, true]);
+    expect(await system.cli('upstream', 'test', 'sandbox', '--model', 'echo')).toMatch(/call +ok +\d+ +first token after/);
+
+    await addUpstream(system, 'wrong', 'messages', stub.baseUrl, 'sk-wrong-0123456789');
+    const { code, stdout, stderr } = await system.tryCli('upstream', 'test', 'wrong', '--model', 'text');
+    stub.takeRefused();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/authentication +failed +\d+ +the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/);
+    expect(stdout).toMatch(/models +not tried\ncall +not tried\n/);
+    expect(stderr).toContain('"authentication"');
+    expect(stdout + stderr).not.toContain('sk-wrong');
+
+    const listed = await system.cli('upstream', 'list');
+    expect(listed).toMatch(/openai .* ok, \d{4}-/);
+    expect(listed).toMatch(/wrong .* failed: authentication, \d{4}-/);
+    expect(await system.cli('upstream', 'show', 'wrong')).toMatch(/authentication +failed/);
+    await system.cli('upstream', 'remove', 'wrong');
+  });
+
   it('keep their secrets out of every output and of the data folder', async () => {
     expect(await system.cli('upstream', 'list', '--json')).not.toContain(stubApiKey);
     expect(system.output()).not.toContain(stubApiKey);

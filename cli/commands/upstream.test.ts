@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Upstream } from '#proto/inference/v1/inference.js';
+import { TestOutcome, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate } from '../testing/tollgate.js';
 
@@ -32,5 +32,37 @@ describe('upstreams', () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', managed: true, enabled: true }));
     expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({ code: 1, stderr: expect.stringContaining('set by configuration') });
     expect(gateway.state.upstreams[0]?.enabled).toBe(true);
+  });
+
+  it('are tested step by step, and what was found stays to be seen', async () => {
+    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', enabled: true }));
+    expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('never');
+    const steps = [
+      { name: 'address', outcome: TestOutcome.TEST_OUTCOME_OK, durationMs: 1, what: 'https://api.example/v1' },
+      { name: 'dns', outcome: TestOutcome.TEST_OUTCOME_FAILED, durationMs: 12, what: 'there is no such name' },
+      { name: 'connect', outcome: TestOutcome.TEST_OUTCOME_NOT_TRIED, durationMs: 0, what: '' },
+    ];
+    gateway.state.upstreamTest = UpstreamTest.fromPartial({ atMs: 1_800_000_000_000n, ok: false, failedStep: 'dns', steps });
+    const failed = await tollgate(gateway, ['upstream', 'test', 'acme', '--model', 'one']);
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('"dns"') });
+    expect(failed.stdout.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
+      'step | result | ms | finding',
+      'address | ok | 1 | https://api.example/v1',
+      'dns | failed | 12 | there is no such name',
+      'connect | not tried',
+      '',
+    ]);
+    expect(gateway.state.upstreams[0]?.lastTest?.upstreamModel).toBe('one');
+    expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('failed: dns, 2027-01-15 08:00:00Z');
+    expect((await tollgate(gateway, ['upstream', 'show', 'acme'])).stdout).toMatch(/dns +failed +12 +there is no such name/);
+    const [shown] = (await tollgate(gateway, ['upstream', 'show', 'acme', '--json'])).stdout.trim().split('\n');
+    expect(JSON.parse(shown!)).toMatchObject({ id: 'acme', last_test: { ok: false, failed_step: 'dns', steps: [{ ok: true }, { ok: false, outcome: 'failed', duration_ms: 12 }, { ok: null, outcome: 'not_tried' }] } });
+
+    gateway.state.upstreamTest = UpstreamTest.fromPartial({ atMs: 1_800_000_000_000n, ok: true, steps: steps.slice(0, 1) });
+    const passed = await tollgate(gateway, ['upstream', 'test', 'acme', '--json']);
+    expect(passed.code).toBe(0);
+    expect(JSON.parse(passed.stdout)).toMatchObject({ upstream: 'acme', ok: true, failed_step: null, upstream_model: null, steps: [{ name: 'address', ok: true }] });
+    expect(await tollgate(gateway, ['upstream', 'test', 'nobody'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no') });
+    expect(await tollgate(gateway, ['upstream', 'show', 'nobody'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no upstream') });
   });
 });

@@ -4,7 +4,10 @@ import { Upstream, type WireFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { upstreamView, wireFormats } from '../views/upstream.js';
+import { testJson, testStepView, upstreamView, wireFormats } from '../views/upstream.js';
+
+// The service ends a test within 15 s; then there is still an answer to come.
+const testTimeoutMs = 25_000;
 
 interface AddOptions {
   readonly format: WireFormat;
@@ -24,7 +27,26 @@ export function upstreamCommand(cli: Cli): Command {
   upstream
     .command('list')
     .description('All upstreams, without their secrets.')
-    .action(() => cli.withServices(async ({ inference }) => cli.out.list(upstreamView, (await inference.listUpstreams({}, operatorCall())).upstreams)));
+    .action(() => cli.withServices(async ({ inference }) => cli.out.list(upstreamView, (await inference.listUpstreams({ withTests: true }, operatorCall())).upstreams)));
+
+  upstream
+    .command('show <id>')
+    .description('One upstream, with the steps of its last test.')
+    .action((id: string) =>
+      cli.withServices(async ({ inference }) => {
+        const shown = await present(inference, id);
+        cli.out.show(upstreamView, shown);
+        if (shown.lastTest === undefined || cli.out.json) return;
+        cli.out.note('');
+        cli.out.list(testStepView, shown.lastTest.steps);
+      }),
+    );
+
+  upstream
+    .command('test <id>')
+    .description('Try an upstream step by step: address, name, connection, TLS, secret, list of models. Exit code 1 when a step fails.')
+    .option('--model <name>', "also make a call of one output token with this model (the vendor's name of it); the vendor bills it to you, no account is charged")
+    .action((id: string, options: { model?: string }) => cli.withServices(({ inference }) => test(cli, inference, id, options.model)));
 
   // The secret is never an argument: the arguments of a process can be read by every user of the machine.
   upstream
@@ -49,9 +71,10 @@ export function upstreamCommand(cli: Cli): Command {
           allowPrivateNetwork: options.allowPrivateNetwork === true,
           enabled: options.disabled !== true,
         });
-        const response = await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
-        cli.out.show(upstreamView, response.upstream!);
-        cli.out.note(`\nNext: name it in a model's routes: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`);
+        await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
+        cli.out.show(upstreamView, await present(inference, id));
+        cli.out.note(`\nNext: see that it works: tollgate upstream test ${id}`);
+        cli.out.note(`Then name it in a model's routes: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`);
       });
     });
 
@@ -92,8 +115,22 @@ function notEmpty(secret: string | undefined, fault: string): string {
   return trimmed;
 }
 
+async function test(cli: Cli, inference: Services['inference'], upstreamId: string, upstreamModel: string | undefined): Promise<void> {
+  const response = await inference.testUpstream({ upstreamId, upstreamModel }, operatorCall(testTimeoutMs));
+  const result = response.test!;
+  if (cli.out.json) cli.out.show({ json: (id) => ({ upstream: id, ...testJson(result) }), columns: [] }, upstreamId);
+  else cli.out.list(testStepView, result.steps);
+  if (!result.ok) throw new CliError(`The upstream ${upstreamId} failed at the step "${result.failedStep}".`, { fix: 'The finding above says why; `tollgate upstream show` shows it again.' });
+}
+
+async function present(inference: Services['inference'], id: string): Promise<Upstream> {
+  const upstream = await find(inference, id);
+  if (upstream === undefined) throw new CliError(`There is no upstream ${id}.`, { fix: '`tollgate upstream list` shows them.' });
+  return upstream;
+}
+
 async function find(inference: Services['inference'], id: string): Promise<Upstream | undefined> {
-  const { upstreams } = await inference.listUpstreams({}, operatorCall());
+  const { upstreams } = await inference.listUpstreams({ withTests: true }, operatorCall());
   return upstreams.find((upstream) => upstream.id === id);
 }
 
@@ -104,11 +141,10 @@ async function refuseExisting(inference: Services['inference'], id: string): Pro
 
 function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {
   return cli.withServices(async ({ inference }) => {
-    const present = await find(inference, id);
-    if (present === undefined) throw new CliError(`There is no upstream ${id}.`, { fix: '`tollgate upstream list` shows them.' });
-    if (present.managed) throw new CliError(`The upstream ${id} is built in or set by configuration.`, { fix: 'Change it there, or retire the models that use it.' });
+    const { lastTest, ...known } = await present(inference, id);
+    if (known.managed) throw new CliError(`The upstream ${id} is built in or set by configuration.`, { fix: 'Change it there, or retire the models that use it.' });
     // Without a secret the present one is kept.
-    const response = await inference.putUpstream({ upstream: { ...present, enabled }, secret: undefined }, operatorCall());
-    cli.out.show(upstreamView, response.upstream!);
+    const response = await inference.putUpstream({ upstream: { ...known, enabled }, secret: undefined }, operatorCall());
+    cli.out.show(upstreamView, { ...response.upstream!, lastTest });
   });
 }

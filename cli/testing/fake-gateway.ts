@@ -12,7 +12,7 @@ import type { CallContext } from '#kit/rpc/call-context.js';
 import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
 import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { InferenceServiceDefinition, Upstream } from '#proto/inference/v1/inference.js';
+import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import {
   type CloseSettlementRequest,
@@ -40,6 +40,8 @@ export class FakeState {
   readonly upstreams: Upstream[] = [];
   /** Secrets by upstream id. */
   readonly secrets = new Map<string, string>();
+  /** What a test of any upstream finds. */
+  upstreamTest = UpstreamTest.fromPartial({});
   records: UsageRecord[] = [];
   verification = VerifyResponse.fromPartial({});
   outbox = GetOutboxResponse.fromPartial({});
@@ -289,6 +291,11 @@ function inference(state: FakeState): object {
       const stored = Upstream.fromPartial({ ...upstream, secretLastFour: (state.secrets.get(upstream.id) ?? '').slice(-4) });
       state.upstreams.splice(index === -1 ? state.upstreams.length : index, 1, stored);
       return { upstream: stored };
+    },
+    testUpstream: async ({ upstreamId, upstreamModel }: { upstreamId: string; upstreamModel?: string }) => {
+      const upstream = find(state.upstreams, upstreamId, 'upstream');
+      upstream.lastTest = UpstreamTest.fromPartial({ ...state.upstreamTest, upstreamModel: upstreamModel ?? '' });
+      return { test: upstream.lastTest };
     },
   };
 }

@@ -1,6 +1,6 @@
 // How upstreams are shown: never with their secret.
-import { type Upstream, WireFormat } from '#proto/inference/v1/inference.js';
-import { instantJson, type View } from '../output.js';
+import { TestOutcome, type Upstream, type UpstreamTest, type UpstreamTestStep, WireFormat } from '#proto/inference/v1/inference.js';
+import { instant, instantJson, type JsonObject, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
 /** The wire formats in words. */
@@ -17,6 +17,7 @@ export const upstreamView: View<Upstream> = {
     enabled: upstream.enabled,
     managed: upstream.managed,
     created_at: instantJson(upstream.createdAtMs),
+    last_test: upstream.lastTest === undefined ? null : testJson(upstream.lastTest),
   }),
   columns: [
     { title: 'upstream', text: (upstream) => upstream.id },
@@ -25,5 +26,34 @@ export const upstreamView: View<Upstream> = {
     { title: 'secret', text: (upstream) => (upstream.secretLastFour === '' ? 'none' : `…${upstream.secretLastFour}`) },
     { title: 'state', text: (upstream) => (upstream.enabled ? 'enabled' : 'disabled') },
     { title: 'set by', text: (upstream) => (upstream.managed ? 'configuration' : 'operator') },
+    { title: 'last test', text: ({ lastTest }) => (lastTest === undefined ? 'never' : testWords(lastTest)) },
   ],
 };
+
+const outcomes = wordsOf<TestOutcome>(TestOutcome, 'TEST_OUTCOME_');
+
+/** One step of a test. */
+export const testStepView: View<UpstreamTestStep> = {
+  json: stepJson,
+  columns: [
+    { title: 'step', text: (step) => step.name },
+    { title: 'result', text: (step) => outcomes.of(step.outcome).replace('_', ' ') },
+    { title: 'ms', text: (step) => (step.outcome === TestOutcome.TEST_OUTCOME_NOT_TRIED ? '' : String(step.durationMs)), align: 'right' },
+    { title: 'finding', text: (step) => step.what },
+  ],
+};
+
+/** A test for programs. */
+export function testJson({ atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): JsonObject {
+  return { at: instantJson(atMs), ok, failed_step: failedStep === '' ? null : failedStep, upstream_model: upstreamModel === '' ? null : upstreamModel, steps: steps.map(stepJson) };
+}
+
+function stepJson({ name, outcome, durationMs, what }: UpstreamTestStep): JsonObject {
+  // A step that was skipped or not tried is neither well nor ill.
+  const ok = outcome === TestOutcome.TEST_OUTCOME_OK ? true : outcome === TestOutcome.TEST_OUTCOME_FAILED ? false : null;
+  return { name, ok, outcome: outcomes.of(outcome), duration_ms: durationMs, what };
+}
+
+function testWords({ atMs, ok, failedStep }: UpstreamTest): string {
+  return `${ok ? 'ok' : `failed: ${failedStep}`}, ${instant(atMs)}`;
+}

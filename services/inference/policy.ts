@@ -9,4 +9,5 @@ export const inferencePolicy: PeerPolicy<keyof InferenceService> = {
   listUpstreams: ['gateway'],
   putUpstream: [],
   deleteUpstream: [],
+  testUpstream: [],
 };

@@ -7,6 +7,7 @@ import { deleteUpstream } from './rpcs/delete-upstream.js';
 import { generate } from './rpcs/generate.js';
 import { listUpstreams } from './rpcs/list-upstreams.js';
 import { putUpstream } from './rpcs/put-upstream.js';
+import { testUpstream } from './rpcs/test-upstream.js';
 
 /** The RPCs of inference. */
 export class InferenceRpcs implements messages.InferenceService {
@@ -17,4 +18,5 @@ export class InferenceRpcs implements messages.InferenceService {
   listUpstreams = (request: messages.ListUpstreamsRequest, context: CallContext) => listUpstreams(request, context, this.deps);
   putUpstream = (request: messages.PutUpstreamRequest, context: CallContext) => putUpstream(request, context, this.deps);
   deleteUpstream = (request: messages.DeleteUpstreamRequest, context: CallContext) => deleteUpstream(request, context, this.deps);
+  testUpstream = (request: messages.TestUpstreamRequest, context: CallContext) => testUpstream(request, context, this.deps);
 }

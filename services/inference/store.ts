@@ -2,12 +2,16 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asNumber, asText, optional } from '#kit/db/values.js';
-import type { WireFormat } from '#proto/inference/v1/inference.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { UpstreamTest, type WireFormat } from '#proto/inference/v1/inference.js';
 import { upstreams } from './migrations/0001-upstreams.js';
+import { upstreamTests } from './migrations/0002-upstream-tests.js';
 
 /** Most upstreams that may be stored. */
 export const storedUpstreamsMax = 500;
+
+// Upstreams that are built in or configured have tests too.
+const managedTestsMax = 100;
 
 /** A stored upstream. */
 export interface UpstreamRow {
@@ -30,7 +34,7 @@ export class UpstreamStore {
 
   /** Brings the schema up to date. */
   async migrate(): Promise<void> {
-    await migrate(this.db, [upstreams]);
+    await migrate(this.db, [upstreams, upstreamTests]);
   }
 
   /** All upstreams, ordered by id. */
@@ -53,9 +57,34 @@ export class UpstreamStore {
     }
   }
 
-  /** Removes an upstream; false when there was none. */
+  /** Removes an upstream and its test; false when there was none. */
   async delete(id: string): Promise<boolean> {
-    return (await this.db.knex('upstream').where({ id }).delete()) === 1;
+    return this.db.transaction(async (tx) => {
+      const deleted = await tx('upstream').where({ id }).delete();
+      await tx('upstream_test').where({ upstream_id: id }).delete();
+      return deleted === 1;
+    });
+  }
+
+  /** The last test of each upstream that has one, by the upstream's id. */
+  async tests(): Promise<Map<string, UpstreamTest>> {
+    const rows = await this.db.knex('upstream_test').select(['upstream_id', 'result']).limit(storedUpstreamsMax + managedTestsMax);
+    return new Map(rows.map((row: Record<string, unknown>) => [asText(row['upstream_id']), UpstreamTest.decode(asBytes(row['result']))]));
+  }
+
+  /**
+   * Keeps a test in place of the one before. `tested` is the stored upstream as it was tested; where it has been changed or removed
+   * since, nothing is kept. Absent for upstreams that are not stored.
+   */
+  async keepTest(upstreamId: string, tested: UpstreamRow | undefined, test: UpstreamTest): Promise<void> {
+    const row = { at_ms: test.atMs, result: Buffer.from(UpstreamTest.encode(test).finish()) };
+    await this.db.transaction(async (tx) => {
+      if (tested !== undefined) {
+        const [present] = await tx('upstream').select(columns).where({ id: upstreamId }).forUpdate();
+        if (present === undefined || !isSameToTest(fromRow(present), tested)) return;
+      }
+      await tx('upstream_test').insert({ upstream_id: upstreamId, ...row }).onConflict('upstream_id').merge(row);
+    });
   }
 
   /** Throws when the database cannot answer. */
@@ -71,9 +100,17 @@ export class UpstreamStore {
       const row = { ...change(present, asNumber(counted?.['stored'])), id, ...(present === undefined ? {} : { createdAtMs: present.createdAtMs }) };
       if (present === undefined) await tx('upstream').insert(toRow(row));
       else await tx('upstream').where({ id }).update(toRow(row));
+      // What was found of another address or with another secret would mislead.
+      if (present !== undefined && !isSameToTest(present, row)) await tx('upstream_test').where({ upstream_id: id }).delete();
       return row;
     });
   }
+}
+
+/** Whether a test of the one holds for the other. */
+function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
+  const facts = ({ wireFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string => JSON.stringify([wireFormat, baseUrl, allowPrivateNetwork, sealedSecret]);
+  return facts(one) === facts(other);
 }
 
 function fromRow(row: Record<string, unknown>): UpstreamRow {

@@ -6,6 +6,7 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { recordingLogger } from '#kit/testing/log.js';
+import { untilTrue } from '#kit/testing/waiting.js';
 import { type InferenceService, type PutUpstreamRequest, type Upstream, WireFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from './config.js';
@@ -148,7 +149,59 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
       await expect(managed.service.putUpstream({ upstream: wanted({ id }), secret: 'x' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
       await expect(managed.service.deleteUpstream({ upstreamId: id }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
     }
+    expect((await managed.service.testUpstream({ upstreamId: 'openai', upstreamModel: 'text' }, operator)).test?.ok).toBe(true);
+    expect((await managed.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok)).toEqual([undefined, true, undefined]);
     await managed.stop();
+  });
+
+  it('are tested, enabled or not, and the result stays until they are changed or removed', async () => {
+    const lastTests = async (of = service) => (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
+    await put({ enabled: false });
+    expect(await lastTests()).toEqual([undefined, undefined]);
+    const { test } = await service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
+    expect(test).toMatchObject({ ok: true, atMs: BigInt(clock.nowMs()), failedStep: '', upstreamModel: 'text' });
+    const sandbox = await service.testUpstream({ upstreamId: 'sandbox', upstreamModel: 'echo' }, operator);
+    expect(sandbox.test).toMatchObject({ ok: true, steps: { length: 7 } });
+
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb);
+    expect((await replica.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest)).toEqual([sandbox.test, test]);
+    await replica.stop();
+    await replicaDb.close();
+    // The gateway reads the list every second and has no use for them.
+    expect((await service.listUpstreams({}, operator)).upstreams.map(({ lastTest }) => lastTest)).toEqual([undefined, undefined]);
+
+    await service.putUpstream({ upstream: wanted() } as PutUpstreamRequest, operator);
+    expect(await lastTests()).toEqual([true, true]);
+    await put({}, 'another-secret');
+    expect(await lastTests()).toEqual([true, undefined]);
+    expect((await service.testUpstream({ upstreamId: 'mine' }, operator)).test).toMatchObject({ ok: false, failedStep: 'authentication' });
+    expect(await lastTests()).toEqual([true, false]);
+    await put();
+    expect((await service.testUpstream({ upstreamId: 'mine' }, operator)).test?.ok).toBe(true);
+    expect(await lastTests()).toEqual([true, true]);
+    await service.deleteUpstream({ upstreamId: 'mine' }, operator);
+    await put();
+    expect(await lastTests()).toEqual([true, undefined]);
+    await expect(service.testUpstream({ upstreamId: 'nobody' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(service.testUpstream({ upstreamId: 'mine', upstreamModel: '' }, operator)).rejects.toMatchObject({ reason: 'invalid_request' });
+  });
+
+  it('that are changed while they are tested keep no result of what they were', async () => {
+    await put();
+    stub.script('text', { fault: { kind: 'slow-headers', delayMs: 1500 } });
+    const testing = service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
+    await untilTrue(() => stub.requests.length > 0);
+    await put({}, 'another-secret');
+    expect((await testing).test?.ok).toBe(true);
+    expect((await service.listUpstreams({ withTests: true }, operator)).upstreams.at(-1)?.lastTest).toBeUndefined();
+  });
+
+  it('whose secret cannot be read are not tested', async () => {
+    await put();
+    const other = await start(database.db, {}, randomBytes(32));
+    await expect(other.service.testUpstream({ upstreamId: 'mine' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await other.stop();
   });
 
   it.each<[string, Partial<Upstream>, string | undefined]>([

@@ -78,6 +78,7 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
     const format: Format = path.startsWith('/v1/messages') ? 'messages' : 'chat-completions';
     let body: Json = {};
     try {
+      if (request.method === 'GET') return answerGet(request, response, path, apiKey);
       body = parse(Buffer.concat(chunks).toString('utf8'));
       requests.push({ path, headers: request.headers, body, clientLeft });
       checkKey(request.headers, format, apiKey);
@@ -111,6 +112,18 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** The list of models, which vendors of both formats give at one path; they are told apart by how the key is sent. */
+function answerGet({ headers }: IncomingMessage, response: ServerResponse, path: string, apiKey: string): void {
+  const isMessages = headers['x-api-key'] !== undefined || headers['anthropic-version'] !== undefined;
+  const format = isMessages ? 'messages' : 'chat-completions';
+  if (isMessages) checkVersion(headers);
+  checkKey(headers, format, apiKey);
+  if (path !== '/v1/models') throw new Refused(`Unknown request URL: GET ${path}`, null, 404);
+  const ids = Object.keys(scriptsByModel);
+  if (isMessages) return sendJson(response, 200, { data: ids.map((id) => ({ type: 'model', id, display_name: id, created_at: '2026-01-01T00:00:00Z' })), has_more: false, first_id: ids[0], last_id: ids.at(-1) });
+  sendJson(response, 200, { object: 'list', data: ids.map((id) => ({ id, object: 'model', created: 1_767_225_600, owned_by: 'stub' })) });
 }
 
 async function answer(response: ServerResponse, format: Format, body: Json, script: Script): Promise<void> {

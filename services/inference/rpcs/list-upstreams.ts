@@ -4,6 +4,9 @@ import type { ListUpstreamsRequest, ListUpstreamsResponse } from '#proto/inferen
 import type { RpcDeps } from '../deps.js';
 
 /** InferenceService.ListUpstreams. */
-export async function listUpstreams(_request: ListUpstreamsRequest, _context: CallContext, { registry }: RpcDeps): Promise<ListUpstreamsResponse> {
-  return { upstreams: await registry.list() };
+export async function listUpstreams({ withTests }: ListUpstreamsRequest, _context: CallContext, { registry, store }: RpcDeps): Promise<ListUpstreamsResponse> {
+  const upstreams = await registry.list();
+  if (withTests !== true) return { upstreams };
+  const tests = await store.tests();
+  return { upstreams: upstreams.map((upstream) => ({ ...upstream, lastTest: tests.get(upstream.id) })) };
 }

@@ -2,12 +2,18 @@
 import { WireFormat } from '#proto/inference/v1/inference.js';
 import { chatCompletionsWire } from './chat-completions/wire.js';
 import { HttpUpstream, type HttpUpstreamDeps, type HttpUpstreamSettings } from './http/http-upstream.js';
+import type { Wire } from './http/wire.js';
 import { messagesWire } from './messages/wire.js';
 import type { RemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
 /** An upstream behind HTTP. */
 export function createHttpUpstream(format: RemoteWireFormat, settings: HttpUpstreamSettings, deps: HttpUpstreamDeps): Upstream {
+  return new HttpUpstream(settings, wireOf(format, settings), deps);
+}
+
+/** The wire format as it is spoken with this upstream. */
+export function wireOf(format: RemoteWireFormat, { id, baseUrl }: Pick<HttpUpstreamSettings, 'id' | 'baseUrl'>): Wire {
   const wire = format === WireFormat.WIRE_FORMAT_MESSAGES ? messagesWire : chatCompletionsWire;
-  return new HttpUpstream(settings, wire(settings.id, settings.baseUrl), deps);
+  return wire(id, baseUrl);
 }

@@ -1,9 +1,10 @@
 // The upstreams that are built in or come from the environment. They are in no database, and no RPC changes them.
 import { type Upstream as UpstreamMessage, WireFormat } from '#proto/inference/v1/inference.js';
 import { lastFour } from '../secret-box.js';
+import type { UpstreamRow } from '../store.js';
 import { createHttpUpstream } from './create-upstream.js';
 import { parseBaseUrl, withVersionSegment } from './http/base-url.js';
-import type { HttpUpstreamDeps } from './http/http-upstream.js';
+import type { HttpUpstreamDeps, HttpUpstreamSettings } from './http/http-upstream.js';
 import { Sandbox, sandboxId } from './sandbox/sandbox.js';
 import type { RemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
@@ -13,6 +14,16 @@ export interface KnownUpstream {
   readonly shown: UpstreamMessage;
   /** Absent when it cannot be used although it is enabled: its secret cannot be read. */
   readonly upstream: Upstream | undefined;
+  /** Of an upstream behind HTTP, enabled or not; absent when its secret cannot be read. */
+  readonly remote?: RemoteUpstream;
+}
+
+/** All that an upstream behind HTTP is made of. */
+export interface RemoteUpstream {
+  readonly format: RemoteWireFormat;
+  readonly settings: HttpUpstreamSettings;
+  /** The row that it comes from; absent for managed ones. */
+  readonly row?: UpstreamRow;
 }
 
 /** The sandbox, and a vendor for each key in the configuration. Raises invalid_request for a malformed base url. */
@@ -30,8 +41,9 @@ function vendor(id: string, format: RemoteWireFormat, baseUrlText: string, secre
   // Whoever sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
-  const upstream = createHttpUpstream(format, { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn }, deps);
-  return [{ shown: { ...shown(id, format, baseUrl, lastFour(secret)), allowPrivateNetwork: !isVendorsOwn }, upstream }];
+  const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn };
+  const upstream = createHttpUpstream(format, settings, deps);
+  return [{ shown: { ...shown(id, format, baseUrl, lastFour(secret)), allowPrivateNetwork: !isVendorsOwn }, upstream, remote: { format, settings } }];
 }
 
 function shown(id: string, wireFormat: WireFormat, baseUrl: string, secretLastFour: string): UpstreamMessage {

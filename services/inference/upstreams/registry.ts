@@ -6,7 +6,7 @@ import type { SecretBox } from '../secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';
 import { createHttpUpstream } from './create-upstream.js';
 import type { HttpUpstreamDeps } from './http/http-upstream.js';
-import { type KnownUpstream, managedUpstreams } from './managed.js';
+import { type KnownUpstream, managedUpstreams, type RemoteUpstream } from './managed.js';
 import { isRemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
@@ -65,6 +65,14 @@ export class UpstreamRegistry {
     return [...this.#managed.values(), ...stored].map(({ shown }) => shown);
   }
 
+  /** One upstream as it is at this moment, enabled or not. Raises not_found, and what the database raises. */
+  async find(id: string): Promise<KnownUpstream> {
+    await this.reload();
+    const known = this.#managed.get(id) ?? this.#stored.get(id);
+    if (known === undefined) throw new AppError('not_found', 'There is no upstream with this id.', { details: { what: 'upstream' } });
+    return known;
+  }
+
   /** Whether the upstream is built in or configured. */
   isManaged(id: string): boolean {
     return this.#managed.has(id);
@@ -110,10 +118,12 @@ export class UpstreamRegistry {
   #reuse(present: StoredUpstream | undefined, row: UpstreamRow): StoredUpstream {
     const fingerprint = JSON.stringify([row.wireFormat, row.baseUrl, row.sealedSecret, row.allowPrivateNetwork, row.enabled]);
     if (present?.fingerprint === fingerprint) return present;
-    return { fingerprint, shown: toMessage(row), upstream: row.enabled && !this.isManaged(row.id) ? this.#create(row) : undefined };
+    const remote = this.isManaged(row.id) ? undefined : this.#remote(row);
+    const upstream = remote === undefined || !row.enabled ? undefined : createHttpUpstream(remote.format, remote.settings, this.deps);
+    return { fingerprint, shown: toMessage(row), upstream, ...(remote === undefined ? {} : { remote }) };
   }
 
-  #create(row: UpstreamRow): Upstream | undefined {
+  #remote(row: UpstreamRow): RemoteUpstream | undefined {
     const { id, baseUrl, allowPrivateNetwork, sealedSecret, wireFormat } = row;
     const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
     if (sealedSecret !== undefined && secret === undefined) {
@@ -124,7 +134,7 @@ export class UpstreamRegistry {
       this.deps.log.error({ upstream: id, wire_format: wireFormat }, 'the wire format of this upstream is unknown to this version; it is not used');
       return undefined;
     }
-    return createHttpUpstream(wireFormat, { id, baseUrl, secret, allowPrivateNetwork }, this.deps);
+    return { format: wireFormat, settings: { id, baseUrl, secret, allowPrivateNetwork }, row };
   }
 }
 

@@ -1,0 +1,255 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { systemClock } from '#kit/clock.js';
+import { createTestAuthority, type TestAuthority } from '#kit/testing/certificates.js';
+import { recordingLogger } from '#kit/testing/log.js';
+import { TestOutcome, Upstream, type UpstreamTest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../../tests/upstream/stub-upstream.js';
+import { testConfig } from '../../testing/fixtures.js';
+import type { HttpUpstreamSettings } from '../http/http-upstream.js';
+import type { RemoteWireFormat } from '../remote-format.js';
+import { testConnection } from './connection-test.js';
+import { operatorText } from './operator-text.js';
+
+const { WIRE_FORMAT_CHAT_COMPLETIONS: chatCompletions, WIRE_FORMAT_MESSAGES: messages } = WireFormat;
+const { log } = recordingLogger('debug');
+const deps = { config: testConfig({ connectTimeoutMs: 2000 }), clock: systemClock, log };
+const never = new AbortController().signal;
+
+interface Changes extends Partial<HttpUpstreamSettings> {
+  readonly format?: RemoteWireFormat;
+  readonly model?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = never, ...settings }: Changes): Promise<UpstreamTest> {
+  const remote = { format, settings: { id: 'mine', baseUrl: '', secret: stubApiKey, allowPrivateNetwork: true, ...settings } };
+  return testConnection({ shown: Upstream.fromPartial({ id: 'mine' }), upstream: undefined, remote }, model, signal, deps, timeoutMs);
+}
+
+/** "dns ok", "tls failed: …": the steps in words. */
+function words({ steps }: UpstreamTest): string[] {
+  return steps.map(({ name, outcome, what }) => `${name} ${TestOutcome[outcome].replace('TEST_OUTCOME_', '').toLowerCase()}${outcome === TestOutcome.TEST_OUTCOME_FAILED ? `: ${what}` : ''}`);
+}
+
+const found = ({ steps }: UpstreamTest, wanted: string): string => steps.find(({ name }) => name === wanted)!.what;
+
+describe('a test of an upstream that works', () => {
+  let stub: StubUpstream;
+
+  beforeEach(async () => {
+    stub = await startStubUpstream();
+  });
+
+  afterEach(() => stub.stop());
+
+  it.each([['chat-completions', chatCompletions], ['messages', messages]] as const)('goes through all steps of a %s upstream, and calls a model where one is named', async (_name, format) => {
+    stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 1 } });
+    const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'text' });
+    expect(words(test)).toEqual(['address ok', 'dns skipped', 'connect ok', 'tls skipped', 'authentication ok', 'models ok', 'call ok']);
+    expect(test).toMatchObject({ ok: true, failedStep: '', upstreamModel: 'text' });
+    expect(found(test, 'models')).toMatch(/^\d{2,} models$/);
+    expect(found(test, 'call')).toMatch(/^first token after \d+ ms; it reports 9 input and 1 output; at most 66 input and 1 output token, at your own cost$/);
+    const [called] = stub.requests;
+    expect(called!.body).toMatchObject({ model: 'text', stream: true });
+    expect([called!.body['max_tokens'], called!.body['max_completion_tokens']]).toContain(1);
+    expect(stub.refused).toEqual([]);
+  });
+
+  it('makes no call unless a model is named, and resolves names', async () => {
+    const test = await tryIt({ baseUrl: stub.baseUrl.replace('127.0.0.1', 'localhost') });
+    expect(words(test)).toEqual(['address ok', 'dns ok', 'connect ok', 'tls skipped', 'authentication ok', 'models ok']);
+    expect(found(test, 'dns')).toMatch(/^localhost is .*127\.0\.0\.1/);
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  it('tells that a wrong secret is refused, in the words of the upstream and without the secret', async () => {
+    const secret = 'wrongkey-0123456789-abcdef';
+    for (const format of [chatCompletions, messages] as const) {
+      const test = await tryIt({ baseUrl: stub.baseUrl, secret, format, model: 'text' });
+      expect(words(test).slice(3)).toEqual(['tls skipped', expect.stringMatching(/^authentication failed: the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/), 'models not_tried', 'call not_tried']);
+      expect(test).toMatchObject({ ok: false, failedStep: 'authentication' });
+      expect(JSON.stringify(test.steps)).not.toContain('wrongk');
+    }
+    expect(words(await tryIt({ baseUrl: stub.baseUrl, secret: undefined }))[4]).toMatch(/^authentication failed: a secret is needed, and none is set/);
+  });
+
+  it('tells that its figures are not believed', async () => {
+    stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 500 } });
+    const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
+    expect(test.ok).toBe(true);
+    expect(found(test, 'call')).toContain('its figures break a rule (output_above_cap), so calls are charged by our own count');
+  });
+
+  it('tells what the upstream says to a call', async () => {
+    const test = await tryIt({ baseUrl: stub.baseUrl, model: 'status-400' });
+    expect(test).toMatchObject({ ok: false, failedStep: 'call' });
+    expect(found(test, 'call')).toContain('temperature: this model refuses it');
+    expect(found(await tryIt({ baseUrl: stub.baseUrl, model: 'nothing-like-it' }), 'models')).toContain('nothing-like-it not among them');
+    await expect(tryIt({ baseUrl: stub.baseUrl, model: '' })).rejects.toMatchObject({ reason: 'invalid_request' });
+  });
+});
+
+describe('a test of an upstream that does not work', () => {
+  let server: Server | TcpServer | undefined;
+  const sockets = new Set<Socket>();
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+    server = undefined;
+  });
+
+  async function listen(made: Server | TcpServer): Promise<string> {
+    server = made;
+    made.on('connection', (socket: Socket) => void sockets.add(socket));
+    await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+    return `127.0.0.1:${(made.address() as AddressInfo).port}/v1`;
+  }
+  const serve = async (answer: RequestListener): Promise<string> => `http://${await listen(createServer(answer))}`;
+  const answering = (status: number, type: string, body: string, headers: Record<string, string> = {}) =>
+    serve((_request, response) => void response.writeHead(status, { 'content-type': type, ...headers }).end(body));
+
+  it.each([
+    ['http://169.254.169.254/v1', true],
+    ['http://127.0.0.1/v1', false],
+    ['http://[::ffff:10.0.0.1]/v1', false],
+  ])('refuses the address %s before anything is sent', async (baseUrl, allowPrivateNetwork) => {
+    expect(words(await tryIt({ baseUrl, allowPrivateNetwork }))).toEqual([expect.stringMatching(/^address failed: .*refused/), 'dns not_tried', 'connect not_tried', 'tls not_tried', 'authentication not_tried', 'models not_tried']);
+  });
+
+  it('refuses a name that leads to a forbidden address, and connects to nothing', async () => {
+    let connections = 0;
+    const baseUrl = (await serve((_request, response) => void response.end())).replace('127.0.0.1', 'localhost');
+    server!.on('connection', () => (connections += 1));
+    const test = await tryIt({ baseUrl, allowPrivateNetwork: false });
+    expect(words(test).slice(0, 3)).toEqual(['address ok', expect.stringMatching(/^dns failed: localhost: .* is private/), 'connect not_tried']);
+    expect(connections).toBe(0);
+  });
+
+  it('tells of a name that there is not', async () => {
+    expect(words(await tryIt({ baseUrl: 'http://no-such-host.invalid/v1' }))[1]).toMatch(/^dns failed: .*no-such-host\.invalid/);
+  });
+
+  it('tells of a port where nobody listens', async () => {
+    expect(words(await tryIt({ baseUrl: 'http://127.0.0.1:1/v1' }))[2]).toMatch(/^connect failed: .*ECONNREFUSED/);
+  });
+
+  it('ends in time where a server says nothing, and keeps no connection', async () => {
+    const baseUrl = `http://${await listen(createTcpServer((socket) => void socket.resume()))}`;
+    const startedAtMs = Date.now();
+    const test = await tryIt({ baseUrl, timeoutMs: 300, model: 'text' });
+    expect(Date.now() - startedAtMs).toBeLessThan(3000);
+    expect(words(test).slice(4)).toEqual([expect.stringMatching(/^authentication failed: no answer; the whole test may take 0\.3 s/), 'models not_tried', 'call not_tried']);
+    await Promise.all([...sockets].map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))));
+  });
+
+  it('ends in time where a body never ends', async () => {
+    const baseUrl = await serve((_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":['));
+    expect(words(await tryIt({ baseUrl, timeoutMs: 300 }))[5]).toMatch(/^models failed: no answer/);
+  });
+
+  it('ends in time where a handshake never ends', async () => {
+    const baseUrl = `https://${await listen(createTcpServer((socket) => void socket.resume()))}`;
+    expect(words(await tryIt({ baseUrl, timeoutMs: 300 }))[3]).toMatch(/^tls failed: no answer/);
+  });
+
+  it('is given up when whoever asked for it leaves', async () => {
+    const baseUrl = `http://${await listen(createTcpServer((socket) => void socket.resume()))}`;
+    const leaving = new AbortController();
+    setTimeout(() => leaving.abort(), 100);
+    await expect(tryIt({ baseUrl, signal: leaving.signal })).rejects.toMatchObject({ reason: 'cancelled' });
+  });
+
+  it('does not follow a redirect, and says where it led', async () => {
+    let visits = 0;
+    const baseUrl = await serve((_request, response) => {
+      visits += 1;
+      response.writeHead(308, { location: 'https://elsewhere.example/v1/models' }).end();
+    });
+    expect(words(await tryIt({ baseUrl }))[4]).toMatch(/^authentication failed: status 308: the server redirects to https:\/\/elsewhere\.example\/v1\/models/);
+    expect(visits).toBe(1);
+  });
+
+  it.each([
+    ['a page', 200, 'text/html', '<html><body>Welcome</body></html>', /^models failed: answered with a page/],
+    ['a page that says it is JSON', 200, 'application/json', '<!doctype html>', /^models failed: answered with a page/],
+    ['no JSON', 200, 'text/plain', 'hello', /^models failed: the list of models is not JSON: hello/],
+    ['another object', 200, 'application/json', '{"status":"ok"}', /^models failed: .*no list of models/],
+    ['a page with an error', 502, 'text/html', '<html>Bad gateway</html>', /^models failed: status 502 : \(no text\)$/],
+    ['an error', 500, 'application/json', '{"error":{"message":"out of \\u001b[31mmemory","type":"server_error"}}', /^models failed: status 500 server_error: out of \[31mmemory$/],
+    ['nothing at its path', 404, 'application/json', '{}', /^models skipped$/],
+    ['a list without an envelope', 200, 'application/json', '[{"id":"a"}]', /^models ok$/],
+    ['a list beyond the bound', 200, 'application/json', `{"data":[${'{"id":"a"},'.repeat(10_000)}`, /^models ok$/],
+  ])('judges a server that answers %s', async (_name, status, type, body, expected) => {
+    expect(words(await tryIt({ baseUrl: await answering(status, type, body) }))[5]).toMatch(expected);
+  });
+
+  it('shows nothing of the secret, whatever a server does with it', async () => {
+    const secret = 'tok_AbCdEf.123456+7890/xyz';
+    const baseUrl = await serve((request, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: `no: ${request.headers.authorization} / ${secret.slice(0, 9)}… /${secret}/`, type: secret } }));
+    });
+    const test = await tryIt({ baseUrl, secret });
+    expect(found(test, 'authentication')).toContain('[redacted]');
+    expect(JSON.stringify(test.steps).toLowerCase()).not.toContain('tok_ab');
+  });
+
+  describe('over TLS', () => {
+    let authority: TestAuthority;
+
+    beforeAll(() => {
+      authority = createTestAuthority();
+    });
+
+    afterAll(() => authority.drop());
+
+    const serveTls = async (): Promise<string> => {
+      const { key, cert } = authority.issue('vendor');
+      return `https://${await listen(createTlsServer({ key, cert }, (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"one"}]}')))}`;
+    };
+
+    it('tells of a certificate that is not trusted', async () => {
+      expect(words(await tryIt({ baseUrl: await serveTls() })).slice(3)).toEqual([expect.stringMatching(/^tls failed: the certificate is not trusted: .*NODE_EXTRA_CA_CERTS/), 'authentication not_tried', 'models not_tried']);
+    });
+
+    it('shows a certificate that is, and asks over the same connection', async () => {
+      const before = getCACertificates('default');
+      const { ca } = authority.issue('vendor');
+      setDefaultCACertificates([...before, ca.toString()]);
+      try {
+        let connections = 0;
+        const baseUrl = await serveTls();
+        server!.on('connection', () => (connections += 1));
+        const test = await tryIt({ baseUrl });
+        expect(words(test)).toEqual(['address ok', 'dns skipped', 'connect ok', 'tls ok', 'authentication ok', 'models ok']);
+        expect(found(test, 'tls')).toMatch(/^TLSv1\.3; certificate of vendor, issued by test authority, [01] days? left$/);
+        expect(found(test, 'models')).toBe('1 model');
+        expect(connections).toBe(1);
+      } finally {
+        setDefaultCACertificates(before);
+      }
+    });
+
+    it('tells of a server that does not speak it', async () => {
+      const baseUrl = (await answering(200, 'application/json', '{}')).replace('http:', 'https:');
+      expect(words(await tryIt({ baseUrl }))[3]).toMatch(/^tls failed: the server does not answer in TLS/);
+    });
+  });
+});
+
+describe('what operators read', () => {
+  it('is one short line', () => {
+    expect(operatorText(`a\n\tb\u001b]0;x\u0007\u202ec ${'y'.repeat(2000)}`, undefined)).toMatch(/^a b ]0;x c y{100,400}…$/);
+  });
+
+  it('has no word that begins as the secret does, but keeps others', () => {
+    expect(operatorText('Incorrect key abcdef*** for abcd', 'abcdef1234567890')).toBe('Incorrect key [redacted] for abcd');
+    expect(operatorText('the key is k1', 'k1')).toBe('the key is [redacted]');
+  });
+});

@@ -1,0 +1,98 @@
+// Tries an upstream step by step, so that an operator sees which part of the way to it is broken.
+import { abortError, AppError } from '#kit/errors/app-error.js';
+import { TestOutcome, type UpstreamTest } from '#proto/inference/v1/inference.js';
+import { createHttpUpstream, wireOf } from '../create-upstream.js';
+import { guardedConnector } from '../http/address-guard.js';
+import { parseBaseUrl } from '../http/base-url.js';
+import type { HttpUpstreamDeps } from '../http/http-upstream.js';
+import type { KnownUpstream, RemoteUpstream } from '../managed.js';
+import type { Upstream } from '../upstream.js';
+import { callOver, Watchdog } from '../watchdog.js';
+import { connectTcp, lookUp, secure } from './dial.js';
+import { authenticate, clientOver, type ListQuestion, readModels } from './model-list.js';
+import { operatorText } from './operator-text.js';
+import { type Found, StepLog, stepNames, TestOver } from './step-log.js';
+import { trialCall, trialRequest } from './trial-call.js';
+
+/** Longest test, all steps together, in milliseconds. */
+export const testTimeoutMs = 15_000;
+
+/** Tests an upstream. Raises invalid_request for a malformed model name, and `cancelled` when `parent` ends it; its own faults are in the result. */
+export async function testConnection(
+  known: KnownUpstream,
+  upstreamModel: string | undefined,
+  parent: AbortSignal,
+  deps: HttpUpstreamDeps,
+  timeoutMs = testTimeoutMs,
+): Promise<UpstreamTest> {
+  const { remote, shown } = known;
+  const names = upstreamModel === undefined ? stepNames.filter((name) => name !== 'call') : stepNames;
+  const request = upstreamModel === undefined ? undefined : trialRequest(shown.id, upstreamModel);
+  const atMs = BigInt(deps.clock.nowMs());
+  const watchdog = new Watchdog(parent);
+  const { signal } = watchdog;
+  const timer = setTimeout(() => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test may take ${timeoutMs / 1000} s`)), timeoutMs);
+  const log = new StepLog(deps.clock, signal, (text) => operatorText(text, remote?.settings.secret));
+  try {
+    if (remote === undefined) await tryBuiltIn(log);
+    else await tryRemote(remote, upstreamModel, { log, signal, deps });
+    if (request !== undefined) await log.run('call', () => callOnce(known, (upstream) => trialCall(upstream, request, deps.clock, signal), deps));
+  } catch (error) {
+    if (parent.aborted) throw abortError(parent);
+    if (!(error instanceof TestOver)) throw error;
+  } finally {
+    clearTimeout(timer);
+    watchdog.end(callOver);
+  }
+  const steps = log.all(names);
+  const failed = steps.find(({ outcome }) => outcome === TestOutcome.TEST_OUTCOME_FAILED);
+  return { atMs, ok: failed === undefined, failedStep: failed?.name ?? '', steps, upstreamModel: upstreamModel ?? '' };
+}
+
+async function tryBuiltIn(log: StepLog): Promise<void> {
+  await log.run('address', () => ({ what: 'built in', value: undefined }));
+  for (const name of ['dns', 'connect', 'tls', 'authentication', 'models'] as const) await log.run(name, () => ({ what: 'built in', isSkipped: true, value: undefined }));
+}
+
+interface Circumstances {
+  readonly log: StepLog;
+  readonly signal: AbortSignal;
+  readonly deps: HttpUpstreamDeps;
+}
+
+async function tryRemote({ format, settings }: RemoteUpstream, wanted: string | undefined, { log, signal, deps }: Circumstances): Promise<void> {
+  const { config, clock } = deps;
+  const { allowPrivateNetwork } = settings;
+  const url = await log.run('address', () => {
+    const baseUrl = parseBaseUrl(settings.baseUrl, allowPrivateNetwork);
+    return { what: baseUrl, value: new URL(baseUrl) };
+  });
+  await log.run('dns', () => lookUp(url, allowPrivateNetwork));
+  const connect = guardedConnector({ allowPrivateNetwork, timeoutMs: config.connectTimeoutMs });
+  const plain = await log.run('connect', () => connectTcp(url, connect, signal));
+  try {
+    const socket = await log.run('tls', () => secure(url, plain, connect, clock.nowMs(), signal));
+    const client = clientOver(socket, url, config);
+    try {
+      const question: ListQuestion = { settings, wire: wireOf(format, settings), config, signal };
+      const answer = await log.run('authentication', () => authenticate(client, question, clock.nowMs()));
+      await log.run('models', () => readModels(answer, question, clock.nowMs(), wanted));
+    } finally {
+      await client.destroy();
+    }
+  } finally {
+    plain.destroy();
+  }
+}
+
+/** Calls over connections of its own, so that a disabled upstream can be tried too. */
+async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Promise<Found<void>>, deps: HttpUpstreamDeps): Promise<Found<void>> {
+  const { remote } = known;
+  if (remote === undefined) return call(known.upstream!);
+  const upstream = createHttpUpstream(remote.format, remote.settings, deps);
+  try {
+    return await call(upstream);
+  } finally {
+    upstream.close().catch((error: unknown) => deps.log.warn({ err: error, upstream: upstream.id }, 'upstream did not close'));
+  }
+}

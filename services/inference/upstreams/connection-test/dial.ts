@@ -1,0 +1,87 @@
+// The steps of a test below HTTP: name, connection, TLS. Made by the resolver and the connector of real calls, one part at a time.
+import { isIP, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { buildConnector } from 'undici';
+import { guardedLookup } from '../http/address-guard.js';
+import { faultWords, partsOf } from './operator-text.js';
+import { type Found, StepFault } from './step-log.js';
+
+// More addresses than these tell an operator nothing.
+const shownAddressesMax = 4;
+const dayMs = 86_400_000;
+
+/** Host and port of a url, as the connector takes them. */
+export function targetOf(url: URL): Pick<buildConnector.Options, 'hostname' | 'host' | 'port'> {
+  return { hostname: url.hostname.replace(/^\[|\]$/g, ''), host: url.host, port: url.port || (url.protocol === 'https:' ? '443' : '80') };
+}
+
+/** Finds the addresses of the url's name. Raises StepFault where there are none, AddressRefused where one is not permitted. */
+export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Found<void>> {
+  const { hostname } = targetOf(url);
+  if (isIP(hostname) !== 0) return { what: 'the base url names an address, not a name', isSkipped: true, value: undefined };
+  const addresses = await new Promise<string[]>((resolve, reject) => {
+    guardedLookup(allowPrivateNetwork)(hostname, { all: true }, (error, found) => {
+      if (error !== null) reject(error);
+      else resolve(Array.isArray(found) ? found.map(({ address }) => address) : [found]);
+    });
+  }).catch((error: unknown) => {
+    const { code } = partsOf(error);
+    if (code === 'ENOTFOUND') throw new StepFault(`there is no such name: ${hostname} (ENOTFOUND)`);
+    if (code === 'EAI_AGAIN') throw new StepFault(`the name servers of this machine do not answer for ${hostname} (EAI_AGAIN)`);
+    throw error;
+  });
+  const others = addresses.length - shownAddressesMax;
+  return { what: `${hostname} is ${addresses.slice(0, shownAddressesMax).join(', ')}${others > 0 ? ` and ${others} more` : ''}`, value: undefined };
+}
+
+/** Connects by TCP. `signal` destroys the socket should it come too late. */
+export async function connectTcp(url: URL, connect: buildConnector.connector, signal: AbortSignal): Promise<Found<Socket>> {
+  const socket = await dial(connect, { ...targetOf(url), protocol: 'http:' }, signal);
+  return { what: `${socket.remoteAddress ?? ''} port ${socket.remotePort ?? ''} accepts connections`, value: socket };
+}
+
+/** Speaks TLS over the connection, as strictly as calls do. */
+export async function secure(url: URL, plain: Socket, connect: buildConnector.connector, nowMs: number, signal: AbortSignal): Promise<Found<Socket>> {
+  if (url.protocol !== 'https:') return { what: 'http: nothing is encrypted', isSkipped: true, value: plain };
+  const socket = await dial(connect, { ...targetOf(url), protocol: 'https:', httpSocket: plain }, signal).catch((error: unknown) => {
+    throw new StepFault(tlsFault(error));
+  });
+  return { what: socket instanceof TLSSocket ? certificateWords(socket, nowMs) : '', value: socket };
+}
+
+function dial(connect: buildConnector.connector, options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    connect(options, (error, socket) => {
+      if (error !== null) return reject(error);
+      // Whatever becomes of it later is told by whoever reads from it.
+      socket.on('error', () => {});
+      const destroy = (): void => void socket.destroy();
+      if (signal.aborted) destroy();
+      else signal.addEventListener('abort', destroy, { once: true });
+      resolve(socket);
+    });
+  });
+}
+
+function certificateWords(socket: TLSSocket, nowMs: number): string {
+  const { subject, issuer, valid_to: validTo } = socket.getPeerCertificate();
+  const days = Math.floor((Date.parse(validTo) - nowMs) / dayMs);
+  const subjectName = nameOf(subject?.CN) || 'no name';
+  const issuerName = [nameOf(issuer?.O), nameOf(issuer?.CN)].filter((name) => name !== '').join(' ') || 'no name';
+  return `${socket.getProtocol() ?? 'TLS'}; certificate of ${subjectName}, issued by ${issuerName}, ${days} ${days === 1 ? 'day' : 'days'} left`;
+}
+
+function nameOf(part: string | string[] | undefined): string {
+  return Array.isArray(part) ? part.join(' ') : (part ?? '');
+}
+
+function tlsFault(error: unknown): string {
+  const { message, code } = partsOf(error);
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO|UNEXPECTED_MESSAGE/.test(code)) return `the server does not answer in TLS; is its address http://? (${code})`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another name: ${message}`;
+  if (code === 'CERT_HAS_EXPIRED') return `the certificate has expired (${code})`;
+  if (/^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|INVALID_|ERR_TLS_CERT)/.test(code)) {
+    return `the certificate is not trusted: ${message} (${code}); for an authority of your own, start the gateway with NODE_EXTRA_CA_CERTS`;
+  }
+  return faultWords(error);
+}

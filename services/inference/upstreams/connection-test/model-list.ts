@@ -1,0 +1,117 @@
+// The steps of a test that ask for the upstream's list of models: does it let us in, and what does it offer.
+import type { Socket } from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import type { InferenceConfig } from '../../config.js';
+import { decodedBody } from '../http/decoded-body.js';
+import type { HttpUpstreamSettings } from '../http/http-upstream.js';
+import { readText } from '../http/read-text.js';
+import type { Headers, Wire } from '../http/wire.js';
+import { isObject } from '../stream-decoder.js';
+import { faultWords } from './operator-text.js';
+import { type Found, StepFault } from './step-log.js';
+
+/** Most of a body that is read, in bytes. */
+export const listBytesMax = 65_536;
+
+/** What a request for the list needs. */
+export interface ListQuestion {
+  readonly settings: HttpUpstreamSettings;
+  readonly wire: Wire;
+  readonly config: Pick<InferenceConfig, 'headerBytesMax'>;
+  readonly signal: AbortSignal;
+}
+
+/** The head of an answer, and the rest of it. */
+export interface ListAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Dispatcher.ResponseData['body'];
+}
+
+/** A client that has this connection and no other. */
+export function clientOver(socket: Socket, url: URL, { headerBytesMax }: Pick<InferenceConfig, 'headerBytesMax'>): Client {
+  let isFresh = true;
+  return new Client(url.origin, {
+    connect: (_options, callback) => {
+      const isFirst = isFresh;
+      isFresh = false;
+      // The client does not expect to be called back at once.
+      queueMicrotask(() => (isFirst ? callback(null, socket) : callback(new Error('the server closed the connection'), null)));
+    },
+    maxHeaderSize: headerBytesMax,
+    // The time of the whole test is kept elsewhere.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+/** Sends the request with the secret and judges the status. Raises StepFault where we are not let in. */
+export async function authenticate(client: Client, { settings, wire, signal }: ListQuestion, nowMs: number): Promise<Found<ListAnswer>> {
+  const { pathname } = new URL(settings.baseUrl);
+  const response = await client.request({
+    method: 'GET',
+    path: `${pathname.replace(/\/+$/, '')}/models`,
+    headers: {
+      ...wire.headers(settings.secret, { messagesVersion: '', native: undefined }),
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'tollgate',
+    },
+    signal,
+  });
+  response.body.on('error', () => {});
+  const answer: ListAnswer = { status: response.statusCode, headers: response.headers as Headers, body: response.body };
+  const { status, headers } = answer;
+  if (status >= 300 && status < 400) {
+    throw new StepFault(`status ${status}: the server redirects to ${headers['location'] ?? 'nowhere'}, and redirects are not followed; give the right address as base url`);
+  }
+  if (status === 401 || status === 403) {
+    const refused = settings.secret === undefined ? 'a secret is needed, and none is set' : 'the secret is refused';
+    throw new StepFault(`${refused}: ${await refusalWords(answer, wire, nowMs)}`);
+  }
+  if (status < 200 || status >= 300) return { what: `status ${status} tells nothing of the secret`, isSkipped: true, value: answer };
+  if (settings.secret === undefined) return { what: 'no secret is set, and none is asked for', value: answer };
+  return { what: 'not refused (some servers check the secret only at a call)', value: answer };
+}
+
+/** Reads the list. A server that has none is fine; raises StepFault for one that answers with something else. */
+export async function readModels(answer: ListAnswer, { wire }: ListQuestion, nowMs: number, wanted: string | undefined): Promise<Found<void>> {
+  const { status, headers } = answer;
+  if (status === 404 || status === 405 || status === 501) {
+    return { what: `has no model list (status ${status}); if calls fail too, look whether the base url ends with the version segment`, isSkipped: true, value: undefined };
+  }
+  if (status < 200 || status >= 300) throw new StepFault(await refusalWords(answer, wire, nowMs));
+  const text = await textOf(answer);
+  const type = headers['content-type'] ?? '';
+  if (/\bhtml\b/i.test(type) || /^\s*</.test(text)) {
+    throw new StepFault('answered with a page, not with a list of models; look whether the base url ends with the version segment, such as /v1');
+  }
+  if (Buffer.byteLength(text) >= listBytesMax && /^\s*[{[]/.test(text)) return { what: `a list longer than ${listBytesMax} bytes, which was not read to its end`, value: undefined };
+  return { what: listWords(parsed(text), wanted), value: undefined };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new StepFault(`the list of models is not JSON: ${text.slice(0, 200) || '(nothing)'}`);
+  }
+}
+
+function listWords(list: unknown, wanted: string | undefined): string {
+  const models = Array.isArray(list) ? list : isObject(list) ? [list['data'], list['models']].find((entries) => Array.isArray(entries)) : undefined;
+  if (!Array.isArray(models)) throw new StepFault('answered with JSON that is no list of models; look whether the base url ends with the version segment, such as /v1');
+  const hasMore = isObject(list) && list['has_more'] === true;
+  const count = `${models.length}${hasMore ? ' or more' : ''} ${models.length === 1 ? 'model' : 'models'}`;
+  const isListed = models.some((model) => isObject(model) && (model['id'] === wanted || model['name'] === wanted));
+  return wanted === undefined || hasMore || isListed ? count : `${count}, ${wanted} not among them`;
+}
+
+/** The vendor's words for a refusal, as real calls understand them. */
+async function refusalWords(answer: ListAnswer, wire: Wire, nowMs: number): Promise<string> {
+  return faultWords(wire.responseError(answer.status, answer.headers, await textOf(answer), nowMs, ''));
+}
+
+function textOf({ headers, body }: ListAnswer): Promise<string> {
+  return readText(decodedBody(body, headers['content-encoding']), listBytesMax);
+}

@@ -1,0 +1,79 @@
+// Takes down the steps of a test as they are done: how long each took and what it found.
+import type { Clock } from '#kit/clock.js';
+import { TestOutcome, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
+import { faultWords } from './operator-text.js';
+
+/** The steps, in order. The last is done only where a model is named. */
+export const stepNames = ['address', 'dns', 'connect', 'tls', 'authentication', 'models', 'call'] as const;
+
+/** One of them. */
+export type StepName = (typeof stepNames)[number];
+
+/** What a step found. */
+export interface Found<T> {
+  readonly what: string;
+  /** The step does not apply, or tells nothing. */
+  readonly isSkipped?: boolean;
+  /** For the steps after it. */
+  readonly value: T;
+}
+
+/** Raised by a step that fails. The message is what is told of it. */
+export class StepFault extends Error {
+  override readonly name = 'StepFault';
+}
+
+/** Ends a test after a step that failed, which is in the log already. */
+export class TestOver extends Error {
+  override readonly name = 'TestOver';
+}
+
+/** The steps of one test. */
+export class StepLog {
+  readonly #steps: UpstreamTestStep[] = [];
+
+  /** `signal` ends a step that is under way; its reason tells why. `show` makes texts fit to be read. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly signal: AbortSignal,
+    private readonly show: (text: string) => string,
+  ) {}
+
+  /** Does one step. Raises TestOver when it fails. */
+  async run<T>(name: StepName, work: () => Found<T> | Promise<Found<T>>): Promise<T> {
+    const startedAtMs = this.clock.monotonicMs();
+    const add = (outcome: TestOutcome, what: string): void => {
+      this.#steps.push({ name, outcome, durationMs: Math.max(0, Math.round(this.clock.monotonicMs() - startedAtMs)), what: this.show(what) });
+    };
+    try {
+      const { what, isSkipped, value } = await this.#unlessAborted(work);
+      add(isSkipped === true ? TestOutcome.TEST_OUTCOME_SKIPPED : TestOutcome.TEST_OUTCOME_OK, what);
+      return value;
+    } catch (error) {
+      add(TestOutcome.TEST_OUTCOME_FAILED, faultWords(this.signal.aborted ? this.signal.reason : error));
+      throw new TestOver(name);
+    }
+  }
+
+  /** The steps done, and of `names` those that were not tried. */
+  all(names: readonly StepName[]): UpstreamTestStep[] {
+    const untried = names.filter((name) => !this.#steps.some((step) => step.name === name));
+    return [...this.#steps, ...untried.map((name) => ({ name, outcome: TestOutcome.TEST_OUTCOME_NOT_TRIED, durationMs: 0, what: '' }))];
+  }
+
+  /** Not all work can be ended; what cannot is left to its own time limit. */
+  async #unlessAborted<T>(work: () => T | Promise<T>): Promise<T> {
+    const { signal } = this;
+    signal.throwIfAborted();
+    let onAbort: () => void = () => {};
+    const aborted = new Promise<never>((_resolve, reject) => {
+      onAbort = () => reject(signal.reason as Error);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+    try {
+      return await Promise.race([work(), aborted]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+}

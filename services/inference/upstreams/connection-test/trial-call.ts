@@ -1,0 +1,45 @@
+// The last step of a test: a real call of one token, by the code of all calls.
+import type { Clock } from '#kit/clock.js';
+import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
+import { checkGenerateRequest } from '../../request-rules.js';
+import { inputTokensMax } from '../../tokens/prompt-text.js';
+import { totalInput } from '../../tokens/usage-report.js';
+import type { Upstream } from '../upstream.js';
+import { type Found, StepFault } from './step-log.js';
+
+/** The request: "Hi", and at most one token of an answer. Raises invalid_request for a name that no model has. */
+export function trialRequest(upstreamId: string, upstreamModel: string): GenerateRequest {
+  const request = GenerateRequest.fromPartial({
+    callId: 'upstream_test',
+    targets: [{ upstreamId, upstreamModel }],
+    prompt: { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Hi' } } }] }] },
+    maxOutputTokens: 1,
+    streaming: true,
+  });
+  checkGenerateRequest(request);
+  return request;
+}
+
+/** Makes the call. Raises what real calls raise, and StepFault where the answer does not end. */
+export async function trialCall(upstream: Upstream, request: GenerateRequest, clock: Clock, signal: AbortSignal): Promise<Found<void>> {
+  const startedAtMs = clock.monotonicMs();
+  let firstAfterMs: number | undefined;
+  for await (const message of upstream.generate(request, { target: request.targets[0]!, signal, traceHeaders: {} })) {
+    // Some models have nothing to say in one token; then the end is the first that is heard.
+    if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started')) firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
+    const usage = usageWords(message);
+    if (usage === undefined) continue;
+    const bound = `at most ${inputTokensMax(request.prompt!)} input and 1 output token, at your own cost`;
+    return { what: `first token after ${firstAfterMs ?? 0} ms; ${usage}; ${bound}`, value: undefined };
+  }
+  throw new StepFault('the answer has no end');
+}
+
+/** What the end of an answer says of its tokens; undefined before the end. */
+function usageWords({ events }: GenerateResponse): string | undefined {
+  const last = events.at(-1)?.event;
+  if (last?.$case !== 'finished') return undefined;
+  const { usage, usageReported, usageFault } = last.value;
+  if (usage !== undefined && usageReported) return `it reports ${totalInput(usage)} input and ${usage.outputTokens} output`;
+  return usageFault === '' ? 'it reports no usage, so calls are charged by our own count' : `its figures break a rule (${usageFault}), so calls are charged by our own count`;
+}
