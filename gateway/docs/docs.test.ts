@@ -30,6 +30,10 @@ describe('Markdown', () => {
     expect(text('| A | B <i> |\n|---|---|\n| 1 | `2` |')).toContain('<tr><td>1</td><td data-label="B &lt;i&gt;"><code>2</code></td></tr>');
   });
 
+  it('lets paths be broken after their dots, and nothing else', () => {
+    expect(text('`tools[].function.name` `a.b c`')).toContain('<code>tools[].<wbr>function.<wbr>name</code> <code>a.b c</code>');
+  });
+
   it('shows markup and pictures as text', () => {
     expect(text('a <script>alert(1)</script> ![view](x.png "t")\n\n<div onclick="x">y</div>\n\n```js\n</code><b>\n```')).not.toMatch(/<script|<div|<img|<b>/);
   });

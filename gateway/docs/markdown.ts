@@ -50,6 +50,7 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
       // The content security policy of the pages lets no picture in.
       image: ({ text: description }: Tokens.Image): string => escapeText(description),
       html: ({ text: markup }: Tokens.HTML | Tokens.Tag): string => escapeText(markup),
+      codespan: ({ text: code }: Tokens.Codespan): string => `<code>${breakable(escapeText(code))}</code>`,
       code: ({ text: code }: Tokens.Code): string => `<pre><code>${escapeText(code)}\n</code></pre>\n`,
       table({ header, rows }: Tokens.Table): string {
         const labels = header.map(({ tokens }) => plainText(this.parser.parseInline(tokens, this.parser.textRenderer)));
@@ -64,6 +65,11 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
   });
   const content = new Html(marked.parse(text, { async: false }));
   return { title, content, sections };
+}
+
+/** A path such as `messages[].content[].text` may be broken after its dots, or it would take the room of all other columns. */
+function breakable(code: string): string {
+  return /^[\w[\].]+$/.test(code) ? code.replace(/\.(?=\w)/g, '.<wbr>') : code;
 }
 
 /** Where a link leads as seen from a page below /docs; undefined where the site has no such thing. */

@@ -33,7 +33,7 @@ const requestIdHeaders = {
   'x-request-id': { $ref: '#/components/headers/RequestId' },
   'request-id': { $ref: '#/components/headers/RequestId' },
 };
-const ok = (description: string, schema: TSchema): object => ({ description, headers: requestIdHeaders, content: json(schema) });
+const ok = (description: string, schema: TSchema, headers: object = {}): object => ({ description, headers: { ...requestIdHeaders, ...headers }, content: json(schema) });
 const refusal = (name: string): object => ({ $ref: `#/components/responses/${name}` });
 
 /** Refusals by the status they come with, on the routes that they are possible on. */
@@ -79,8 +79,12 @@ const generatedHeaders = {
   ...requestIdHeaders,
   'idempotency-replayed': { description: '"true" when the answer is that of an earlier request with the same Idempotency-Key.', schema: { type: 'string' } },
   'x-tollgate-original-request-id': { description: 'The id of that request and of its usage record.', schema: { type: 'string' } },
+  'x-tollgate-output-cap': { description: 'The most output tokens that the answer may have, where that is not what the request says.', schema: { type: 'integer' } },
+  'x-tollgate-charge-usd': { description: 'What the call cost, in decimal USD; of whole answers. GET /v1/usage/{request_id} tells it of streams.', schema: { type: 'string' } },
   'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
 };
+
+const estimatedHeader = { 'x-tollgate-estimated': { description: '"true" when the count is ours, for the upstream has none.', schema: { type: 'string' } } };
 
 function generation(summary: string, request: TSchema, answer: TSchema, frame: TSchema, stream: string, parameters: readonly object[] = []): object {
   return {
@@ -123,7 +127,7 @@ const paths = {
       summary: 'Count the input tokens of a messages request, free of charge.',
       parameters: messagesHeaders,
       requestBody: { required: true, content: json(CountTokensRequest) },
-      responses: { 200: ok('The count.', TokenCount), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound'), 413: refusal('TooLarge') },
+      responses: { 200: ok('The count.', TokenCount, estimatedHeader), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound'), 413: refusal('TooLarge') },
     },
   },
   '/v1/models': {

@@ -41,7 +41,7 @@ h2 .anchor,h3 .anchor{color:var(--soft);text-decoration:none;font-weight:400}
 .docs article{min-width:0}
 .docs table{margin:.75rem 0}
 .docs li{max-width:46rem}
-.docs th code,.docs td code{overflow-wrap:break-word}
+@media(min-width:48.01rem){.docs td code{overflow-wrap:break-word}}
 @media(min-width:64rem){
 .docs{display:grid;grid-template-columns:11rem minmax(0,1fr);gap:2.5rem}
 .docs .pages{flex-direction:column;flex-wrap:nowrap;gap:.4rem;position:sticky;top:1rem;align-self:start;padding-top:.5rem}
