@@ -27,7 +27,7 @@ const reasonOf = (...payloads: unknown[]): string => {
     decode(payloads);
     return 'none';
   } catch (error) {
-    return hasReason(error, 'upstream_failed', 'upstream_overloaded', 'upstream_rate_limited', 'upstream_unavailable', 'upstream_rejected', 'context_length_exceeded')
+    return hasReason(error, 'upstream_failed', 'upstream_timeout', 'upstream_overloaded', 'upstream_rate_limited', 'upstream_unavailable', 'upstream_rejected', 'context_length_exceeded')
       ? error.reason
       : String(error);
   }
