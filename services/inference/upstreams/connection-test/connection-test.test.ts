@@ -85,6 +85,13 @@ describe('a test of an upstream that works', () => {
     expect(found(test, 'call')).toContain('its figures break a rule (output_above_cap), so calls are charged by our own count');
   });
 
+  it('reads no answer without end', async () => {
+    stub.script('text', { blocks: [{ type: 'text', text: 'x'.repeat(200_000) }] });
+    const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
+    expect(test.failedStep).toBe('call');
+    expect(found(test, 'call')).toMatch(/size|large|limit/);
+  });
+
   it('tells what the upstream says to a call', async () => {
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'status-400' });
     expect(test).toMatchObject({ ok: false, failedStep: 'call' });

@@ -9,7 +9,7 @@ import type { KnownUpstream, RemoteUpstream } from '../managed.js';
 import type { Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { connectTcp, lookUp, secure } from './dial.js';
-import { authenticate, clientOver, type ListQuestion, readModels } from './model-list.js';
+import { authenticate, clientOver, type ListQuestion, readModels, testBodyBytesMax } from './model-list.js';
 import { operatorText } from './operator-text.js';
 import { type Found, StepLog, stepNames, TestOver } from './step-log.js';
 import { trialCall, trialRequest } from './trial-call.js';
@@ -89,10 +89,16 @@ async function tryRemote({ format, settings }: RemoteUpstream, wanted: string | 
 async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Promise<Found<void>>, deps: HttpUpstreamDeps): Promise<Found<void>> {
   const { remote } = known;
   if (remote === undefined) return call(known.upstream!);
-  const upstream = createHttpUpstream(remote.format, remote.settings, deps);
+  const upstream = createHttpUpstream(remote.format, remote.settings, { ...deps, config: { ...deps.config, ...smallAnswers(deps.config) } });
   try {
     return await call(upstream);
   } finally {
     upstream.close().catch((error: unknown) => deps.log.warn({ err: error, upstream: upstream.id }, 'upstream did not close'));
   }
+}
+
+/** The bounds of calls, but for an answer of one token. */
+function smallAnswers(config: HttpUpstreamDeps['config']): Pick<HttpUpstreamDeps['config'], 'eventBytesMax' | 'responseBytesMax' | 'errorBodyBytesMax'> {
+  const least = (bytes: number): number => Math.min(bytes, testBodyBytesMax);
+  return { eventBytesMax: least(config.eventBytesMax), responseBytesMax: least(config.responseBytesMax), errorBodyBytesMax: least(config.errorBodyBytesMax) };
 }

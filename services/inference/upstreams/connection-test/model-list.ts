@@ -10,8 +10,8 @@ import { isObject } from '../stream-decoder.js';
 import { faultWords } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 
-/** Most of a body that is read, in bytes. */
-export const listBytesMax = 65_536;
+/** Most of any body that a test reads, in bytes. */
+export const testBodyBytesMax = 65_536;
 
 /** What a request for the list needs. */
 export interface ListQuestion {
@@ -86,7 +86,7 @@ export async function readModels(answer: ListAnswer, { wire }: ListQuestion, now
   if (/\bhtml\b/i.test(type) || /^\s*</.test(text)) {
     throw new StepFault('answered with a page, not with a list of models; look whether the base url ends with the version segment, such as /v1');
   }
-  if (Buffer.byteLength(text) >= listBytesMax && /^\s*[{[]/.test(text)) return { what: `a list longer than ${listBytesMax} bytes, which was not read to its end`, value: undefined };
+  if (Buffer.byteLength(text) >= testBodyBytesMax && /^\s*[{[]/.test(text)) return { what: `a list longer than ${testBodyBytesMax} bytes, which was not read to its end`, value: undefined };
   return { what: listWords(parsed(text), wanted), value: undefined };
 }
 
@@ -113,5 +113,5 @@ async function refusalWords(answer: ListAnswer, wire: Wire, nowMs: number): Prom
 }
 
 function textOf({ headers, body }: ListAnswer): Promise<string> {
-  return readText(decodedBody(body, headers['content-encoding']), listBytesMax);
+  return readText(decodedBody(body, headers['content-encoding']), testBodyBytesMax);
 }
