@@ -41,10 +41,13 @@ export function pathText(path: Path, style: PathStyle): string {
 // A text may hold what the caller sent, such as an id, and that may be as long as a body.
 const faultCharsMax = 500;
 
+/** The text for a field that is not there, in the words of the messages format's vendor; the other format has a code for it. */
+const fieldRequired = 'Field required';
+
 /** An AppError that names the field and the fix. */
 export function fieldError(reason: 'invalid_request' | 'unsupported_field', field: string, text: string): AppError {
   const shown = text.length > faultCharsMax ? `${text.slice(0, faultCharsMax)}…` : text;
-  return new AppError(reason, `${field}: ${shown}`, { details: { field } });
+  return new AppError(reason, `${field}: ${shown}`, { details: { field, ...(text === fieldRequired ? { code: 'missing_required_parameter' } : {}) } });
 }
 
 /** A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. */
@@ -95,7 +98,7 @@ function stepsOf(pointer: string): string[] {
 function findObjectFault(node: Node, properties: Record<string, Node>, value: Record<string, unknown>, path: Path): Fault | undefined {
   return firstFault(Object.entries(properties), ([name, property]) => {
     if (value[name] !== undefined) return findFault(property, value[name], [...path, name]);
-    return node.required?.includes(name) ? { path: [...path, name], text: 'Field required', unsupported: false } : undefined;
+    return node.required?.includes(name) ? { path: [...path, name], text: fieldRequired, unsupported: false } : undefined;
   });
 }
 
@@ -115,7 +118,7 @@ function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path
     const untagged = sameType.find((branch) => branch.required?.includes(tag) === false);
     if (untagged !== undefined) return findFault(untagged, value, path);
   }
-  if (value[tag] === undefined) return { path: [...path, tag], text: 'Field required', unsupported: false };
+  if (value[tag] === undefined) return { path: [...path, tag], text: fieldRequired, unsupported: false };
   const open = sameType.find((branch) => branch.properties?.[tag] !== undefined && tagValues(branch, tag).length === 0);
   if (open !== undefined) return findFault(open, value, path);
   const allowed = sameType.flatMap((branch) => tagValues(branch, tag)).join(', ');

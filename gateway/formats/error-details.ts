@@ -43,9 +43,9 @@ const hiddenReasons: ReadonlySet<Reason> = new Set([
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field']);
 const amountSuffix = '_nano_usd';
 
-/** The code of a request that a vendor refused is the vendor's own, where it has one: callers' programs know it, "content_filter" above all. */
+/** A finer code, where there is one: the vendor's own of a request that it refused, which callers' programs know ("content_filter" above all), or that of a field that is not there. */
 function codeOf({ reason, details }: AppError, code: string | null): string | null {
-  return reason === 'upstream_rejected' ? (details['code'] ?? code) : code;
+  return reason === 'upstream_rejected' || reason === 'invalid_request' ? (details['code'] ?? code) : code;
 }
 
 /** Builds the error object. Amounts become decimal USD: needed_nano_usd "1500000000" is told as needed "1.5". */

@@ -38,8 +38,10 @@ export interface ModalityNeed {
   readonly field: string;
 }
 
-/** What the headers of a request say about its body. */
+/** What is known of a request beside its body, from its headers above all. */
 export interface FormatHeaders {
+  /** Whose call it is: names that callers choose for a vendor's caches are kept apart by it. */
+  readonly accountId?: string;
   /** The version of the messages format, a date; absent for its oldest. */
   readonly version?: string;
   /** The flags of the header anthropic-beta; the chat-completions format knows none. */

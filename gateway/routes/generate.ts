@@ -30,7 +30,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const state = stateOf(ctx);
     const body = await readJson(ctx, deps.config.bodyBytesMax);
     const version = versionOf(ctx);
-    const parsed = format.parse(body, { version, betas: betasOf(ctx) });
+    const parsed = format.parse(body, { accountId: state.key!.accountId, version, betas: betasOf(ctx) });
     const key = idempotencyKeyOf(ctx.req.headers);
     const call: Omit<CallRequest, 'left'> = {
       id: state.requestId,

@@ -24,10 +24,10 @@ export function noteFields(body: ChatCompletionRequest, demands: Demands): void 
 }
 
 /** The body without what is ours or has no effect on any route, and with all that was gathered while reading it. */
-export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands): NativeRequest {
+export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands, accountId: string): NativeRequest {
   const fields = { ...body, messages: withoutLeftovers(body.messages) };
   // Keys of different accounts are not to meet in the one account that the vendor sees, nor is a caller's word to be read there.
-  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(body.prompt_cache_key);
+  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
   if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
   return {
     format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,

@@ -317,7 +317,13 @@ describe('what upstreams of the format get', () => {
   it('has no word of the caller\'s about its users', () => {
     const { fieldsJson } = parseChatCompletions({ ...minimal, user: 'alice', safety_identifier: 'alice', prompt_cache_key: 'alice' }).request.native!;
     expect(fieldsJson).not.toContain('alice');
-    expect(JSON.parse(fieldsJson)).toMatchObject({ prompt_cache_key: '2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90' });
+    expect(JSON.parse(fieldsJson)).toMatchObject({ prompt_cache_key: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  });
+
+  it('shares no cache of a vendor with another account that chose the same key', () => {
+    const keyOf = (accountId: string): unknown => JSON.parse(parseChatCompletions({ ...minimal, prompt_cache_key: 'shared' }, { accountId }).request.native!.fieldsJson)['prompt_cache_key'];
+    expect(keyOf('acct_a')).toBe(keyOf('acct_a'));
+    expect(keyOf('acct_a')).not.toBe(keyOf('acct_b'));
   });
 
   it('has no notes of the official library in answers that come back', () => {

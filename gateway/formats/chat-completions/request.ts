@@ -3,7 +3,7 @@ import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { Demands } from '../demands.js';
 import { endUserOf } from '../end-user.js';
-import { type ParsedCall, unfilledRequest } from '../format.js';
+import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
 import { translateConversation } from './conversation.js';
 import { nativeChatCompletions, noteFields } from './native.js';
@@ -15,7 +15,7 @@ import { upgradeFunctions } from './upgrade-functions.js';
 const readBody = bodyReader(ChatCompletionRequest, 'brackets');
 
 /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field. */
-export function parseChatCompletions(value: unknown): ParsedCall {
+export function parseChatCompletions(value: unknown, { accountId = '' }: FormatHeaders = {}): ParsedCall {
   const body = upgradeFunctions(readBody(value));
   const demands = new Demands();
   noteFields(body, demands);
@@ -44,7 +44,7 @@ export function parseChatCompletions(value: unknown): ParsedCall {
       reasoning,
       endUser: endUserOf(body.user ?? body.safety_identifier),
       streaming: body.stream === true,
-      native: nativeChatCompletions(body, demands),
+      native: nativeChatCompletions(body, demands, accountId),
       responseFormat,
       choices: body.n ?? 1,
     },

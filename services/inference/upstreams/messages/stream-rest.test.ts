@@ -85,6 +85,11 @@ describe('the rest of a messages answer', () => {
     ]);
   });
 
+  it('tells nothing of the operator’s account, in events of unknown type either', () => {
+    const [, foreign] = decode([{ type: 'novelty', x: 1, cost: 0.01, balance: 7 }, start, ending(), stop]).events;
+    expect(foreign?.event).toMatchObject({ $case: 'foreign', value: { json: JSON.stringify({ type: 'novelty', x: 1 }) } });
+  });
+
   it('of the end is gathered from every message_delta and message_stop', () => {
     const details = { type: 'refusal', category: 'cyber', explanation: null };
     expect(endOf(ending('refusal', { stop_details: details }, { server_tool_use: { web_search_requests: 2 } }, { context_management: { applied_edits: [] } }))).toEqual({

@@ -3,7 +3,7 @@ import type { Event } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import { merged } from '../rest.js';
+import { merged, withoutAccount } from '../rest.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { eventError } from './error.js';
 import { blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
@@ -208,7 +208,9 @@ export class MessagesDecoder implements StreamDecoder {
     if (event['type'] === undefined && event['error']) throw eventError(event['error'], this.options.target.upstreamModel);
     if (!this.options.isNative || typeof event['type'] !== 'string') return;
     this.#start('', '');
-    this.#writer.foreign({ json: data, countedText: '', isEnd: false });
+    const shown = withoutAccount(event);
+    if (shown === undefined) return;
+    this.#writer.foreign({ json: shown === event ? data : JSON.stringify(shown), countedText: '', isEnd: false });
   }
 
   #done(): Event[] {
