@@ -285,6 +285,21 @@ describe('what an upstream answers', () => {
     }
   });
 
+  it('a field of tomorrow in every event, of a messages upstream, in as many frames as the upstream sent', async () => {
+    const marked = ['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta'];
+    let sent = 0;
+    const script: Script = {
+      edit: (events) => {
+        sent = events.filter(({ type }) => marked.includes(String(type))).length;
+        return events.map((event) => (marked.includes(String(event['type'])) ? { ...event, around_tomorrow: true } : event));
+      },
+    };
+    for (const [path, { frames }] of await expectAnswers(gateway, over('messages').filter(({ streaming }) => streaming), script, helloSeen)) {
+      const seen = frames.filter(({ data }) => (data as Json)['around_tomorrow'] === true).length;
+      await onPath(path, () => expect(seen).toBe(isNative(path) ? sent : 0));
+    }
+  });
+
   it('names of tools that are too long for the other format', async () => {
     const name = `get_${'weather_'.repeat(10)}now`;
     const bodies = { messages: { tools: [{ name, input_schema: { type: 'object', properties: {} } }] } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { answerContext, blockStart, blockStop, counts, delta, finished, foreign, foreignBlock, foreignDelta, reasoningBlock, started, textBlock, toolBlock, toolStart, withRest } from '../testing/events.js';
+import { answerContext, blockStart, blockStop, counts, delta, finished, foreign, foreignBlock, foreignDelta, reasoningBlock, started, textBlock, toolBlock, toolStart, withBeside, withRest } from '../testing/events.js';
 import { framesOf, streamed, whole } from '../testing/frames.js';
 import { messages } from './index.js';
 import { messagesToolId } from './tool-id.js';
@@ -69,6 +69,22 @@ describe('what an upstream says beside a block', () => {
       { type: 'content_block_stop', index: 0, vendor: 1 },
     ]);
     expect(wholeOf(started, ...events, finished()).content).toEqual([{ ...block, input: { x: 1 } }]);
+  });
+
+  it('stands in its events where it stood, and takes the place of nothing there', () => {
+    const theirs = { around: 1, type: 'theirs', index: 9, delta: {}, content_block: {}, message: {} };
+    const events = [withBeside(started, theirs), withBeside(thinking, theirs), withBeside(withRest(delta(0, 'text', 'hm'), {}), theirs), delta(0, 'text', '!'), withBeside(foreignDelta(0, { type: 'novel_delta' }), theirs), withBeside(withRest(delta(0, 'signature', 'sig'), {}), theirs), blockStop(0)];
+    const frames = dataOf(...events, finished());
+    expect(frames[0]).toMatchObject({ type: 'message_start', message: { role: 'assistant' }, around: 1 });
+    expect(frames.slice(1, 7)).toEqual([
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' }, around: 1 },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' }, around: 1 },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: '!' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'novel_delta' }, around: 1 },
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'sig' }, around: 1 },
+      { type: 'content_block_stop', index: 0 },
+    ]);
+    expect(wholeOf(...events, finished()).content).toEqual([{ type: 'thinking', thinking: 'hm!', signature: 'sig' }]);
   });
 
   it('stands in its deltas, even empty ones, but not in the block, which would be refused when it comes back', () => {

@@ -5,6 +5,7 @@ const oursInMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_r
 const oursInUsage = new Set(['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']);
 const partsInUsage = ['cache_creation', 'output_tokens_details'];
 const oursInBlock = new Set(['type', 'text', 'thinking', 'signature', 'data', 'id', 'name', 'input']);
+const oursAround = new Set(['type', 'index', 'message', 'content_block', 'delta']);
 const oursInEnd = new Set(['type', 'delta', 'usage']);
 const oursInDelta = new Set(['stop_reason', 'stop_sequence', 'stop_details']);
 const typeOnly = new Set(['type']);
@@ -24,6 +25,11 @@ export function usageWith<U extends object>(usage: U, rest: JsonObject): U {
 /** A block as it opens, with its rest. */
 export function blockWith(block: JsonObject, rest: JsonObject | undefined): JsonObject {
   return rest === undefined ? block : { ...block, ...without(rest, oursInBlock) };
+}
+
+/** What stood in an event beside its message, block or delta; none of it may take the place of what is ours. */
+export function besideOf(json: string | undefined): JsonObject {
+  return json === undefined ? {} : without(parseObject(json), oursAround);
 }
 
 /** The rest of message_delta. */

@@ -7,7 +7,7 @@ import { type Block, emptyBlock } from '../blocks.js';
 import type { StreamContext, StreamEncoder } from '../format.js';
 import { filled, type JsonObject, objectIn, oneLine, parseObject } from '../rest.js';
 import { deltaUsageOf, emptyContentOf, emptyMessage, endOf, usageOf } from './response.js';
-import { blockWith, endRestOf, foreignEventType, messageWith, usageWith } from './rest.js';
+import { besideOf, blockWith, endRestOf, foreignEventType, messageWith, usageWith } from './rest.js';
 
 /** Encodes one streamed answer. */
 export function streamMessage(context: StreamContext): StreamEncoder {
@@ -17,14 +17,23 @@ export function streamMessage(context: StreamContext): StreamEncoder {
 /** More events that tell of an end are refused; one is what vendors send. */
 const heldEndsMax = 128;
 
+/** A delta that is not just its text. */
+interface SpecialDelta {
+  readonly json: string;
+  /** What stands beside it in its event, as text to be put there. */
+  readonly beside: string;
+}
+
 interface StreamedBlock {
   /** What has come but is not written yet. */
   unwritten: Block;
-  /** Deltas to be written before that, as JSON. */
-  deltas: string[];
+  /** Deltas to be written before that. */
+  deltas: SpecialDelta[];
   /** What the upstream said beside the block's start, its signature and its stop. */
   startRest: JsonObject | undefined;
+  startBeside: JsonObject | undefined;
   signatureRest: JsonObject | undefined;
+  signatureBeside: string;
   stopRest: JsonObject | undefined;
   /** Its index in the answer; undefined until it has something to show. */
   index: number | undefined;
@@ -47,11 +56,11 @@ class MessageStream implements StreamEncoder {
 
   push(events: readonly Event[]): string {
     let frames = '';
-    for (const { event, extraJson } of events) {
+    for (const { event, extraJson, besideJson } of events) {
       if (event === undefined) continue;
-      if (!this.hasBegun) frames += this.begin(event.$case === 'started' ? extraJson : undefined);
-      if (event.$case === 'blockStart') frames += this.startBlock(event.value, extraJson);
-      else if (event.$case === 'blockDelta') frames += this.addDelta(event.value, extraJson);
+      if (!this.hasBegun) frames += event.$case === 'started' ? this.begin(extraJson, besideJson) : this.begin();
+      if (event.$case === 'blockStart') frames += this.startBlock(event.value, extraJson, besideJson);
+      else if (event.$case === 'blockDelta') frames += this.addDelta(event.value, extraJson, besideJson);
       else if (event.$case === 'blockStop') frames += this.stopBlock(event.value.index, extraJson);
       else if (event.$case === 'foreign') frames += this.foreign(event.value);
       else if (event.$case === 'finished') [this.finished, this.endRest] = [event.value, extraJson];
@@ -70,19 +79,22 @@ class MessageStream implements StreamEncoder {
     return `${blocks}${this.heldEnds.join('')}${end}${frame('message_stop', {})}`;
   }
 
-  private begin(extraJson: string | undefined): string {
+  private begin(extraJson?: string, besideJson?: string): string {
     this.hasBegun = true;
     const usage = usageOf({ ...this.context.inputEstimate, outputTokens: 1, reasoningTokens: 0 });
     const rest = extraJson === undefined ? {} : parseObject(extraJson);
-    return frame('message_start', { message: messageWith(emptyMessage(this.context, usageWith(usage, objectIn(rest, 'usage'))), rest) });
+    const message = messageWith(emptyMessage(this.context, usageWith(usage, objectIn(rest, 'usage'))), rest);
+    return frame('message_start', { message, ...besideOf(besideJson) });
   }
 
-  private startBlock(start: BlockStart, extraJson: string | undefined): string {
+  private startBlock(start: BlockStart, extraJson: string | undefined, besideJson: string | undefined): string {
     const block: StreamedBlock = {
       unwritten: emptyBlock(start),
       deltas: [],
       startRest: extraJson === undefined ? undefined : parseObject(extraJson),
+      startBeside: besideOf(besideJson),
       signatureRest: undefined,
+      signatureBeside: '',
       stopRest: undefined,
       index: undefined,
       hasText: false,
@@ -94,10 +106,10 @@ class MessageStream implements StreamEncoder {
     return this.queue[0] === block ? this.write(block) : '';
   }
 
-  private addDelta({ index, delta }: BlockDelta, extraJson: string | undefined): string {
+  private addDelta({ index, delta }: BlockDelta, extraJson: string | undefined, besideJson: string | undefined): string {
     const block = this.byUpstreamIndex.get(index);
     if (block === undefined || delta === undefined) return '';
-    if (extraJson !== undefined || delta.$case === 'foreignJson') addSpecialDelta(block, delta, extraJson);
+    if (extraJson !== undefined || delta.$case === 'foreignJson') addSpecialDelta(block, delta, extraJson, besideText(besideJson));
     else block.unwritten[delta.$case] += delta.value;
     return this.queue[0] === block ? this.write(block) : '';
   }
@@ -139,7 +151,7 @@ class MessageStream implements StreamEncoder {
     const { unwritten, deltas } = block;
     let frames = this.open(block);
     if (deltas.length > 0) {
-      frames += deltas.map((json) => foreignDeltaFrame(block.index!, json)).join('');
+      frames += deltas.map((delta) => foreignDeltaFrame(block.index!, delta)).join('');
       block.deltas = [];
     }
     if (unwritten.text !== '') {
@@ -156,7 +168,7 @@ class MessageStream implements StreamEncoder {
   private open(block: StreamedBlock): string {
     if (block.index !== undefined) return '';
     block.index = this.nextIndex++;
-    return frame('content_block_start', { index: block.index, content_block: blockWith(emptyContentOf(block.unwritten), block.startRest) });
+    return frame('content_block_start', { index: block.index, content_block: blockWith(emptyContentOf(block.unwritten), block.startRest), ...block.startBeside });
   }
 
   private close(block: StreamedBlock): string {
@@ -165,9 +177,9 @@ class MessageStream implements StreamEncoder {
     return block.index === undefined ? '' : `${signed}${frame('content_block_stop', { ...block.stopRest, type: 'content_block_stop', index: block.index })}`;
   }
 
-  private signatureFrame({ index, signatureRest }: StreamedBlock, signature: string): string {
+  private signatureFrame({ index, signatureRest, signatureBeside }: StreamedBlock, signature: string): string {
     if (signatureRest === undefined) return deltaFrame(index!, 'signature_delta', 'signature', signature);
-    return foreignDeltaFrame(index!, JSON.stringify(filled({ type: 'signature_delta', signature }, signatureRest)));
+    return foreignDeltaFrame(index!, { json: JSON.stringify(filled({ type: 'signature_delta', signature }, signatureRest)), beside: signatureBeside });
   }
 }
 
@@ -180,25 +192,32 @@ function isShown({ index, unwritten, hasText, deltas }: StreamedBlock): boolean 
 
 const deltaTypes = { argumentsJson: ['input_json_delta', 'partial_json'], signature: ['signature_delta', 'signature'] } as const;
 
+/** Beside fields as text that goes behind others in an object; empty for none. */
+function besideText(besideJson: string | undefined): string {
+  const fields = JSON.stringify(besideOf(besideJson)).slice(1, -1);
+  return fields === '' ? '' : `,${fields}`;
+}
+
 /** A delta that has no common form, or that has something beside it. What came before it is written before it. */
-function addSpecialDelta(block: StreamedBlock, delta: NonNullable<BlockDelta['delta']>, extraJson: string | undefined): void {
+function addSpecialDelta(block: StreamedBlock, delta: NonNullable<BlockDelta['delta']>, extraJson: string | undefined, beside: string): void {
   const { unwritten, deltas } = block;
   const rest = extraJson === undefined ? {} : parseObject(extraJson);
   const textType = unwritten.kind === 'reasoning' ? (['thinking_delta', 'thinking'] as const) : (['text_delta', 'text'] as const);
-  const add = ([type, field]: readonly [string, string], value: string): void => void deltas.push(JSON.stringify(filled({ type, [field]: value }, rest)));
+  const add = ([type, field]: readonly [string, string], value: string): void => void deltas.push({ json: JSON.stringify(filled({ type, [field]: value }, rest)), beside });
   block.hasText ||= unwritten.text !== '' || (delta.$case === 'text' && delta.value !== '');
   for (const [field, type] of [['text', textType], ['argumentsJson', deltaTypes.argumentsJson]] as const) {
     if (unwritten[field] === '') continue;
-    deltas.push(JSON.stringify({ type: type[0], [type[1]]: unwritten[field] }));
+    deltas.push({ json: JSON.stringify({ type: type[0], [type[1]]: unwritten[field] }), beside: '' });
     unwritten[field] = '';
   }
-  if (delta.$case === 'foreignJson') deltas.push(delta.value);
+  if (delta.$case === 'foreignJson') deltas.push({ json: delta.value, beside });
   else if (delta.$case === 'text') add(textType, delta.value);
   else if (delta.$case === 'argumentsJson') add(deltaTypes.argumentsJson, delta.value);
   else {
     // The signature is written whole when its block stops, wherever it came.
     unwritten.signature += delta.value;
     block.signatureRest = rest;
+    block.signatureBeside = beside;
   }
 }
 
@@ -212,6 +231,6 @@ function deltaFrame(index: number, type: string, field: string, value: string): 
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":${JSON.stringify(value)}}}\n\n`;
 }
 
-function foreignDeltaFrame(index: number, json: string): string {
-  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${oneLine(json)}}\n\n`;
+function foreignDeltaFrame(index: number, { json, beside }: SpecialDelta): string {
+  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${oneLine(json)}${beside}}\n\n`;
 }

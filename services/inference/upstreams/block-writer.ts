@@ -72,6 +72,13 @@ export class BlockWriter {
     event.extraJson = extraJson;
   }
 
+  /** Adds what stood around the meaning of the newest event that waits to be taken. */
+  attachBeside(besideJson: string): void {
+    const event = this.#events.at(-1);
+    assert(event !== undefined, 'There is no event to attach to.');
+    event.besideJson = besideJson;
+  }
+
   /** The events written since the last call. */
   take(): Event[] {
     const events = this.#events;

@@ -22,7 +22,7 @@ function withoutSecret(text: string, secret: string): string {
   return whole.replace(new RegExp(`${escaped(secret.slice(0, quotedCharsMin))}[^\\s"'<>]*`, 'gi'), '[redacted]');
 }
 
-/** What is known of a failure, in words: the upstream's own where it has any. */
+/** What is known of a failure, in words: the upstream's own where there are some. */
 export function faultWords(error: unknown): string {
   const { message, code, cause, errors } = partsOf(error);
   // When several addresses of a name were tried, the first failure speaks for all.

@@ -19,6 +19,7 @@ const inDelta: Readonly<Record<string, ReadonlySet<string>>> = {
   signature_delta: new Set(['type', 'signature']),
   input_json_delta: new Set(['type', 'partial_json']),
 };
+const inAroundEvent = new Set(['type', 'index', 'message', 'content_block', 'delta']);
 const inBlockStop = new Set(['type', 'index']);
 const inEndEvent = new Set(['type', 'delta', 'usage']);
 const inEnd = new Set(['stop_reason', 'stop_sequence']);
@@ -39,6 +40,12 @@ export function blockRest(block: JsonObject): string | undefined {
 /** Of a delta of a known type. */
 export function deltaRest(delta: JsonObject, type: string): string | undefined {
   return restJson(delta, inDelta[type] ?? none);
+}
+
+/** Of message_start, content_block_start and content_block_delta, beside the message, block or delta in them. */
+export function besideRest(event: JsonObject): string | undefined {
+  const rest = withoutAccount(restOf(event, inAroundEvent));
+  return rest === undefined ? undefined : JSON.stringify(rest);
 }
 
 /** Of content_block_stop. */

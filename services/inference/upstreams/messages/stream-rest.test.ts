@@ -85,6 +85,21 @@ describe('the rest of a messages answer', () => {
     ]);
   });
 
+  it('is also what stands in an event beside its message, block or delta, empty deltas included', () => {
+    const around = (event: object, value: number): object => ({ ...event, around: value, cost: 1 });
+    const payloads = [around(start, 1), around(open({ type: 'text', text: '' }), 2), around(delta({ type: 'text_delta', text: '' }), 3), around(delta({ type: 'text_delta', text: 'Hi' }), 4), around(delta({ type: 'novel_delta' }), 5), close, around(open({ type: 'novel' }), 6), close, ending(), stop];
+    const besides = decode(payloads).events.flatMap(({ event, besideJson }) => (besideJson === undefined ? [] : [[event!.$case, JSON.parse(besideJson) as unknown]]));
+    expect(besides).toEqual([
+      ['started', { around: 1 }],
+      ['blockStart', { around: 2 }],
+      ['blockDelta', { around: 3 }],
+      ['blockDelta', { around: 4 }],
+      ['blockDelta', { around: 5 }],
+      ['blockStart', { around: 6 }],
+    ]);
+    expect(decode(payloads, false).events.filter((event) => 'besideJson' in event)).toEqual([]);
+  });
+
   it('tells nothing of the operator’s account, in events of unknown type either', () => {
     const [, foreign] = decode([{ type: 'novelty', x: 1, cost: 0.01, balance: 7 }, start, ending(), stop]).events;
     expect(foreign?.event).toMatchObject({ $case: 'foreign', value: { json: JSON.stringify({ type: 'novelty', x: 1 }) } });

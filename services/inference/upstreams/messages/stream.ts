@@ -6,7 +6,7 @@ import type { AnswerHead } from '../http/wire.js';
 import { merged, withoutAccount } from '../rest.js';
 import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { eventError } from './error.js';
-import { blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
+import { besideRest, blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
 import { isCommonStopReason, stopReasonOf } from './stop-reason.js';
 import { MergedUsage } from './usage.js';
 
@@ -44,13 +44,13 @@ export class MessagesDecoder implements StreamDecoder {
     const event = parsePayload(data);
     switch (event['type']) {
       case 'message_start':
-        this.#messageStart(event['message']);
+        this.#messageStart(event['message'], this.#besideOf(event));
         break;
       case 'content_block_start':
-        this.#blockStart(event['index'], event['content_block']);
+        this.#blockStart(event['index'], event['content_block'], this.#besideOf(event));
         break;
       case 'content_block_delta':
-        this.#blockDelta(event['index'], event['delta']);
+        this.#blockDelta(event['index'], event['delta'], this.#besideOf(event));
         break;
       case 'content_block_stop':
         this.#blockStop(event);
@@ -80,95 +80,109 @@ export class MessagesDecoder implements StreamDecoder {
     return this.#done();
   }
 
-  #messageStart(message: unknown): void {
-    if (!isObject(message)) throw malformed('a message_start without a message');
-    this.#usage.mergeStart(message['usage']);
-    this.#start(optionalTextField(message, 'id'), optionalTextField(message, 'model'), message);
+  #besideOf(event: JsonObject): string | undefined {
+    return this.options.isNative ? besideRest(event) : undefined;
   }
 
-  #start(messageId: string, model: string, message?: JsonObject): void {
+  #messageStart(message: unknown, beside?: string): void {
+    if (!isObject(message)) throw malformed('a message_start without a message');
+    this.#usage.mergeStart(message['usage']);
+    this.#start(optionalTextField(message, 'id'), optionalTextField(message, 'model'), message, beside);
+  }
+
+  #start(messageId: string, model: string, message?: JsonObject, beside?: string): void {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
     this.#writer.start(this.options.requestId || messageId, model);
     const rest = message === undefined || !this.options.isNative ? undefined : startedRest(message);
     if (rest !== undefined) this.#writer.attach(rest);
+    if (beside !== undefined) this.#writer.attachBeside(beside);
   }
 
-  #blockStart(index: unknown, block: unknown): void {
+  #blockStart(index: unknown, block: unknown, beside?: string): void {
     if (!isObject(block)) throw malformed('a content_block_start without a block');
     this.#start('', '');
     this.#blockStop();
     const input = block['input'];
     const initialArguments = typeof input === 'string' ? input : isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
-    this.#open = { upstreamIndex: index, isRelayed: this.#openBlock(block), initialArguments, hasArguments: false };
+    this.#open = { upstreamIndex: index, isRelayed: this.#openBlock(block, beside), initialArguments, hasArguments: false };
   }
 
   /** Opens the canonical block; false when there is none for this type (a server tool's, say) that the caller could read. */
-  #openBlock(block: JsonObject): boolean {
+  #openBlock(block: JsonObject, beside: string | undefined): boolean {
     const writer = this.#writer;
     switch (block['type']) {
       case 'text':
         writer.open({ $case: 'text', value: {} });
-        this.#attachRest(block);
+        this.#attachRest(block, beside);
         writer.delta({ $case: 'text', value: optionalTextField(block, 'text') });
         return true;
       case 'thinking':
         writer.open({ $case: 'reasoning', value: { redactedData: '' } });
-        this.#attachRest(block);
+        this.#attachRest(block, beside);
         writer.delta({ $case: 'text', value: optionalTextField(block, 'thinking') });
         writer.delta({ $case: 'signature', value: optionalTextField(block, 'signature') });
         return true;
       case 'redacted_thinking':
         writer.open({ $case: 'reasoning', value: { redactedData: optionalTextField(block, 'data') } });
-        this.#attachRest(block);
+        this.#attachRest(block, beside);
         return true;
       case 'tool_use': {
         const [id, name] = [optionalTextField(block, 'id'), optionalTextField(block, 'name')];
         if (id === '' || name === '') throw malformed('a tool_use block without an id or a name');
         writer.open({ $case: 'toolCall', value: { id, name } });
-        this.#attachRest(block);
+        this.#attachRest(block, beside);
         return true;
       }
       default:
         if (!this.options.isNative) return false;
         writer.open({ $case: 'foreign', value: { json: JSON.stringify(block) } });
+        if (beside !== undefined) writer.attachBeside(beside);
         return true;
     }
   }
 
-  #attachRest(block: JsonObject): void {
+  #attachRest(block: JsonObject, beside: string | undefined): void {
     const rest = this.options.isNative ? blockRest(block) : undefined;
     if (rest !== undefined) this.#writer.attach(rest);
+    if (beside !== undefined) this.#writer.attachBeside(beside);
   }
 
-  #blockDelta(index: unknown, delta: unknown): void {
+  #blockDelta(index: unknown, delta: unknown, beside: string | undefined): void {
     if (!isObject(delta)) throw malformed('a content_block_delta without a delta');
     if (this.#open === undefined || this.#open.upstreamIndex !== index) throw malformed('a delta for a block that is not open');
     if (!this.#open.isRelayed) return;
     switch (delta['type']) {
       case 'text_delta':
-        return this.#write('text', 'text', delta, 'text');
+        return this.#write('text', 'text', delta, 'text', beside);
       case 'thinking_delta':
-        return this.#write('reasoning', 'text', delta, 'thinking');
+        return this.#write('reasoning', 'text', delta, 'thinking', beside);
       case 'signature_delta':
-        return this.#write('reasoning', 'signature', delta, 'signature');
+        return this.#write('reasoning', 'signature', delta, 'signature', beside);
       case 'input_json_delta':
         this.#open.hasArguments ||= optionalTextField(delta, 'partial_json') !== '';
-        return this.#write('toolCall', 'argumentsJson', delta, 'partial_json');
+        return this.#write('toolCall', 'argumentsJson', delta, 'partial_json', beside);
       default:
         // Citations and whatever the vendor adds one day.
-        if (this.options.isNative) this.#writer.delta({ $case: 'foreignJson', value: JSON.stringify(delta) });
+        if (this.options.isNative) this.#writeForeign(delta, beside);
     }
   }
 
   /** Writes a delta of a known type, whose text is in `field`. */
-  #write(kind: BlockWriter['openKind'], as: 'text' | 'signature' | 'argumentsJson', delta: JsonObject, field: string): void {
+  #write(kind: BlockWriter['openKind'], as: 'text' | 'signature' | 'argumentsJson', delta: JsonObject, field: string, beside: string | undefined): void {
     const { openKind } = this.#writer;
     // The input of a server tool comes in the same fragments as that of one's own.
-    if (openKind === 'foreign' && as !== 'argumentsJson') return this.#writer.delta({ $case: 'foreignJson', value: JSON.stringify(delta) });
+    if (openKind === 'foreign' && as !== 'argumentsJson') return this.#writeForeign(delta, beside);
     if (openKind !== kind && openKind !== 'foreign') throw malformed('a delta that does not belong to its block');
     const rest = this.options.isNative ? deltaRest(delta, delta['type'] as string) : undefined;
-    this.#writer.delta({ $case: as, value: optionalTextField(delta, field) }, rest);
+    // A delta with something beside it is said even where it is empty.
+    this.#writer.delta({ $case: as, value: optionalTextField(delta, field) }, rest ?? (beside === undefined ? undefined : '{}'));
+    if (beside !== undefined) this.#writer.attachBeside(beside);
+  }
+
+  #writeForeign(delta: JsonObject, beside: string | undefined): void {
+    this.#writer.delta({ $case: 'foreignJson', value: JSON.stringify(delta) });
+    if (beside !== undefined) this.#writer.attachBeside(beside);
   }
 
   /** Ends the open block, if any; `event` is absent where the upstream did not say so itself. */
