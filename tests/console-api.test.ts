@@ -142,6 +142,8 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.must('PUT', `${account}/members/${user.id}`, { role: 'owner' }, 200)).toMatchObject({ role: 'owner' });
     await newcomer.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
     expect(await newcomer.refusal('GET', `${account}/balance`)).toEqual([404, 'not_found']);
+    // Nobody is made a member without wanting to.
+    expect(await owner.refusal('PUT', `${account}/members/${user.id}`, { role: 'viewer' })).toEqual([404, 'not_found']);
     const { data } = await admin.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
     expect(data[0]).toMatchObject({ action: 'member.remove', actor: 'new@example.com' });
   });

@@ -1,5 +1,6 @@
 // Who belongs to an account, who is asked in, and what was done there.
 import type { Context, Middleware } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import type { Role } from '#proto/auth/v1/people.js';
 import { assertMayPut, roleNames } from '../access.js';
@@ -27,8 +28,10 @@ export function putMember(deps: ConsoleDeps): Middleware {
     const { accountId, role: actor } = accountOf(ctx, 'change members');
     const role = roleNames[(await bodies.putMember(ctx)).role];
     const userId = String(ctx['params'].user);
+    const present = await presentRole(accountId, userId, deps);
     // Whoever does not belong yet is asked in by an invitation, which shows that they want to.
-    assertMayPut(actor, await presentRole(accountId, userId, deps), role);
+    if (present === undefined) throw new AppError('not_found', 'Nobody with this id belongs to the account; send them an invitation.', { details: { what: 'member' } });
+    assertMayPut(actor, present, role);
     const { member } = await deps.peers.people.putMember({ accountId, userId, role }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: userId, detail: { role } });
     ctx.body = renderMember(member!);
