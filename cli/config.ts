@@ -14,8 +14,8 @@ const { tlsCa, tlsCert, tlsKey } = commonSettings('operator');
 /** All settings of the command. */
 export const cliSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', { default: './data' }),
-  port: integer('PORT', 'HTTP port of a gateway on this machine, for `tollgate doctor`.', { default: 8080, min: 0, max: 65_535 }),
-  gatewayUrl: optionalText('TOLLGATE_GATEWAY_URL', 'Address of the gateway, for `tollgate doctor`; absent: http://127.0.0.1:<PORT>.'),
+  port: integer('PORT', 'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console.', { default: 8080, min: 0, max: 65_535 }),
+  gatewayUrl: optionalText('TOLLGATE_GATEWAY_URL', 'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>.'),
   auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway.'),
   catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service.'),
   ledger: optionalText('TOLLGATE_LEDGER_ADDRESS', 'host:port of the ledger service.'),

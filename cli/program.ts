@@ -4,6 +4,7 @@ import { type Cli, createCli, type World } from './cli.js';
 import { accountCommand } from './commands/account.js';
 import { balanceCommand } from './commands/balance.js';
 import { configCommand } from './commands/config.js';
+import { consoleCommand } from './commands/console.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keyCommand } from './commands/key.js';
 import { memberCommand } from './commands/member.js';
@@ -18,6 +19,7 @@ import { explain } from './errors.js';
 const nouns: readonly ((cli: Cli) => Command)[] = [
   accountCommand,
   userCommand,
+  consoleCommand,
   memberCommand,
   keyCommand,
   balanceCommand,

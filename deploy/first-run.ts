@@ -1,8 +1,11 @@
-// The first start of an installation: an account with a starting balance and a first key, so that there is something to try.
+// The first start of an installation: an account with a starting balance and a first key, so that there is something to try, and an
+// operator who owns it.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuthService } from '#proto/auth/v1/auth.js';
+import { CreateUserRequest, type PeopleService, Role } from '#proto/auth/v1/people.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { hasReason } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
 
 /** What the first run made. */
@@ -10,6 +13,8 @@ export interface FirstRun {
   readonly accountId: string;
   /** The whole secret; it is nowhere else. */
   readonly secret: string;
+  /** Who owns the account and runs this Tollgate; without a password, so that only a link lets them in. */
+  readonly operatorEmail: string;
   readonly startingBalanceNanoUsd: bigint;
 }
 
@@ -22,18 +27,22 @@ function notePath(dataDir: string): string {
 }
 
 /**
- * Makes the first account, deposit and key unless `dataDir` says that this was done. A first run that was cut short is done
- * again: the account and the deposit are idempotent, and a key whose secret was never shown is revoked. `show` must bring the
+ * Makes the first account, operator, deposit and key unless `dataDir` says that this was done. A first run that was cut short is done
+ * again: the account, the operator and the deposit are idempotent, and a key whose secret was never shown is revoked. `show` must bring the
  * secret to its owner before it returns; only then is the first run over.
  */
 export async function ensureFirstRun(
   dataDir: string,
-  clients: { auth: Pick<AuthService, 'createAccount' | 'createKey' | 'listKeys' | 'revokeKey'>; ledger: Pick<LedgerService, 'deposit'> },
-  startingBalanceNanoUsd: bigint,
+  clients: {
+    auth: Pick<AuthService, 'createAccount' | 'createKey' | 'listKeys' | 'revokeKey'>;
+    people: Pick<PeopleService, 'createUser' | 'listUsers' | 'putMember'>;
+    ledger: Pick<LedgerService, 'deposit'>;
+  },
+  { startingBalanceNanoUsd, operatorEmail }: { startingBalanceNanoUsd: bigint; operatorEmail: string },
   show: (firstRun: FirstRun) => void,
 ): Promise<void> {
   if (existsSync(notePath(dataDir))) return;
-  const { auth, ledger } = clients;
+  const { auth, people, ledger } = clients;
   const context = callContext({ caller: 'operator', timeoutMs });
   const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run' }, context);
   const accountId = account!.id;
@@ -43,11 +52,36 @@ export async function ensureFirstRun(
       context,
     );
   }
+  await people.putMember({ accountId, userId: await operatorId(people, operatorEmail), role: Role.ROLE_OWNER }, context);
   const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '' }, context);
   for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id }, context);
   const { secret } = await auth.createKey({ accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' }, context);
-  show({ accountId, secret, startingBalanceNanoUsd });
+  show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });
   writeFileSync(notePath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
+}
+
+async function operatorId(people: Pick<PeopleService, 'createUser' | 'listUsers'>, email: string): Promise<string> {
+  const context = callContext({ caller: 'operator', timeoutMs });
+  try {
+    const { user } = await people.createUser(CreateUserRequest.fromPartial({ email, name: 'Operator', isOperator: true }), context);
+    return user!.id;
+  } catch (error) {
+    if (!hasReason(error, 'already_exists')) throw error;
+    const { users } = await people.listUsers({ email, pageSize: 1, pageToken: '' }, context);
+    return users[0]!.id;
+  }
+}
+
+/** Where somebody signs in to the console, once. The token is in the fragment, which no browser sends and so no log holds. */
+export interface ConsoleLink {
+  readonly url: string;
+  readonly expiresAtMs: number;
+}
+
+/** Makes a link for this person. Raises not_found. */
+export async function makeConsoleLink(people: Pick<PeopleService, 'createSignInLink'>, email: string, address: string): Promise<ConsoleLink> {
+  const { token, expiresAtMs } = await people.createSignInLink({ email }, callContext({ caller: 'operator', timeoutMs }));
+  return { url: `${address}/console/link#${token}`, expiresAtMs: Number(expiresAtMs) };
 }
 
 /** The account that the first run made, or undefined. */

@@ -16,6 +16,10 @@ export interface Welcome {
     /** Where the key was written, off a terminal. */
     readonly keyPath?: string;
     readonly startingBalanceNanoUsd: bigint;
+    /** Where the operator signs in: the link itself on a terminal, else the file that holds it. */
+    readonly console: { readonly url: string } | { readonly path: string };
+    /** How long that link works. */
+    readonly consoleMs: number;
   };
   /** The command that talks to this installation. */
   readonly command: string;
@@ -23,14 +27,18 @@ export interface Welcome {
 
 const rule = '─'.repeat(78);
 
-/** The text, ending in a newline. It holds a secret only if `firstRun.secret` does. */
+/** The text, ending in a newline. It holds secrets only if `firstRun` does. */
 export function welcomeText(welcome: Welcome): string {
   const { address, firstRun, command } = welcome;
   const lines = [rule, ` Tollgate is ready in ${(welcome.startedInMs / 1000).toFixed(1)} s at ${address}`, ` ${welcome.mode}; data in ${welcome.dataDir}`];
   if (firstRun !== undefined) {
     const key = firstRun.secret ?? `$(cat ${quoted(firstRun.keyPath!)})`;
+    const { console } = firstRun;
+    const once = `works once, within ${Math.round(firstRun.consoleMs / 60_000)} minutes; a new one: ${command} console link`;
     lines.push(
       '',
+      'url' in console ? ` console           ${console.url}` : ` console           open the link in ${console.path} (readable by you alone)`,
+      `                   (${once})`,
       firstRun.secret === undefined ? ` platform key      in ${firstRun.keyPath} (readable by you alone; not shown again)` : ` platform key      ${firstRun.secret}   (shown once)`,
       ` starting balance  $${formatUsd(firstRun.startingBalanceNanoUsd)}`,
       ' model             sandbox/echo: built in, needs no vendor account',
@@ -45,7 +53,7 @@ export function welcomeText(welcome: Welcome): string {
       ` a real upstream   set OPENAI_API_KEY or ANTHROPIC_API_KEY and start again, or: ${command} upstream add --help`,
     );
   } else {
-    lines.push('', ` a new key         ${command} key create --name "my app"`, ` is all well?      ${command} doctor`);
+    lines.push('', ` console           ${address}/console; a link that signs you in: ${command} console link`, ` a new key         ${command} key create --name "my app"`, ` is all well?      ${command} doctor`);
   }
   lines.push(rule, '');
   return lines.join('\n');

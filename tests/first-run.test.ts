@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chat, usageRows } from './support/calls.js';
+import { Browser } from './support/console.js';
 import { startScript } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 
@@ -28,6 +29,30 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(statSync(join(system.dataDir, 'first-key')).mode & 0o777).toBe(0o600);
   });
 
+  it('makes a link that signs the operator in once, and keeps it out of what it prints', async () => {
+    const path = join(system.dataDir, 'first-console-link');
+    const link = readFileSync(path, 'utf8').trim();
+    const [page, token] = link.split('#');
+    expect([page, token]).toEqual([`${system.baseUrl}/console/link`, expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(printed).toContain(`open the link in ${path}`);
+    expect(printed).not.toContain(token);
+    const browser = new Browser(system);
+    await browser.must('POST', '/session/link', { token }, 204);
+    expect(await browser.get('/me')).toMatchObject({ user: { email: 'operator@localhost', is_operator: true, has_password: false }, accounts: [{ name: 'default', role: 'owner' }] });
+    expect(await new Browser(system).refusal('POST', '/session/link', { token })).toEqual([401, 'sign_in_refused']);
+  });
+
+  it('makes the operator another link on demand', async () => {
+    const { url, email } = await system.json<{ url: string; email: string }>('console', 'link');
+    expect([email, url]).toEqual(['operator@localhost', expect.stringMatching(`^${system.baseUrl}/console/link#[\\w-]{43}$`)]);
+    await new Browser(system).must('POST', '/session/link', { token: url.split('#')[1] }, 204);
+    await system.cli('user', 'add', 'second@example.com', '--operator');
+    const { code, stderr } = await system.tryCli('console', 'link');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('operator@localhost, second@example.com')]);
+    expect(await system.json('console', 'link', 'second@example.com')).toMatchObject({ email: 'second@example.com' });
+  });
+
   it('keeps every file and folder from other users, although they may look into the data folder', () => {
     const open = readdirSync(system.dataDir).filter((name) => (statSync(join(system.dataDir, name)).mode & 0o077) !== 0);
     expect(open).toEqual([]);
@@ -48,6 +73,8 @@ describe.each(modes)('the first start, %s', (mode) => {
     await system.start();
     expect(system.output()).not.toContain('platform key');
     expect(system.output()).not.toContain(system.firstKey);
+    expect(system.output()).not.toContain('#');
+    expect(system.output()).toContain('console link');
     expect((await usageRows(system)).map((row) => row.id)).toEqual(expect.arrayContaining(before.map((row) => row.id)));
     expect((await chat(system, system.firstKey)).status).toBe(200);
     const accounts = (await system.cli('account', 'list', '--json')).trim().split('\n');

@@ -4,9 +4,9 @@ import { CreateUserRequest, UpdateUserRequest, type User } from '#proto/auth/v1/
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { instant, instantJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { userView } from '../views/people.js';
+import { showLink } from './console.js';
 
 interface AddOptions {
   readonly name?: string;
@@ -40,13 +40,7 @@ export function userCommand(cli: Cli): Command {
   user
     .command('link <email>')
     .description('Make a link that signs a person in once.')
-    .action((email: string) =>
-      cli.withServices(async ({ people }) => {
-        const { token, expiresAtMs } = await people.createSignInLink({ email }, operatorCall());
-        cli.out.show({ json: () => ({ email, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});
-        cli.out.note(`token    ${token}\nexpires  ${instant(expiresAtMs)}\n\nIt works once. Whoever has it is ${email} to the console.`);
-      }),
-    );
+    .action((email: string) => cli.withServices(({ people }) => showLink(cli, people, email)));
 
   for (const [name, isDisabled, what] of [['disable', true, 'Sign a person out everywhere and let them in no more.'], ['enable', false, 'Let a disabled person in again.']] as const) {
     user

@@ -5,13 +5,15 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
 import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process.js';
 import { dialGrpc } from '#kit/rpc/grpc-client.js';
 import { readTls } from '#kit/rpc/tls.js';
-import { ensureFirstRun, type FirstRun } from '../first-run.js';
+import { type ConsoleLink, ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
+import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { welcomeText } from '../welcome.js';
 import { ensureCertificate } from './certificates.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
@@ -35,7 +37,7 @@ const settings = { launcher: distributedSettings };
 await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_'], stopMsExtra, build }, forLauncher(env));
 
 async function build(config: { launcher: import('./config.js').DistributedConfig }, { log, common }: ProcessHost): Promise<Part[]> {
-  const { port, firstPort, database, restartDelayMs, startingBalanceNanoUsd } = config.launcher;
+  const { port, firstPort, database, restartDelayMs } = config.launcher;
   const dataDir = resolve(config.launcher.dataDir);
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
@@ -104,7 +106,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     name: 'welcome',
     async start() {
       await untilReady(address, [...serviceParts, gateway]);
-      const firstRun = await firstRunOver(addresses, tlsFolder, dataDir, startingBalanceNanoUsd);
+      const first = await firstRunOver(addresses, tlsFolder, { ...config.launcher, dataDir }, address);
       process.stdout.write(
         welcomeText({
           address,
@@ -112,7 +114,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           dataDir,
           mode: `a process per service, ${database === 'galera' ? 'Galera of three nodes' : 'MariaDB'}; logs in ${logFolder}`,
           command: `env $(cat ${join(dataDir, 'operator.env')}) ./tollgate`,
-          ...(firstRun === undefined ? {} : { firstRun: { startingBalanceNanoUsd, ...(isTerminal ? { secret: firstRun.secret } : { keyPath: join(dataDir, 'first-key') }) } }),
+          ...(first === undefined ? {} : { firstRun: firstRunFacts(first.firstRun, first.link, dataDir, isTerminal) }),
         }),
       );
     },
@@ -121,22 +123,26 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   return [lock, store, ...serviceParts, operator, gateway, welcome];
 }
 
-async function firstRunOver(addresses: { auth: string; ledger: string }, tlsFolder: string, dataDir: string, startingBalanceNanoUsd: bigint): Promise<FirstRun | undefined> {
+async function firstRunOver(
+  addresses: { auth: string; ledger: string },
+  tlsFolder: string,
+  config: import('./config.js').DistributedConfig,
+  address: string,
+): Promise<{ firstRun: FirstRun; link: ConsoleLink } | undefined> {
   const options = { caller: 'operator', tls: readTls(ensureCertificate(tlsFolder, 'operator')) };
   const [auth, ledger] = [dialGrpc(addresses.auth, options), dialGrpc(addresses.ledger, options)];
+  const people = auth.client(PeopleServiceDefinition);
   let firstRun: FirstRun | undefined;
   try {
-    await ensureFirstRun(dataDir, { auth: auth.client(AuthServiceDefinition), ledger: ledger.client(LedgerServiceDefinition) }, startingBalanceNanoUsd, (made) => {
+    await ensureFirstRun(config.dataDir, { auth: auth.client(AuthServiceDefinition), people, ledger: ledger.client(LedgerServiceDefinition) }, config, (made) => {
       firstRun = made;
-      // At once, so that a later fault of the start cannot lose it.
-      if (isTerminal) process.stdout.write(`platform key: ${made.secret}\n`);
-      else writeFileSync(join(dataDir, 'first-key'), `${made.secret}\n`, { mode: 0o600 });
+      showFirstKey(made, config.dataDir, isTerminal);
     });
+    return firstRun === undefined ? undefined : { firstRun, link: await makeConsoleLink(people, firstRun.operatorEmail, address) };
   } finally {
     auth.close();
     ledger.close();
   }
-  return firstRun;
 }
 
 /** Waits until the gateway says that calls can be served. Raises an Error when that takes too long, or a process ends with an error. */

@@ -1,5 +1,5 @@
 // The whole of Tollgate in one process: a SQLite file per service, no network between them, one public address.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
@@ -22,7 +22,8 @@ import { catalogPolicy, catalogSettings, createCatalog } from '../../services/ca
 import { createInference, ensureSecretKey, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
 import { createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringPolicy, meteringSettings } from '../../services/metering/index.js';
-import { ensureFirstRun, type FirstRun } from '../first-run.js';
+import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
+import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { welcomeText } from '../welcome.js';
 import { singleEnvironment, singleSettings } from './config.js';
 
@@ -43,7 +44,7 @@ await runProcess({ name: 'single', settings, ownPrefixes: ['TOLLGATE_'], build }
 
 async function build(config: GroupValues<typeof settings>, host: ProcessHost): Promise<Part[]> {
   const { log, clock } = host;
-  const { dataDir, startingBalanceNanoUsd } = config.single;
+  const { dataDir } = config.single;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockFolder(dataDir);
   const socketPath = await claimAdminSocket(dataDir);
@@ -103,29 +104,28 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   );
 
   let firstRun: FirstRun | undefined;
-  const keyPath = join(dataDir, 'first-key');
   const firstRunPart: Part = {
     name: 'first run',
     start: () =>
-      ensureFirstRun(dataDir, { auth: auth.service, ledger: ledger.service }, startingBalanceNanoUsd, (made) => {
+      ensureFirstRun(dataDir, { auth: auth.service, people: auth.people.service, ledger: ledger.service }, config.single, (made) => {
         firstRun = made;
-        // At once, so that a later fault of the start cannot lose it.
-        if (isTerminal) process.stdout.write(`platform key: ${made.secret}\n`);
-        else writeFileSync(keyPath, `${made.secret}\n`, { mode: 0o600 });
+        showFirstKey(made, dataDir, isTerminal);
       }),
     stop: async () => undefined,
   };
   const welcomePart: Part = {
     name: 'welcome',
     async start() {
+      const address = gateway.address();
+      const link = firstRun === undefined ? undefined : await makeConsoleLink(auth.people.service, firstRun.operatorEmail, address);
       process.stdout.write(
         welcomeText({
-          address: gateway.address(),
+          address,
           startedInMs: Date.now() - startedAtMs,
           dataDir,
           mode: 'one process, SQLite',
           command: './tollgate',
-          ...(firstRun === undefined ? {} : { firstRun: { startingBalanceNanoUsd: firstRun.startingBalanceNanoUsd, ...(isTerminal ? { secret: firstRun.secret } : { keyPath }) } }),
+          ...(firstRun === undefined || link === undefined ? {} : { firstRun: firstRunFacts(firstRun, link, dataDir, isTerminal) }),
         }),
       );
     },

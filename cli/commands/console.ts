@@ -1,0 +1,44 @@
+// tollgate console: the way into the console for who runs this Tollgate.
+import { Command } from 'commander';
+import type { User } from '#proto/auth/v1/people.js';
+import type { Cli } from '../cli.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
+import { instant, instantJson } from '../output.js';
+
+const pageSize = 1000;
+
+/** The noun `console`. */
+export function consoleCommand(cli: Cli): Command {
+  const console = new Command('console').description('The way into the console.');
+  console
+    .command('link [email]')
+    .description('Make a link that signs a person in once. Without an address: the operator, where there is only one.')
+    .action((email?: string) => cli.withServices(async ({ people }) => showLink(cli, people, email ?? (await onlyOperator(people)).email)));
+  return console;
+}
+
+/** Makes a link for this person and shows it. */
+export async function showLink(cli: Cli, people: Services['people'], email: string): Promise<void> {
+  const { token, expiresAtMs } = await people.createSignInLink({ email }, operatorCall());
+  // In the fragment, which a browser keeps to itself, so that no log of an address holds it.
+  const url = `${cli.config().gatewayUrl}/console/link#${token}`;
+  cli.out.show({ json: () => ({ email, url, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});
+  cli.out.note(`link     ${url}\nexpires  ${instant(expiresAtMs)}\n\nIt works once. Whoever opens it is ${email} to the console.`);
+}
+
+/** Raises a CliError when there is none, or more than one. */
+async function onlyOperator(people: Services['people']): Promise<User> {
+  const operators: User[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = await people.listUsers({ email: '', pageSize, pageToken }, operatorCall());
+    operators.push(...page.users.filter(({ isOperator, isDisabled }) => isOperator && !isDisabled));
+    pageToken = page.nextPageToken;
+    if (pageToken === '') break;
+  }
+  if (operators.length === 0) throw new CliError('There is no operator yet.', { fix: 'Add one: tollgate user add you@example.com --operator' });
+  if (operators.length > 1) {
+    throw new CliError(`There are several operators: ${operators.slice(0, 10).map(({ email }) => email).join(', ')}.`, { fix: `Name one: tollgate console link ${operators[0]!.email}` });
+  }
+  return operators[0]!;
+}
