@@ -2,7 +2,7 @@
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { InferenceConfig } from './config.js';
-import type { SecretBox } from './secret-box.js';
+import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamStore } from './store.js';
 import type { UpstreamRegistry } from './upstreams/registry.js';
 

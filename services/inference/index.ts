@@ -5,14 +5,14 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { InferenceConfig } from './config.js';
-import { SecretBox } from './secret-box.js';
+import { SecretBox } from '#kit/secrets/secret-box.js';
 import { InferenceRpcs } from './service.js';
 import { UpstreamStore } from './store.js';
 import { UpstreamRegistry } from './upstreams/registry.js';
 
 export { type InferenceConfig, inferenceSettings } from './config.js';
 export { inferencePolicy } from './policy.js';
-export { ensureSecretKey } from './secret-key.js';
+export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 
 /** What inference needs from its process. */
 export interface InferenceDeps {

@@ -3,7 +3,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { PutUpstreamRequest, PutUpstreamResponse, Upstream } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
-import { lastFour } from '../secret-box.js';
+import { lastFour } from '#kit/secrets/secret-box.js';
 import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
 import { isRemoteWireFormat } from '../upstreams/remote-format.js';
 import { parseBaseUrl } from '../upstreams/http/base-url.js';

@@ -1,6 +1,6 @@
 // The upstreams that are built in or come from the environment. They are in no database, and no RPC changes them.
 import { type Upstream as UpstreamMessage, WireFormat } from '#proto/inference/v1/inference.js';
-import { lastFour } from '../secret-box.js';
+import { lastFour } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow } from '../store.js';
 import { createHttpUpstream } from './create-upstream.js';
 import { parseBaseUrl, withVersionSegment } from './http/base-url.js';

@@ -2,7 +2,7 @@
 // through one replica acts on all.
 import { AppError } from '#kit/errors/app-error.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
-import type { SecretBox } from '../secret-box.js';
+import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';
 import { createHttpUpstream } from './create-upstream.js';
 import type { HttpUpstreamDeps } from './http/http-upstream.js';

@@ -2,7 +2,7 @@
 import { abortError, AppError } from '#kit/errors/app-error.js';
 import { TestOutcome, type UpstreamTest } from '#proto/inference/v1/inference.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
-import { guardedConnector } from '../http/address-guard.js';
+import { guardedConnector } from '#kit/net/address-guard.js';
 import { parseBaseUrl } from '../http/base-url.js';
 import type { HttpUpstreamDeps } from '../http/http-upstream.js';
 import type { KnownUpstream, RemoteUpstream } from '../managed.js';

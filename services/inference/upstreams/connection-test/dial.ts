@@ -2,7 +2,7 @@
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
-import { guardedLookup } from '../http/address-guard.js';
+import { guardedLookup } from '#kit/net/address-guard.js';
 import { faultWords, partsOf } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 

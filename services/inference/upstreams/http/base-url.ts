@@ -1,7 +1,7 @@
 // The rules for an upstream's base_url. Pure.
 import { isIP } from 'node:net';
 import { AppError } from '#kit/errors/app-error.js';
-import { addressFault } from './address-guard.js';
+import { addressFault } from '#kit/net/address-guard.js';
 
 /** Longest base_url, in characters. */
 export const baseUrlCharsMax = 2048;

@@ -10,7 +10,7 @@ import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { Attempt, Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
-import { guardedConnector } from './address-guard.js';
+import { guardedConnector } from '#kit/net/address-guard.js';
 import { decodedBody } from './decoded-body.js';
 import { payloadReader } from './payload-reader.js';
 import { readText } from './read-text.js';

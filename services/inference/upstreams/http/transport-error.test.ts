@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AddressRefused } from './address-guard.js';
+import { AddressRefused } from '#kit/net/address-guard.js';
 import { transportError } from './transport-error.js';
 
 const withCode = (code: string) => Object.assign(new Error(`${code} 10.1.2.3:443`), { code });

@@ -1,6 +1,6 @@
 // What a failure below HTTP means. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { AddressRefused } from './address-guard.js';
+import { AddressRefused } from '#kit/net/address-guard.js';
 
 const unreachableCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL|ACCES)|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 

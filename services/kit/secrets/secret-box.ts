@@ -1,4 +1,4 @@
-// Encrypts upstream secrets for the database: AES-256-GCM, a fresh nonce each time.
+// Encrypts secrets for a database: AES-256-GCM, a fresh nonce each time.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import assert from 'node:assert/strict';
 
@@ -13,7 +13,7 @@ export class SecretBox {
 
   /** `key` is 32 random bytes that live outside the database. */
   constructor(key: Buffer) {
-    assert.equal(key.length, secretKeyBytes, 'The key that protects upstream secrets is 32 bytes long.');
+    assert.equal(key.length, secretKeyBytes, 'The key that protects secrets is 32 bytes long.');
     this.#key = key;
   }
 

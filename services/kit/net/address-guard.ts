@@ -1,4 +1,4 @@
-// Which network addresses an upstream may have. Checked when a connection is made, on the very addresses that are connected to, so
+// Which network addresses may be connected to when somebody else chose the name. Checked when a connection is made, on the very addresses that are connected to, so
 // that a name which resolves differently the second time (DNS rebinding) gains nothing.
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -41,8 +41,8 @@ function blockList(subnets: readonly (readonly [string, number])[]): BlockList {
 export function addressFault(address: string, allowPrivateNetwork: boolean): string | undefined {
   const plain = embeddedIpv4(address) ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
-  if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and never an upstream`;
-  if (!allowPrivateNetwork && privateOnly.check(plain, family)) return `${address} is private, and this upstream may not be (allow_private_network)`;
+  if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and never to be connected to`;
+  if (!allowPrivateNetwork && privateOnly.check(plain, family)) return `${address} is private, and private addresses are not allowed (allow_private_network)`;
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-// The key under which upstream secrets are encrypted at rest, in a file of its own: made once, readable by its owner alone.
+// The key under which secrets are encrypted at rest, in a file of its own: made once, readable by its owner alone.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,0 +1,184 @@
+// Mail over real SMTP on loopback: taken, refused, unreachable, and encrypted or not at all.
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createTestAuthority, type TestAuthority } from '../testing/certificates.js';
+import { createMailer, MailFailure, type Mailer } from './mailer.js';
+import { type MailConfig, mailServerOf, noMail } from './settings.js';
+
+const mail = { to: 'ada@example.com', subject: 'Your balance is low', text: 'Only $1 is left.\nhttps://console.example.com/billing\n', id: 'evt_1' };
+
+describe('mail', () => {
+  let authority: TestAuthority;
+  let folder: string;
+  let servers: SMTPServer[] = [];
+  let received: { raw: string; secure: boolean; user: string | undefined; to: string[] }[] = [];
+
+  beforeAll(() => {
+    authority = createTestAuthority();
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-mail-'));
+  });
+  afterEach(async () => {
+    for (const server of servers) await new Promise<void>((resolve) => server.close(resolve));
+    servers = [];
+    received = [];
+  });
+  afterAll(() => {
+    authority.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function smtp(options: SMTPServerOptions = {}): Promise<number> {
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onAuth: ({ username, password }, _session, done) => (password === 'right' ? done(null, { user: username }) : done(new Error('5.7.8 no such user or password'))),
+      onRcptTo: ({ address }, _session, done) => (address.startsWith('nobody') ? done(Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 })) : done()),
+      async onData(stream, session, done) {
+        let raw = '';
+        for await (const chunk of stream) raw += String(chunk);
+        const { secure, user, envelope } = session;
+        received.push({ raw, secure, user: user as unknown as string | undefined, to: envelope.rcptTo.map(({ address }) => address) });
+        done(null, 'taken as 1');
+      },
+      ...options,
+    });
+    servers.push(server);
+    server.on('error', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return (server.server.address() as AddressInfo).port;
+  }
+
+  const mailer = (config: Partial<MailConfig>): Mailer => createMailer({ ...noMail, from: 'Tollgate <billing@example.com>', ...config })!;
+
+  async function failure(config: Partial<MailConfig>, to = mail.to): Promise<MailFailure> {
+    const error = await mailer(config).send({ ...mail, to }).then(() => undefined, (reason: unknown) => reason);
+    expect(error).toBeInstanceOf(MailFailure);
+    return error as MailFailure;
+  }
+
+  function caFile(): string {
+    const { ca } = authority.issue('localhost');
+    const path = join(folder, 'ca.pem');
+    writeFileSync(path, ca);
+    return path;
+  }
+
+  it('is plain text with subject, sender and a name of its own', async () => {
+    const port = await smtp();
+    expect(await mailer({ host: '127.0.0.1', port }).send(mail)).toContain('taken as 1');
+    expect(received).toHaveLength(1);
+    const [{ raw, to }] = received as [(typeof received)[0]];
+    expect(to).toEqual(['ada@example.com']);
+    expect(raw).toContain('Subject: Your balance is low');
+    expect(raw).toContain('Message-ID: <evt_1@tollgate>');
+    expect(raw).toContain('From: Tollgate <billing@example.com>');
+    expect(raw).toContain('https://console.example.com/billing');
+    expect(raw).toMatch(/Content-Type: text\/plain/);
+    expect(raw).not.toMatch(/html/i);
+  });
+
+  it('goes to one recipient, whatever stands in the address', async () => {
+    const port = await smtp();
+    await mailer({ host: '127.0.0.1', port }).send({ ...mail, to: 'a@example.com,b@example.com', subject: 'One\r\nBcc: c@example.com' }).catch(() => undefined);
+    expect(received.flatMap(({ to }) => to).filter((to) => /^(b|c)@/.test(to))).toEqual([]);
+  });
+
+  it('tells of a refused sign-in, and never the password', async () => {
+    const port = await smtp({ authMethods: ['PLAIN', 'LOGIN'], allowInsecureAuth: true });
+    const { message, isFinal } = await failure({ url: `smtp://ada:very-wrong@127.0.0.1:${port}` });
+    expect(message).toContain('refused the sign-in');
+    expect(message).toContain('no such user or password');
+    expect(message).not.toContain('very-wrong');
+    expect(isFinal).toBe(false);
+    await mailer({ host: '127.0.0.1', port, user: 'ada', password: 'right' }).send(mail);
+    expect(received[0]?.user).toBe('ada');
+  });
+
+  it('tells that a recipient is refused for good', async () => {
+    const port = await smtp();
+    const { message, isFinal } = await failure({ host: '127.0.0.1', port }, 'nobody@example.com');
+    expect(message).toContain('no such mailbox');
+    expect(isFinal).toBe(true);
+  });
+
+  it('tells that a server is down', async () => {
+    const port = await smtp();
+    await new Promise<void>((resolve) => servers.pop()!.close(resolve));
+    const { message, isFinal } = await failure({ host: '127.0.0.1', port });
+    expect(message).toContain('ECONNREFUSED');
+    expect(isFinal).toBe(false);
+  });
+
+  it('tells that a server hangs up', async () => {
+    const rude: Server = createServer((socket: Socket) => socket.end('421 go away\r\n'));
+    await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve));
+    const { isFinal } = await failure({ host: '127.0.0.1', port: (rude.address() as AddressInfo).port });
+    expect(isFinal).toBe(false);
+    await new Promise((resolve) => rude.close(resolve));
+  });
+
+  it('is encrypted from the start where the address says so, by a certificate that is checked', async () => {
+    const { cert, key } = authority.issue('localhost');
+    const port = await smtp({ secure: true, cert, key });
+    expect((await failure({ url: `smtps://127.0.0.1:${port}` })).message).toContain('certificate');
+    expect(received).toEqual([]);
+    await mailer({ url: `smtps://127.0.0.1:${port}`, ca: caFile() }).send(mail);
+    expect(received).toMatchObject([{ secure: true }]);
+  });
+
+  it('is encrypted by STARTTLS where that is offered, and not sent where it is required and missing', async () => {
+    const { cert, key } = authority.issue('localhost');
+    const port = await smtp({ cert, key, disabledCommands: [] });
+    await mailer({ host: '127.0.0.1', port, ca: caFile() }).send(mail);
+    expect(received).toMatchObject([{ secure: true }]);
+    const plain = await smtp();
+    expect((await failure({ host: '127.0.0.1', port: plain, security: 'starttls' })).message).toContain('no encrypted connection');
+    expect(received).toHaveLength(1);
+    await mailer({ host: '127.0.0.1', port: plain, security: 'none' }).send(mail);
+    expect(received).toMatchObject([{ secure: true }, { secure: false }]);
+  });
+});
+
+describe('the settings of mail', () => {
+  const config = (changes: Partial<MailConfig>): MailConfig => ({ ...noMail, from: 'billing@example.com', ...changes });
+
+  it('name no server unless one is set', () => {
+    expect(mailServerOf(noMail)).toBeUndefined();
+    expect(createMailer(noMail)).toBeUndefined();
+  });
+
+  it('are read from an address or one by one', () => {
+    expect(mailServerOf(config({ url: 'smtps://ada%40example.com:p%3Aw@mail.example.com' }))).toMatchObject({ host: 'mail.example.com', port: 465, user: 'ada@example.com', password: 'p:w', isTlsFromStart: true });
+    expect(mailServerOf(config({ host: 'mail.example.com', port: 465 }))).toMatchObject({ isTlsFromStart: true });
+    expect(mailServerOf(config({ url: 'smtp://mail.example.com' }))).toMatchObject({ port: 587, isTlsFromStart: false, isStartTlsRequired: false });
+  });
+
+  it('never let a password go in the clear over a network', () => {
+    expect(mailServerOf(config({ url: 'smtp://a:b@mail.example.com' }))).toMatchObject({ isStartTlsRequired: true });
+    expect(mailServerOf(config({ url: 'smtp://a:b@127.0.0.1:25' }))).toMatchObject({ isStartTlsRequired: false });
+  });
+
+  it.each([
+    [{ url: 'http://mail.example.com' }, 'TOLLGATE_SMTP_URL must be'],
+    [{ url: 'smtp://a:geheim@[' }, 'TOLLGATE_SMTP_URL must be'],
+    [{ url: 'smtp://a:geheim%@mail.example.com' }, 'TOLLGATE_SMTP_URL must be'],
+    [{ url: 'smtp://a:geheim@mail.example.com', host: 'x' }, 'exclude each other'],
+    [{ host: 'x', from: undefined }, 'TOLLGATE_SMTP_FROM is required'],
+    [{ url: 'smtps://mail.example.com', security: 'none' }, 'asks for TLS'],
+    [{ host: 'x', ca: '/nowhere/ca.pem' }, 'TOLLGATE_SMTP_CA'],
+  ] as [Partial<MailConfig>, string][])('are refused: %j', (changes, message) => {
+    const fault = (() => {
+      try {
+        return createMailer(config(changes));
+      } catch (error) {
+        return String(error);
+      }
+    })();
+    expect(fault).toContain(message);
+    expect(fault).not.toContain('geheim');
+  });
+});

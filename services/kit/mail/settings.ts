@@ -1,0 +1,86 @@
+// How mail is sent; off unless a server is named.
+import { ConfigError, integer, oneOf, optionalText, type Settings, type Values } from '../config/settings.js';
+
+/** Settings of mail, the same in every process that sends some. */
+export const mailSettings = {
+  url: optionalText('TOLLGATE_SMTP_URL', 'mail server as smtp://user:password@host:port, or smtps:// for TLS from the start; without it and TOLLGATE_SMTP_HOST no mail is sent', {
+    secret: true,
+  }),
+  host: optionalText('TOLLGATE_SMTP_HOST', 'mail server, in place of TOLLGATE_SMTP_URL'),
+  port: integer('TOLLGATE_SMTP_PORT', 'port of TOLLGATE_SMTP_HOST; 465 means TLS from the start', { min: 1, max: 65_535, default: 587 }),
+  user: optionalText('TOLLGATE_SMTP_USER', 'user at TOLLGATE_SMTP_HOST'),
+  password: optionalText('TOLLGATE_SMTP_PASSWORD', 'password of that user', { secret: true }),
+  from: optionalText('TOLLGATE_SMTP_FROM', 'sender of all mail, such as "Tollgate <billing@example.com>"; required with a mail server'),
+  security: oneOf(
+    'TOLLGATE_SMTP_SECURITY',
+    'whether the way to the mail server is encrypted: auto (TLS where the address says so, else STARTTLS where it is offered; a password is sent in the clear to loopback alone), starttls (required) or none',
+    ['auto', 'starttls', 'none'],
+    { default: 'auto' },
+  ),
+  ca: optionalText('TOLLGATE_SMTP_CA', "PEM file of the authority of the mail server's certificate, where it is one of your own"),
+} satisfies Settings;
+
+/** The parsed settings. */
+export type MailConfig = Values<typeof mailSettings>;
+
+/** Mail that is off. */
+export const noMail: MailConfig = { url: undefined, host: undefined, port: 587, user: undefined, password: undefined, from: undefined, security: 'auto', ca: undefined };
+
+/** Where the server is and how it is spoken to. */
+export interface MailServer {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly from: string;
+  /** TLS from the first byte. */
+  readonly isTlsFromStart: boolean;
+  /** Nothing is sent unless STARTTLS succeeds. */
+  readonly isStartTlsRequired: boolean;
+  /** STARTTLS is not even tried. */
+  readonly isPlain: boolean;
+}
+
+const portsOf: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
+
+/** The server that the settings name; undefined when they name none. Raises ConfigError, without any secret. */
+export function mailServerOf(config: MailConfig): MailServer | undefined {
+  const { url, host, security } = config;
+  if (url === undefined && host === undefined) return undefined;
+  if (url !== undefined && host !== undefined) throw new ConfigError(['TOLLGATE_SMTP_URL and TOLLGATE_SMTP_HOST exclude each other; set one']);
+  const place = url === undefined ? { host: host!, port: config.port, user: config.user, password: config.password, isTlsFromStart: config.port === 465 } : placeOf(url);
+  if (config.from === undefined) throw new ConfigError(['TOLLGATE_SMTP_FROM is required with a mail server']);
+  if (security === 'none' && place.isTlsFromStart) throw new ConfigError(['TOLLGATE_SMTP_SECURITY is none, but the address of the mail server asks for TLS']);
+  const isSecretExposed = place.password !== undefined && !isLoopback(place.host);
+  return {
+    ...place,
+    from: config.from,
+    isStartTlsRequired: !place.isTlsFromStart && (security === 'starttls' || (security === 'auto' && isSecretExposed)),
+    isPlain: security === 'none',
+  };
+}
+
+function placeOf(text: string): Pick<MailServer, 'host' | 'port' | 'user' | 'password' | 'isTlsFromStart'> {
+  const fault = new ConfigError(['TOLLGATE_SMTP_URL must be such as smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on']);
+  const url = URL.parse(text);
+  const port = url === null ? undefined : portsOf[url.protocol];
+  if (url === null || port === undefined || url.hostname === '') throw fault;
+  const part = (value: string): string | undefined => {
+    try {
+      return value === '' ? undefined : decodeURIComponent(value);
+    } catch {
+      throw fault;
+    }
+  };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? port : Number(url.port),
+    user: part(url.username),
+    password: part(url.password),
+    isTlsFromStart: url.protocol === 'smtps:',
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
