@@ -3,12 +3,14 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
+import { newId } from '#kit/id.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { Ending, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '#services/metering/deps.js';
 import { migrations } from '#services/metering/migrations/index.js';
 import { encodePageToken } from '#services/metering/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
+import { listKeyActivity } from '#services/metering/rpcs/list-key-activity.js';
 import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js';
 import { type Engine, newDatabase } from '../database.ts';
 import { generate, type History, historyOf } from './generate.ts';
@@ -24,6 +26,8 @@ const { values: options } = parseArgs({
 const tries = Number(options.tries);
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+/** With the ten keys of an account as many as a page of keys may have. */
+const unusedKeys = Array.from({ length: 190 }, () => newId('key'));
 
 interface Case {
   readonly name: string;
@@ -45,6 +49,7 @@ function casesOf(db: Database, { accounts, models, fromMs, untilMs }: History): 
     { name: 'records of a key', ask: page({ keyId: keys[3]! }) },
     { name: 'records of a model', ask: page({ modelId: models[14]! }) },
     { name: 'records of an ending', ask: page({ ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT }) },
+    { name: 'last use of 200 keys', ask: () => listKeyActivity({ accountId, keyIds: [...keys, ...unusedKeys] }, context, deps) },
     { name: 'records of a key and a model', ask: page({ keyId: keys[9]!, modelId: models[14]! }) },
   ];
   const lengths: [string, number][] = [['24 h', dayMs], ['30 d', 30 * dayMs], ['90 d', 90 * dayMs]];

@@ -11,6 +11,7 @@ export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
   getUsageRecord: ['gateway'],
   listUsageRecords: ['gateway'],
   getUsageTotals: ['gateway'],
+  listKeyActivity: ['gateway'],
   getOutbox: ['gateway'],
   reconcile: [],
   getReconciliation: [],

@@ -10,6 +10,7 @@ import { getOutbox } from './rpcs/get-outbox.js';
 import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
 import { getUsageTotals } from './rpcs/get-usage-totals.js';
+import { listKeyActivity } from './rpcs/list-key-activity.js';
 import { listUnsettled } from './rpcs/list-unsettled.js';
 import { listUsageRecords } from './rpcs/list-usage-records.js';
 import { reconcile } from './rpcs/reconcile.js';
@@ -31,6 +32,7 @@ export class MeteringRpcs implements messages.MeteringService {
   getUsageRecord = (request: messages.GetUsageRecordRequest, context: CallContext) => getUsageRecord(request, context, this.deps);
   listUsageRecords = (request: messages.ListUsageRecordsRequest, context: CallContext) => listUsageRecords(request, context, this.deps);
   getUsageTotals = (request: messages.GetUsageTotalsRequest, context: CallContext) => getUsageTotals(request, context, this.deps);
+  listKeyActivity = (request: messages.ListKeyActivityRequest, context: CallContext) => listKeyActivity(request, context, this.deps);
   getOutbox = (request: messages.GetOutboxRequest, context: CallContext) => getOutbox(request, context, this.deps);
   reconcile = (request: messages.ReconcileRequest, context: CallContext = unknownCaller) => reconcile(request, context, this.deps);
   getReconciliation = (request: messages.GetReconciliationRequest, context: CallContext) => getReconciliation(request, context, this.deps);

@@ -1,0 +1,27 @@
+// When keys were used last.
+import type { Database } from '#kit/db/open.js';
+import { textOfRows } from '#kit/db/sql-text.js';
+import { asBigInt, asBytes, asText } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import type { KeyActivity } from '#proto/metering/v1/metering.js';
+import { bytesOf } from './record-rows.js';
+
+/** The newest record of one key: the end of a range of an index. */
+export const lastOfKeyText =
+  'SELECT key_id, id, started_at_ms, model_id FROM usage_record WHERE account_id = ? AND key_id = ? ORDER BY started_at_ms DESC, id DESC LIMIT 1';
+
+// A GROUP BY over the keys would read every record of theirs; this reads one a key, in one statement for all of them.
+const lastOfKeysText = textOfRows((rows) => Array.from({ length: rows }, (_, index) => `SELECT * FROM (${lastOfKeyText}) AS k${index}`).join(' UNION ALL '));
+
+/** The record of each of these keys whose call started last. The ids must be valid, and each there once. */
+export async function findLastOfKeys(db: Database, accountId: string, keyIds: readonly string[]): Promise<KeyActivity[]> {
+  const account = bytesOf('acct', accountId);
+  const values = keyIds.flatMap((keyId) => [account, bytesOf('key', keyId)]);
+  const rows = await db.plainTransaction((tx) => tx.query(lastOfKeysText(keyIds.length), values));
+  return rows.map((row) => ({
+    keyId: idFromBytes('key', asBytes(row['key_id'])),
+    lastCallId: idFromBytes('req', asBytes(row['id'])),
+    lastStartedAtMs: asBigInt(row['started_at_ms']),
+    lastModelId: asText(row['model_id']),
+  }));
+}
