@@ -13,6 +13,7 @@ interface KeyView {
   limit_usd: string | null;
   spent_usd: string;
   models: string[] | null;
+  last_used_at: string | null;
 }
 
 describe.each(modes)('the console’s API, %s', (mode) => {
@@ -71,11 +72,16 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const charge = call.headers.get('x-tollgate-charge-usd')!;
     await settled(system, accountId);
 
-    const { data: records } = await owner.get<{ data: { request_id: string; charge_usd: string; line_items: { amount_usd: string }[] }[] }>(`${account}/usage/records?key=${key.id}`);
+    const { data: records } = await owner.get<{ data: { request_id: string; started_at: string; charge_usd: string; line_items: { amount_usd: string }[] }[] }>(`${account}/usage/records?key=${key.id}`);
     expect(records).toMatchObject([{ request_id: requestId, charge_usd: charge }]);
     expect(await owner.get(`${account}/usage/records/${requestId}`)).toEqual(records[0]);
     expect(await owner.get(`${account}/usage/totals?key=${key.id}`)).toMatchObject({ data: [{ calls: 1, charge_usd: charge }] });
-    expect(await owner.get<KeyView>(`${account}/keys/${key.id}`)).toMatchObject({ spent_usd: charge });
+    expect(key.last_used_at).toBeNull();
+    const used = { spent_usd: charge, last_used_model: 'sandbox/echo', last_used_request_id: requestId, last_used_at: records[0]!.started_at };
+    expect(await owner.get<KeyView>(`${account}/keys/${key.id}`)).toMatchObject(used);
+    const { data: listed } = await owner.get<{ data: KeyView[] }>(`${account}/keys`);
+    expect(listed.find(({ id }) => id === key.id)).toMatchObject(used);
+    expect(await system.json('key', 'show', key.id)).toMatchObject({ ...used, state: 'active' });
     const { data: entries } = await owner.get<{ data: { kind: string; amount_usd: string; request_id: string | null; balance_after_usd: string }[] }>(`${account}/entries`);
     expect(entries.find(({ request_id }) => request_id === requestId)).toMatchObject({ kind: 'charge', amount_usd: charge });
     const balance = await owner.get<{ settled_usd: string; available_usd: string; held_usd: string }>(`${account}/balance`);
@@ -99,6 +105,29 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await patch({ models: null })).toMatchObject({ models: null });
     const response = await owner.ask('PATCH', `${account}/keys/${key.id}`, { limit_usd: '1.0000000001' });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field: 'limit_usd' } }]);
+  });
+
+  it.each([
+    ['limit_usd', { limit_usd: '0' }],
+    ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
+    ['expires_at', { expires_at: '2027-02-31T12:00:00+99:00' }],
+    ['name', { name: '  ' }],
+    ['models', { models: [] }],
+    ['models.0', { models: ['größer'] }],
+  ])('names %s when that is what is wrong with a key to be made', async (field, body) => {
+    const response = await owner.ask('POST', `${account}/keys`, { name: 'wrong', ...body });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field } }]);
+  });
+
+  it('calls the keys of a suspended account so, and no other word', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Paused');
+    await addPerson(system, 'paused@example.com', password);
+    await system.cli('member', 'put', 'paused@example.com', '--role', 'owner', '--account', id);
+    const browser = await browserOf('paused');
+    await browser.must('POST', `/accounts/${id}/keys`, { name: 'k' }, 201);
+    await system.cli('account', 'suspend', id);
+    expect(await browser.get(`/accounts/${id}/keys`)).toMatchObject({ data: [{ state: 'suspended' }] });
+    expect(await system.json('key', 'list', '--account', id)).toMatchObject({ state: 'suspended' });
   });
 
   it('makes one key of a request that is repeated', async () => {

@@ -32,6 +32,8 @@ describe('accounts and keys', () => {
 
     const [listed] = await tollgateJson(gateway, ['key', 'list']);
     expect(listed).toMatchObject({ name: 'laptop', last_four: 'wxyz', state: 'active', limit_usd: '5', limit_nano_usd: '5000000000', spent_usd: '1.5', remaining_usd: '3.5', models: ['a', 'b'] });
+    expect(listed).toMatchObject({ last_used_at: '2027-01-15T07:59:59.000Z', last_used_model: 'sandbox/echo' });
+    expect((await tollgate(gateway, ['key', 'list'])).stdout).toMatch(/last used.*\n.*2027-01-15 07:59:59Z/);
     expect(JSON.stringify(listed)).not.toContain('the-secret');
   });
 

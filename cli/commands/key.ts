@@ -1,13 +1,14 @@
 // tollgate key: the platform keys of an account.
 import { Command } from 'commander';
 import { type Key, KeyState, type ModelPermission, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseInstant, parseLimit, parseOverlap, parseList, parsePositiveAmount } from '../parse.js';
-import { type KeyAndSpend, keyView } from '../views/key.js';
+import { keyView, type ShownKey } from '../views/key.js';
 
 interface CreateOptions {
   readonly account?: string;
@@ -35,11 +36,12 @@ export function keyCommand(cli: Cli): Command {
   withPaging(withAccount(key.command('list')))
     .description('The keys of an account with what they have spent, in order of creation.')
     .action((options: { account?: string } & PageOptions) =>
-      cli.withServices(async ({ auth, ledger }) => {
+      cli.withServices(async (services) => {
+        const { auth } = services;
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, keyView, options, async (pageSize, pageToken) => {
           const response = await auth.listKeys({ accountId, pageSize, pageToken }, operatorCall());
-          return { items: await withSpend(cli, ledger, accountId, response.keys), nextPageToken: response.nextPageToken };
+          return { items: await known(cli, services, accountId, response.keys), nextPageToken: response.nextPageToken };
         });
       }),
     );
@@ -108,7 +110,8 @@ function parseModels(text: string): ModelPermission {
 }
 
 function create(cli: Cli, options: CreateOptions): Promise<void> {
-  return cli.withServices(async ({ auth }) => {
+  return cli.withServices(async (services) => {
+    const { auth } = services;
     const accountId = await chooseAccount(auth, options.account);
     const request = {
       accountId,
@@ -119,17 +122,17 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
       idempotencyKey: options.idempotencyKey ?? '',
     };
     const { key, secret } = await auth.createKey(request, operatorCall());
-    const shown: KeyAndSpend = { key: key!, spend: undefined, nowMs: cli.world.nowMs() };
-    cli.out.show(keyView, shown, { secret: secret === '' ? null : secret });
+    const [shown] = await known(cli, services, accountId, [key!]);
+    cli.out.show(keyView, shown!, { secret: secret === '' ? null : secret });
     if (secret === '') return cli.out.note('\nThis key had been made before with the same idempotency key; its secret cannot be shown again.');
     cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
   });
 }
 
 function rotate(cli: Cli, keyId: string, overlapMs: bigint): Promise<void> {
-  return cli.withServices(async ({ auth, ledger }) => {
-    const { key, secret } = await auth.rotateKey({ keyId, overlapMs }, operatorCall());
-    const [shown] = await withSpend(cli, ledger, key!.accountId, [key!]);
+  return cli.withServices(async (services) => {
+    const { key, secret } = await services.auth.rotateKey({ keyId, overlapMs }, operatorCall());
+    const [shown] = await known(cli, services, key!.accountId, [key!]);
     cli.out.show(keyView, shown!, { secret });
     const former = key!.formerSecretsUntilMs;
     const fate = former === undefined ? 'The secret of before is refused from now on.' : `The secret of before is accepted until ${instant(former)}.`;
@@ -144,13 +147,29 @@ function update(cli: Cli, changes: Partial<UpdateKeyRequest>): Promise<void> {
   });
 }
 
-async function showKey(cli: Cli, { ledger }: Services, key: Key): Promise<void> {
-  const [shown] = await withSpend(cli, ledger, key.accountId, [key]);
+async function showKey(cli: Cli, services: Services, key: Key): Promise<void> {
+  const [shown] = await known(cli, services, key.accountId, [key]);
   cli.out.show(keyView, shown!);
 }
 
-async function withSpend(cli: Cli, ledger: Services['ledger'], accountId: string, keys: readonly Key[]): Promise<KeyAndSpend[]> {
+/** The most keys whose last use metering tells at once. */
+const activityKeysMax = 200;
+
+async function known(cli: Cli, { auth, ledger, metering }: Services, accountId: string, keys: readonly Key[]): Promise<ShownKey[]> {
   if (keys.length === 0) return [];
-  const response = await ledger.listKeySpend({ accountId, keyIds: keys.map((key) => key.id) }, operatorCall());
-  return keys.map((key) => ({ key, spend: response.keys.find((spend) => spend.keyId === key.id), nowMs: cli.world.nowMs() }));
+  const keyIds = keys.map((key) => key.id);
+  const { account } = await auth.getAccount({ accountId }, operatorCall());
+  const spends = (await ledger.listKeySpend({ accountId, keyIds }, operatorCall())).keys;
+  const activities: KeyActivity[] = [];
+  for (let start = 0; start < keyIds.length; start += activityKeysMax) {
+    const page = keyIds.slice(start, start + activityKeysMax);
+    activities.push(...(await metering.listKeyActivity({ accountId, keyIds: page }, operatorCall())).keys);
+  }
+  return keys.map((key) => ({
+    key,
+    spend: spends.find(({ keyId }) => keyId === key.id),
+    activity: activities.find(({ keyId }) => keyId === key.id),
+    accountState: account!.state,
+    nowMs: cli.world.nowMs(),
+  }));
 }

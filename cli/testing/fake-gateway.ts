@@ -245,6 +245,9 @@ function metering(state: FakeState): object {
       return GetUsageTotalsResponse.fromPartial({ groups: [{ name: '2027-01-15', thenName: 'sandbox/echo', calls: 2n, chargeNanoUsd: 12_000n }] });
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
+    listKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
+      keys: keyIds.map((keyId) => ({ keyId, lastCallId: `req_${'0'.repeat(32)}`, lastStartedAtMs: BigInt(testNowMs - 1000), lastModelId: 'sandbox/echo' })),
+    }),
     getOutbox: async () => state.outbox,
     reconcile: async ({ pageToken }: { pageToken: string }) => {
       const { page, nextPageToken } = pageOf(state.drifts, 1, pageToken);

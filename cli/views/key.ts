@@ -1,26 +1,16 @@
 // How platform keys are shown.
-import { type Key, KeyState } from '#proto/auth/v1/auth.js';
-import type { KeySpend } from '#proto/ledger/v1/ledger.js';
+import type { Key } from '#proto/auth/v1/auth.js';
+import type { KeyActivity } from '#proto/metering/v1/metering.js';
+import { type KeyStanding, keyStateWord } from '../../proto/key-state.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 
-/** A key, what it has spent, and the instant at which it is looked at. */
-export interface KeyAndSpend {
-  readonly key: Key;
+/** A key, what it has spent, when it was used last, and the instant at which it is looked at. */
+export interface ShownKey extends KeyStanding {
   /** Absent: it was never used. */
-  readonly spend: KeySpend | undefined;
-  readonly nowMs: number;
+  readonly activity: KeyActivity | undefined;
 }
 
-/** The one word that says whether calls with the key are served. */
-export function keyState({ key, spend, nowMs }: KeyAndSpend): string {
-  if (key.state === KeyState.KEY_STATE_REVOKED) return 'revoked';
-  if (key.state === KeyState.KEY_STATE_DISABLED) return 'disabled';
-  if (key.expiresAtMs !== undefined && key.expiresAtMs <= BigInt(nowMs)) return 'expired';
-  const limit = key.lifetimeLimitNanoUsd;
-  return limit !== undefined && (spend?.spentNanoUsd ?? 0n) >= limit ? 'limit_reached' : 'active';
-}
-
-function remaining({ key, spend }: KeyAndSpend): bigint | undefined {
+function remaining({ key, spend }: ShownKey): bigint | undefined {
   const limit = key.lifetimeLimitNanoUsd;
   if (limit === undefined) return undefined;
   const free = limit - (spend?.spentNanoUsd ?? 0n) - (spend?.heldNanoUsd ?? 0n);
@@ -28,18 +18,22 @@ function remaining({ key, spend }: KeyAndSpend): bigint | undefined {
   return free < 0n ? 0n : free;
 }
 
+function lastUsed({ activity }: ShownKey): string {
+  return activity === undefined ? 'never' : instant(activity.lastStartedAtMs);
+}
+
 function models(key: Key): string {
   return key.models?.allModels === true ? 'all' : (key.models?.modelIds ?? []).join(',');
 }
 
 /** A key. The secret is not in it: only its last four characters are known. */
-export const keyView: View<KeyAndSpend> = {
+export const keyView: View<ShownKey> = {
   json: (item) => ({
     id: item.key.id,
     account_id: item.key.accountId,
     name: item.key.name,
     last_four: item.key.lastFour,
-    state: keyState(item),
+    state: keyStateWord(item),
     models: item.key.models?.allModels === true ? 'all' : (item.key.models?.modelIds ?? []),
     ...usdJson('limit', item.key.lifetimeLimitNanoUsd),
     ...usdJson('spent', item.spend?.spentNanoUsd ?? 0n),
@@ -49,14 +43,18 @@ export const keyView: View<KeyAndSpend> = {
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
     former_secrets_until: instantJson(item.key.formerSecretsUntilMs),
+    last_used_at: instantJson(item.activity?.lastStartedAtMs),
+    last_used_model: item.activity?.lastModelId ?? null,
+    last_used_request_id: item.activity?.lastCallId ?? null,
   }),
   columns: [
     { title: 'key', text: ({ key }) => key.id },
     { title: 'name', text: ({ key }) => key.name },
     { title: 'ends in', text: ({ key }) => key.lastFour },
-    { title: 'state', text: keyState },
+    { title: 'state', text: keyStateWord },
     { title: 'spent', text: ({ spend }) => usd(spend?.spentNanoUsd ?? 0n), align: 'right' },
     { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)), align: 'right' },
+    { title: 'last used', text: lastUsed },
     { title: 'models', text: ({ key }) => models(key) },
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },
   ],
@@ -65,7 +63,7 @@ export const keyView: View<KeyAndSpend> = {
     { title: 'account', text: ({ key }) => key.accountId },
     { title: 'name', text: ({ key }) => key.name },
     { title: 'ends in', text: ({ key }) => key.lastFour },
-    { title: 'state', text: keyState },
+    { title: 'state', text: keyStateWord },
     { title: 'spent', text: ({ spend }) => usd(spend?.spentNanoUsd ?? 0n) },
     { title: 'held', text: ({ spend }) => usd(spend?.heldNanoUsd ?? 0n) },
     { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)) },
@@ -74,6 +72,9 @@ export const keyView: View<KeyAndSpend> = {
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },
     { title: 'created', text: ({ key }) => instant(key.createdAtMs) },
     { title: 'revoked', text: ({ key }) => instant(key.revokedAtMs) },
+    { title: 'last used', text: lastUsed },
+    { title: 'last model', text: ({ activity }) => activity?.lastModelId ?? '' },
+    { title: 'last call', text: ({ activity }) => activity?.lastCallId ?? '' },
     { title: 'old secret until', text: ({ key }) => instant(key.formerSecretsUntilMs) },
   ],
 };

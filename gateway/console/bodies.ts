@@ -13,7 +13,7 @@ const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d
 const Secret = Type.String({ maxLength: 1024 });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);
-const Models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { minItems: 1, maxItems: 150 });
+const Models = Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id as GET /v1/models lists it.' }), { minItems: 1, maxItems: 150 });
 
 const read = <S extends TSchema>(schema: S) => {
   const check = bodyReader(schema, 'dots');

@@ -6,8 +6,8 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 
 /** The RPCs that the console needs beside those of calls. */
 export interface ConsolePeers {
-  readonly auth: Pick<AuthService, 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
+  readonly auth: Pick<AuthService, 'getAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
   readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
   readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries'>;
-  readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals'>;
+  readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity'>;
 }

@@ -1,5 +1,6 @@
 // What GET /v1/key, GET /v1/usage/{request id}, the probes and every refusal look like.
 import { Type } from 'typebox';
+import { keyStateWords } from '../../proto/key-state.js';
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
 const Count = Type.Integer({ minimum: 0 });
@@ -14,7 +15,7 @@ export const KeyView = Type.Object(
     name: Type.String(),
     last_four: Type.String(),
     account_id: Type.String(),
-    state: Type.String({ examples: ['active'] }),
+    state: Type.Enum([...keyStateWords], { description: 'Calls are served while it is active or rotating (secrets of before are still accepted).' }),
     models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
     expires_at: nullable(Time),
     limit_usd: nullable(Usd),

@@ -57,8 +57,8 @@ describe('the OpenAPI document', () => {
 
   it('tells the truth about keys and usage records', () => {
     const key = Key.fromPartial({ id: 'key_1', state: KeyState.KEY_STATE_ACTIVE, lifetimeLimitNanoUsd: 5n, expiresAtMs: 1n });
-    expectToMatch(KeyView, renderKey(key, Balance.fromPartial({}), KeySpend.fromPartial({})));
-    expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined));
+    expectToMatch(KeyView, renderKey(key, Balance.fromPartial({}), KeySpend.fromPartial({}), 0));
+    expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined, 0));
     const record = { call: { id: 'req_1' }, tokens: {}, lineItems: [{ tokens: 1 }] };
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial(record)));
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, endingDetail: 'x' })));

@@ -1,16 +1,11 @@
 // A key and its money as JSON. Amounts are decimal-string USD.
-import { type Key, KeyState } from '#proto/auth/v1/auth.js';
+import { AccountState, type Key } from '#proto/auth/v1/auth.js';
 import type { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#kit/money.js';
+import { keyStateWord } from '../../proto/key-state.js';
 
-const stateNames: Partial<Record<KeyState, string>> = {
-  [KeyState.KEY_STATE_ACTIVE]: 'active',
-  [KeyState.KEY_STATE_DISABLED]: 'disabled',
-  [KeyState.KEY_STATE_REVOKED]: 'revoked',
-};
-
-/** The body of GET /v1/key. */
-export function renderKey(key: Key, balance: Balance, spend: KeySpend | undefined): Record<string, unknown> {
+/** The body of GET /v1/key, which keys of suspended accounts do not get to see. */
+export function renderKey(key: Key, balance: Balance, spend: KeySpend | undefined, nowMs: number): Record<string, unknown> {
   const spent = spend?.spentNanoUsd ?? 0n;
   const held = spend?.heldNanoUsd ?? 0n;
   const limit = key.lifetimeLimitNanoUsd;
@@ -21,7 +16,7 @@ export function renderKey(key: Key, balance: Balance, spend: KeySpend | undefine
     name: key.name,
     last_four: key.lastFour,
     account_id: key.accountId,
-    state: stateNames[key.state] ?? 'unknown',
+    state: keyStateWord({ key, spend, accountState: AccountState.ACCOUNT_STATE_ACTIVE, nowMs }),
     models: key.models === undefined || key.models.allModels ? null : key.models.modelIds,
     expires_at: key.expiresAtMs === undefined ? null : new Date(Number(key.expiresAtMs)).toISOString(),
     limit_usd: limit === undefined ? null : formatUsd(limit),

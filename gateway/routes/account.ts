@@ -9,7 +9,7 @@ import { renderUsageRecord } from '../render/usage.js';
 import { stateOf } from '../request-state.js';
 
 /** Limits, spent, held and remaining of the calling key, and the balance behind it. */
-export function getKey({ peers, config }: CallDeps): Middleware {
+export function getKey({ peers, config, clock }: CallDeps): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;
     const context = callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
@@ -18,7 +18,7 @@ export function getKey({ peers, config }: CallDeps): Middleware {
       peers.ledger.listKeySpend({ accountId: key.accountId, keyIds: [key.id] }, context),
     ]);
     ctx.set('cache-control', 'no-store');
-    ctx.body = renderKey(key, balance!, keys[0]);
+    ctx.body = renderKey(key, balance!, keys[0], clock.nowMs());
   };
 }
 

@@ -1,22 +1,21 @@
 // Keys with their spending, balances, holds and entries as JSON. Amounts are decimal-string USD. Pure.
-import { type Key, KeyState } from '#proto/auth/v1/auth.js';
-import { type Balance, type Entry, EntryKind, type Hold, type KeySpend } from '#proto/ledger/v1/ledger.js';
+import { type Balance, type Entry, EntryKind, type Hold } from '#proto/ledger/v1/ledger.js';
+import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#kit/money.js';
+import { type KeyStanding, keyStateWord } from '../../../proto/key-state.js';
 
 const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
 const maybe = <T, R>(value: T | undefined, render: (value: T) => R): R | null => (value === undefined ? null : render(value));
 
-/** The one word that says whether calls with a key are served. */
-export function keyState(key: Key, spend: KeySpend | undefined, nowMs: number): string {
-  if (key.state === KeyState.KEY_STATE_REVOKED) return 'revoked';
-  if (key.state === KeyState.KEY_STATE_DISABLED) return 'disabled';
-  if (key.expiresAtMs !== undefined && key.expiresAtMs <= BigInt(nowMs)) return 'expired';
-  if (key.lifetimeLimitNanoUsd !== undefined && (spend?.spentNanoUsd ?? 0n) >= key.lifetimeLimitNanoUsd) return 'limit_reached';
-  return key.formerSecretsUntilMs !== undefined && key.formerSecretsUntilMs > BigInt(nowMs) ? 'rotating' : 'active';
+/** What is known of a key: what auth says, what it has spent, and when it was used last. */
+export interface ConsoleKey extends KeyStanding {
+  /** Absent: it was never used. */
+  readonly activity: KeyActivity | undefined;
 }
 
-/** A key and what it has spent. */
-export function renderConsoleKey(key: Key, spend: KeySpend | undefined, nowMs: number): Record<string, unknown> {
+/** A key, what it has spent, and when it was used last. */
+export function renderConsoleKey(standing: ConsoleKey): Record<string, unknown> {
+  const { key, spend, activity } = standing;
   const spent = spend?.spentNanoUsd ?? 0n;
   const held = spend?.heldNanoUsd ?? 0n;
   const limit = key.lifetimeLimitNanoUsd;
@@ -25,7 +24,7 @@ export function renderConsoleKey(key: Key, spend: KeySpend | undefined, nowMs: n
     id: key.id,
     name: key.name,
     last_four: key.lastFour,
-    state: keyState(key, spend, nowMs),
+    state: keyStateWord(standing),
     models: key.models === undefined || key.models.allModels ? null : key.models.modelIds,
     limit_usd: maybe(limit, formatUsd),
     spent_usd: formatUsd(spent),
@@ -35,6 +34,9 @@ export function renderConsoleKey(key: Key, spend: KeySpend | undefined, nowMs: n
     created_at: instant(key.createdAtMs),
     revoked_at: maybe(key.revokedAtMs, instant),
     former_secrets_until: maybe(key.formerSecretsUntilMs, instant),
+    last_used_at: maybe(activity?.lastStartedAtMs, instant),
+    last_used_model: maybe(activity?.lastModelId, (model) => model),
+    last_used_request_id: maybe(activity?.lastCallId, (id) => id),
   };
 }
 

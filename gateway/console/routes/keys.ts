@@ -18,7 +18,7 @@ export function listKeys(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { keys, nextPageToken } = await deps.peers.auth.listKeys({ accountId, ...pageOf(ctx) }, contextOf(deps));
-    ctx.body = { data: await withSpend(keys, accountId, deps), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: await known(keys, accountId, deps), next: nextPageToken === '' ? null : nextPageToken };
   };
 }
 
@@ -26,7 +26,7 @@ export function listKeys(deps: ConsoleDeps): Middleware {
 export function getKey(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    [ctx.body] = await withSpend([await ownKey(ctx, accountId, deps)], accountId, deps);
+    [ctx.body] = await known([await ownKey(ctx, accountId, deps)], accountId, deps);
   };
 }
 
@@ -40,8 +40,8 @@ export function createKey(deps: ConsoleDeps): Middleware {
         accountId,
         name: body.name,
         ...(body.models == null ? {} : { models: { modelIds: body.models } }),
-        ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: parseUsd(body.limit_usd)! }),
-        ...(body.expires_at == null ? {} : { expiresAtMs: instantMs(body.expires_at) }),
+        ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
+        ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
         // A browser that repeats a request it got no answer to makes no second key.
         idempotencyKey: ctx.get('idempotency-key') === '' ? '' : `${accountId} ${ctx.get('idempotency-key')}`.slice(0, 200),
       }),
@@ -49,7 +49,8 @@ export function createKey(deps: ConsoleDeps): Middleware {
     );
     await noteAudit(ctx, deps, { accountId, action: 'key.create', targetId: key!.id, detail: { name: key!.name } });
     ctx.status = 201;
-    ctx.body = { key: renderConsoleKey(key!, undefined, deps.clock.nowMs()), secret: secret === '' ? null : secret };
+    const [shown] = await known([key!], accountId, deps);
+    ctx.body = { key: shown, secret: secret === '' ? null : secret };
   };
 }
 
@@ -64,14 +65,14 @@ export function updateKey(deps: ConsoleDeps): Middleware {
         keyId: before.id,
         ...(body.name === undefined ? {} : { name: body.name }),
         ...(body.models === undefined ? {} : { models: body.models === null ? { allModels: true } : { modelIds: body.models } }),
-        ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: parseUsd(body.limit_usd)! } : { clearLifetimeLimit: body.limit_usd === null }),
-        ...(typeof body.expires_at === 'string' ? { expiresAtMs: instantMs(body.expires_at) } : { clearExpiresAt: body.expires_at === null }),
+        ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : { clearLifetimeLimit: body.limit_usd === null }),
+        ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : { clearExpiresAt: body.expires_at === null }),
         ...(body.state === undefined ? {} : { state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED }),
       }),
       contextOf(deps),
     );
     await noteAudit(ctx, deps, { accountId, action: 'key.update', targetId: before.id, detail: body });
-    [ctx.body] = await withSpend([key!], accountId, deps);
+    [ctx.body] = await known([key!], accountId, deps);
   };
 }
 
@@ -83,7 +84,7 @@ export function rotateKey(deps: ConsoleDeps): Middleware {
     const overlapSeconds = (await bodies.rotateKey(ctx)).overlap_seconds ?? 0;
     const { key, secret } = await deps.peers.auth.rotateKey({ keyId, overlapMs: BigInt(overlapSeconds) * 1000n }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'key.rotate', targetId: keyId, detail: { overlap_seconds: overlapSeconds } });
-    const [shown] = await withSpend([key!], accountId, deps);
+    const [shown] = await known([key!], accountId, deps);
     ctx.body = { key: shown, secret };
   };
 }
@@ -95,7 +96,7 @@ export function revokeKey(deps: ConsoleDeps): Middleware {
     const { id: keyId } = await ownKey(ctx, accountId, deps);
     const { key } = await deps.peers.auth.revokeKey({ keyId }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'key.revoke', targetId: keyId });
-    [ctx.body] = await withSpend([key!], accountId, deps);
+    [ctx.body] = await known([key!], accountId, deps);
   };
 }
 
@@ -106,15 +107,41 @@ async function ownKey(ctx: Context, accountId: string, deps: ConsoleDeps): Promi
   return key!;
 }
 
-async function withSpend(keys: readonly Key[], accountId: string, deps: ConsoleDeps): Promise<Record<string, unknown>[]> {
+/** The keys with what the account, the ledger and metering know of them. */
+async function known(keys: readonly Key[], accountId: string, deps: ConsoleDeps): Promise<Record<string, unknown>[]> {
   if (keys.length === 0) return [];
-  const spend = await deps.peers.ledger.listKeySpend({ accountId, keyIds: keys.map(({ id }) => id) }, contextOf(deps));
+  const keyIds = keys.map(({ id }) => id);
+  const [{ account }, spend, activity] = await Promise.all([
+    deps.peers.auth.getAccount({ accountId }, contextOf(deps)),
+    deps.peers.ledger.listKeySpend({ accountId, keyIds }, contextOf(deps)),
+    deps.peers.metering.listKeyActivity({ accountId, keyIds }, contextOf(deps)),
+  ]);
   const nowMs = deps.clock.nowMs();
-  return keys.map((key) => renderConsoleKey(key, spend.keys.find(({ keyId }) => keyId === key.id), nowMs));
+  return keys.map((key) =>
+    renderConsoleKey({
+      key,
+      spend: spend.keys.find(({ keyId }) => keyId === key.id),
+      activity: activity.keys.find(({ keyId }) => keyId === key.id),
+      accountState: account!.state,
+      nowMs,
+    }),
+  );
 }
 
-function instantMs(text: string): bigint {
+// The services would refuse these too, but by names of fields that no client of ours has sent.
+function limitNanoUsd(text: string): bigint {
+  const limit = parseUsd(text)!;
+  if (limit <= 0n) throw invalid('limit_usd', 'must be above 0; leave it away for a key without a limit');
+  return limit;
+}
+
+function expiryMs(text: string, nowMs: number): bigint {
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new AppError('invalid_request', 'expires_at: must be an instant such as 2027-01-31T12:00:00Z', { details: { field: 'expires_at' } });
+  if (Number.isNaN(ms)) throw invalid('expires_at', 'must be an instant such as 2027-01-31T12:00:00Z');
+  if (ms <= nowMs) throw invalid('expires_at', 'must be in the future; disable or revoke a key to stop it now');
   return BigInt(ms);
+}
+
+function invalid(field: string, must: string): AppError {
+  return new AppError('invalid_request', `${field}: ${must}`, { details: { field } });
 }

@@ -1,0 +1,30 @@
+// The one word for how a key stands, the same in the API, the console and the command. It follows from what auth and the ledger say
+// together, neither of which knows the other, so it belongs to the contracts. Pure.
+import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
+import type { KeySpend } from '#proto/ledger/v1/ledger.js';
+
+/** All words, in the order in which one hides those behind it. */
+export const keyStateWords = ['revoked', 'suspended', 'disabled', 'expired', 'limit_reached', 'rotating', 'active'] as const;
+
+/** One of them. Calls are served in the last two only; rotating: secrets of before are accepted for a while. */
+export type KeyStateWord = (typeof keyStateWords)[number];
+
+/** What the word follows from. */
+export interface KeyStanding {
+  readonly key: Key;
+  /** Absent: it was never used. */
+  readonly spend: KeySpend | undefined;
+  readonly accountState: AccountState;
+  readonly nowMs: number;
+}
+
+/** How a key stands. */
+export function keyStateWord({ key, spend, accountState, nowMs }: KeyStanding): KeyStateWord {
+  const isPast = (ms: bigint): boolean => ms <= BigInt(nowMs);
+  if (key.state === KeyState.KEY_STATE_REVOKED) return 'revoked';
+  if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) return 'suspended';
+  if (key.state === KeyState.KEY_STATE_DISABLED) return 'disabled';
+  if (key.expiresAtMs !== undefined && isPast(key.expiresAtMs)) return 'expired';
+  if (key.lifetimeLimitNanoUsd !== undefined && (spend?.spentNanoUsd ?? 0n) >= key.lifetimeLimitNanoUsd) return 'limit_reached';
+  return key.formerSecretsUntilMs === undefined || isPast(key.formerSecretsUntilMs) ? 'active' : 'rotating';
+}
