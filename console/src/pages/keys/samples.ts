@@ -1,0 +1,196 @@
+// Ready samples for one key: each client with the address it wants (with or without /v1) and the key in its environment, never in code.
+// docs/clients.md tells of the same clients; tests/console/samples.test.ts runs what is here. Pure.
+
+/** A piece to copy as a whole. */
+export interface SampleBlock {
+  /** A file name, or undefined for what is typed into a shell. */
+  readonly file: string | undefined;
+  readonly code: string;
+}
+
+/** How one client is pointed here. */
+export interface Sample {
+  readonly id: SampleId;
+  /** The client's own name, the same in every language. */
+  readonly title: string;
+  readonly blocks: readonly SampleBlock[];
+}
+
+/** The clients that have a sample, in the order in which they are shown. */
+export const sampleIds = ['curl', 'openai-js', 'openai-python', 'anthropic-js', 'anthropic-python', 'vercel-ai', 'claude-code', 'env'] as const;
+export type SampleId = (typeof sampleIds)[number];
+
+/** What the samples are made for. */
+export interface SampleOptions {
+  /** Where this gateway is, as the reader's machine sees it; without /v1 and without a slash at the end. */
+  readonly baseAddress: string;
+  readonly secret: string;
+  /** A catalog id that the key may call. */
+  readonly model: string;
+}
+
+/** The name of the variable that the samples keep the key in. */
+export const keyVariable = 'TOLLGATE_API_KEY';
+
+/** All samples, in the order of `sampleIds`. */
+export function samplesFor(options: SampleOptions): Sample[] {
+  return sampleIds.map((id) => ({ id, ...makers[id](options) }));
+}
+
+type Maker = (options: SampleOptions) => Omit<Sample, 'id'>;
+
+const makers: Readonly<Record<SampleId, Maker>> = {
+  curl: ({ baseAddress, secret, model }) => ({
+    title: 'curl',
+    blocks: [
+      shell(`${exported(keyVariable, secret)}
+curl ${quoted(`${baseAddress}/v1/chat/completions`)} \\
+  -H "Authorization: Bearer $${keyVariable}" -H 'Content-Type: application/json' \\
+  -d ${quoted(JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }))}`),
+    ],
+  }),
+
+  'openai-js': ({ baseAddress, secret, model }) => ({
+    title: 'OpenAI SDK · JavaScript',
+    blocks: [
+      shell(`${exported(keyVariable, secret)}\nnpm install openai\nnode hello.mjs`),
+      {
+        file: 'hello.mjs',
+        code: `import OpenAI from 'openai';
+
+const openai = new OpenAI({ baseURL: ${text(`${baseAddress}/v1`)}, apiKey: process.env.${keyVariable} });
+const completion = await openai.chat.completions.create({
+  model: ${text(model)},
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(completion.choices[0].message.content);`,
+      },
+    ],
+  }),
+
+  'openai-python': ({ baseAddress, secret, model }) => ({
+    title: 'OpenAI SDK · Python',
+    blocks: [
+      shell(`${exported(keyVariable, secret)}\npip install openai\npython hello.py`),
+      {
+        file: 'hello.py',
+        code: `import os
+from openai import OpenAI
+
+client = OpenAI(base_url=${text(`${baseAddress}/v1`)}, api_key=os.environ["${keyVariable}"])
+completion = client.chat.completions.create(
+    model=${text(model)},
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(completion.choices[0].message.content)`,
+      },
+    ],
+  }),
+
+  'anthropic-js': ({ baseAddress, secret, model }) => ({
+    title: 'Anthropic SDK · JavaScript',
+    blocks: [
+      shell(`${exported(keyVariable, secret)}\nnpm install @anthropic-ai/sdk\nnode hello.mjs`),
+      {
+        file: 'hello.mjs',
+        code: `import Anthropic from '@anthropic-ai/sdk';
+
+const anthropic = new Anthropic({ baseURL: ${text(baseAddress)}, apiKey: process.env.${keyVariable} });
+const message = await anthropic.messages.create({
+  model: ${text(model)},
+  max_tokens: 300,
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(message.content[0].text);`,
+      },
+    ],
+  }),
+
+  'anthropic-python': ({ baseAddress, secret, model }) => ({
+    title: 'Anthropic SDK · Python',
+    blocks: [
+      shell(`${exported(keyVariable, secret)}\npip install anthropic\npython hello.py`),
+      {
+        file: 'hello.py',
+        code: `import os
+from anthropic import Anthropic
+
+client = Anthropic(base_url=${text(baseAddress)}, api_key=os.environ["${keyVariable}"])
+message = client.messages.create(
+    model=${text(model)},
+    max_tokens=300,
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(message.content[0].text)`,
+      },
+    ],
+  }),
+
+  'vercel-ai': ({ baseAddress, secret, model }) => ({
+    title: 'Vercel AI SDK',
+    blocks: [
+      shell(`${exported(keyVariable, secret)}\nnpm install ai @ai-sdk/openai-compatible\nnode hello.mjs`),
+      {
+        file: 'hello.mjs',
+        code: `import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText } from 'ai';
+
+const tollgate = createOpenAICompatible({
+  name: 'tollgate',
+  baseURL: ${text(`${baseAddress}/v1`)},
+  apiKey: process.env.${keyVariable},
+  includeUsage: true,
+  supportsStructuredOutputs: true,
+});
+const answer = await generateText({ model: tollgate(${text(model)}), prompt: 'Hello' });
+console.log(answer.text);`,
+      },
+    ],
+  }),
+
+  // A bearer token, since the key of ANTHROPIC_API_KEY has to be approved in a dialog first.
+  'claude-code': ({ baseAddress, secret, model }) => ({
+    title: 'Claude Code',
+    blocks: [
+      shell(`${exported('ANTHROPIC_BASE_URL', baseAddress)}
+${exported('ANTHROPIC_AUTH_TOKEN', secret)}
+${exported('ANTHROPIC_MODEL', model)}
+claude`),
+    ],
+  }),
+
+  // The names that the libraries read by themselves.
+  env: ({ baseAddress, secret }) => ({
+    title: '.env',
+    blocks: [
+      {
+        file: '.env',
+        code: `${keyVariable}=${secret}
+
+OPENAI_BASE_URL=${baseAddress}/v1
+OPENAI_API_KEY=${secret}
+
+ANTHROPIC_BASE_URL=${baseAddress}
+ANTHROPIC_API_KEY=${secret}`,
+      },
+    ],
+  }),
+};
+
+function shell(code: string): SampleBlock {
+  return { file: undefined, code };
+}
+
+function exported(name: string, value: string): string {
+  return `export ${name}=${quoted(value)}`;
+}
+
+/** As one word of a shell. */
+function quoted(value: string): string {
+  return /^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+}
+
+/** As a literal of JavaScript, and of Python too. */
+function text(value: string): string {
+  return JSON.stringify(value);
+}
