@@ -59,6 +59,13 @@ export function findByName(models: readonly Model[], name: string): Model | unde
   return models.find(({ id, aliases }) => id === name || aliases.includes(name));
 }
 
+/** The stored model that has this id or alias. Raises model_unknown. */
+export function modelNamed(stored: readonly { readonly model: Model }[], name: string): Model {
+  const model = findByName(stored.map((each) => each.model), name);
+  if (model === undefined) throw unknownModel(name);
+  return model;
+}
+
 /** The refusal of a name that no model has. */
 export function unknownModel(name: string): AppError {
   return new AppError('model_unknown', `There is no model named "${name.slice(0, nameCharsMax)}".`);

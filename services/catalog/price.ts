@@ -11,6 +11,9 @@ export const unitPriceNanoUsdMax = 100_000_000_000_000n;
 /** How many versions a model may have: ListPriceVersions answers with all of them. */
 export const priceVersionsMax = 1000;
 
+/** The year 2100: a start beyond it is a mistake in the unit, such as microseconds. */
+export const startMsMax = 4_102_444_800_000n;
+
 /** The version with the latest start not after `nowMs`; undefined: the model is unpriced then. `prices` are of one model, in any order. */
 export function priceInForce(prices: readonly PriceVersion[], nowMs: number): PriceVersion | undefined {
   let inForce: PriceVersion | undefined;

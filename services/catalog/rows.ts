@@ -1,7 +1,7 @@
 // Rows of the catalog's tables as messages, and back. Pure.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type Capability, type Modality, Model, type ModelState, PriceVersion, type Route, type Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { type Capability, type Modality, Model, type ModelState, PriceDraft, PriceVersion, type Route, type Tokenizer } from '#proto/catalog/v1/catalog.js';
 
 /** Prefix of a price version's id. */
 export const priceIdPrefix = 'price';
@@ -28,6 +28,12 @@ export const modelColumns = [
 export const priceColumns = [
   'id', 'model_id', 'effective_from_ms', 'input_nano_usd_per_mtok', 'cache_read_nano_usd_per_mtok', 'cache_write_5m_nano_usd_per_mtok',
   'cache_write_1h_nano_usd_per_mtok', 'output_nano_usd_per_mtok', 'reasoning_nano_usd_per_mtok', 'created_at_ms',
+] as const;
+
+/** The columns of `price_draft`, in the order of the table. */
+export const draftColumns = [
+  'model_id', 'version', 'effective_from_ms', 'input_nano_usd_per_mtok', 'cache_read_nano_usd_per_mtok', 'cache_write_5m_nano_usd_per_mtok',
+  'cache_write_1h_nano_usd_per_mtok', 'output_nano_usd_per_mtok', 'reasoning_nano_usd_per_mtok', 'author', 'updated_at_ms',
 ] as const;
 
 /** A row of `model`. */
@@ -80,14 +86,7 @@ export function modelToRow({ model, origin }: StoredModel): Row {
 export function priceFromRow(row: Row): PriceVersion {
   return PriceVersion.fromPartial({
     id: idFromBytes(priceIdPrefix, asBytes(row['id'])),
-    modelId: asText(row['model_id']),
-    effectiveFromMs: asBigInt(row['effective_from_ms']),
-    inputNanoUsdPerMtok: asBigInt(row['input_nano_usd_per_mtok']),
-    cacheReadNanoUsdPerMtok: asBigInt(row['cache_read_nano_usd_per_mtok']),
-    cacheWrite5mNanoUsdPerMtok: asBigInt(row['cache_write_5m_nano_usd_per_mtok']),
-    cacheWrite1hNanoUsdPerMtok: asBigInt(row['cache_write_1h_nano_usd_per_mtok']),
-    outputNanoUsdPerMtok: asBigInt(row['output_nano_usd_per_mtok']),
-    reasoningNanoUsdPerMtok: optional(row['reasoning_nano_usd_per_mtok'], asBigInt),
+    ...figuresFromRow(row),
     createdAtMs: asBigInt(row['created_at_ms']),
   });
 }
@@ -96,6 +95,42 @@ export function priceFromRow(row: Row): PriceVersion {
 export function priceToRow(price: PriceVersion): Row {
   return {
     id: idToBytes(priceIdPrefix, price.id),
+    ...figuresToRow(price),
+    created_at_ms: price.createdAtMs,
+  };
+}
+
+/** A row of `price_draft`. */
+export function draftFromRow(row: Row): PriceDraft {
+  return PriceDraft.fromPartial({
+    price: figuresFromRow(row),
+    version: asBigInt(row['version']),
+    author: asText(row['author']),
+    updatedAtMs: asBigInt(row['updated_at_ms']),
+  });
+}
+
+/** The row of a draft. */
+export function draftToRow({ price, version, author, updatedAtMs }: PriceDraft): Row {
+  return { ...figuresToRow(price!), version, author, updated_at_ms: updatedAtMs };
+}
+
+/** What versions and drafts have in common. */
+function figuresFromRow(row: Row) {
+  return {
+    modelId: asText(row['model_id']),
+    effectiveFromMs: asBigInt(row['effective_from_ms']),
+    inputNanoUsdPerMtok: asBigInt(row['input_nano_usd_per_mtok']),
+    cacheReadNanoUsdPerMtok: asBigInt(row['cache_read_nano_usd_per_mtok']),
+    cacheWrite5mNanoUsdPerMtok: asBigInt(row['cache_write_5m_nano_usd_per_mtok']),
+    cacheWrite1hNanoUsdPerMtok: asBigInt(row['cache_write_1h_nano_usd_per_mtok']),
+    outputNanoUsdPerMtok: asBigInt(row['output_nano_usd_per_mtok']),
+    reasoningNanoUsdPerMtok: optional(row['reasoning_nano_usd_per_mtok'], asBigInt),
+  };
+}
+
+function figuresToRow(price: PriceVersion): Row {
+  return {
     model_id: price.modelId,
     effective_from_ms: price.effectiveFromMs,
     input_nano_usd_per_mtok: price.inputNanoUsdPerMtok,
@@ -104,7 +139,6 @@ export function priceToRow(price: PriceVersion): Row {
     cache_write_1h_nano_usd_per_mtok: price.cacheWrite1hNanoUsdPerMtok,
     output_nano_usd_per_mtok: price.outputNanoUsdPerMtok,
     reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok ?? null,
-    created_at_ms: price.createdAtMs,
   };
 }
 

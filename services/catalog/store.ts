@@ -3,8 +3,8 @@ import assert from 'node:assert';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt } from '#kit/db/values.js';
-import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { modelColumns, modelFromRow, modelToRow, priceColumns, priceFromRow, priceToRow, type StoredModel } from './rows.js';
+import type { PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { draftColumns, draftFromRow, draftToRow, modelColumns, modelFromRow, modelToRow, priceColumns, priceFromRow, priceToRow, type StoredModel } from './rows.js';
 
 /** The catalog as stored at one revision, with the prices that matter at `asOfMs` or later. */
 export interface StoredCatalog {
@@ -46,6 +46,17 @@ export class CatalogStore {
     return readPrices(this.db.knex, modelId);
   }
 
+  /** All drafts, in the order of their models' ids. */
+  async drafts(): Promise<PriceDraft[]> {
+    const rows = await this.db.knex('price_draft').select(draftColumns).orderBy('model_id');
+    return rows.map(draftFromRow);
+  }
+
+  /** The draft of a model; undefined when there is none. */
+  draft(modelId: string): Promise<PriceDraft | undefined> {
+    return readDraft(this.db.knex, modelId);
+  }
+
   /**
    * Runs `work` in a transaction in which no other change happens, on any replica, so that what it reads stays true until it
    * commits. The revision grows when `work` wrote something.
@@ -68,7 +79,8 @@ export class CatalogChange {
 
   constructor(
     private readonly tx: Knex.Transaction,
-    private readonly revision: bigint,
+    /** The catalog's if anything is written: larger than in every change before. */
+    readonly revision: bigint,
   ) {}
 
   models(): Promise<StoredModel[]> {
@@ -93,9 +105,36 @@ export class CatalogChange {
     this.written = true;
   }
 
-  async insertPrice(price: PriceVersion): Promise<void> {
-    await this.tx('price_version').insert(priceToRow(price));
+  /** `draftVersion` is of the draft that it was. */
+  async insertPrice(price: PriceVersion, draftVersion?: bigint): Promise<void> {
+    await this.tx('price_version').insert({ ...priceToRow(price), draft_version: draftVersion ?? null });
     this.written = true;
+  }
+
+  /** The price version that the draft of this version became; undefined when it became none. */
+  async priceOfDraft(modelId: string, draftVersion: bigint): Promise<PriceVersion | undefined> {
+    const row = await this.tx('price_version').select(priceColumns).where({ model_id: modelId, draft_version: draftVersion }).first();
+    return row === undefined ? undefined : priceFromRow(row);
+  }
+
+  /** The draft of a model; undefined when there is none. */
+  draft(modelId: string): Promise<PriceDraft | undefined> {
+    return readDraft(this.tx, modelId);
+  }
+
+  /** Makes the draft of its model, in place of the one that there is. */
+  async putDraft(draft: PriceDraft): Promise<void> {
+    const { model_id, ...fields } = draftToRow(draft);
+    const changed = await this.tx('price_draft').where({ model_id }).update(fields);
+    if (changed === 0) await this.tx('price_draft').insert({ model_id, ...fields });
+    this.written = true;
+  }
+
+  /** Removes the draft of a model; false when there is none. */
+  async removeDraft(modelId: string): Promise<boolean> {
+    const removed = await this.tx('price_draft').where({ model_id: modelId }).delete();
+    this.written ||= removed > 0;
+    return removed > 0;
   }
 }
 
@@ -114,4 +153,9 @@ async function readModels(knex: Knex): Promise<StoredModel[]> {
 async function readPrices(knex: Knex, modelId: string): Promise<PriceVersion[]> {
   const rows = await knex('price_version').select(priceColumns).where({ model_id: modelId }).orderBy('effective_from_ms', 'desc');
   return rows.map(priceFromRow);
+}
+
+async function readDraft(knex: Knex, modelId: string): Promise<PriceDraft | undefined> {
+  const row = await knex('price_draft').select(draftColumns).where({ model_id: modelId }).first();
+  return row === undefined ? undefined : draftFromRow(row);
 }

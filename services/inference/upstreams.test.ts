@@ -87,6 +87,17 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
   });
 
+  it('are not sent to another server with the secret that is kept', async () => {
+    await put();
+    const other = new URL(stub.baseUrl);
+    other.port = '9';
+    const move = (secret?: string) => service.putUpstream({ upstream: wanted({ baseUrl: other.href }), ...(secret === undefined ? {} : { secret }) } as PutUpstreamRequest, operator);
+    await expect(move()).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'secret' } });
+    expect((await service.listUpstreams({}, operator)).upstreams.find(({ id }) => id === 'mine')).toMatchObject({ baseUrl: stub.baseUrl, secretLastFour: 'cret' });
+    expect((await move('another-secret')).upstream).toMatchObject({ baseUrl: other.href, secretLastFour: 'cret' });
+    expect((await move('')).upstream).toMatchObject({ secretLastFour: '' });
+  });
+
   it('keep their secret out of the database, the log and every answer', async () => {
     await put();
     await call();
@@ -144,6 +155,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     const managed = await start(database.db, { openaiApiKey: stubApiKey, openaiBaseUrl: stub.baseUrl, anthropicApiKey: stubApiKey, anthropicBaseUrl: stub.baseUrl.replace('/v1', '') });
     const { upstreams } = await managed.service.listUpstreams({}, operator);
     expect(upstreams.map(({ id, managed: isManaged, secretLastFour }) => [id, isManaged, secretLastFour])).toEqual([['sandbox', true, ''], ['openai', true, 'cret'], ['anthropic', true, 'cret']]);
+    expect(upstreams.map(({ managedBy }) => managedBy)).toEqual([undefined, 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY']);
     for (const id of ['openai', 'anthropic']) {
       expect(finishedOf(await collect(managed.service, textRequest('Hi', { targets: [{ upstreamId: id, upstreamModel: 'text' }] }))).usageReported).toBe(true);
       await expect(managed.service.putUpstream({ upstream: wanted({ id }), secret: 'x' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });

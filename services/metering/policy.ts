@@ -12,6 +12,7 @@ export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
   listUsageRecords: ['gateway'],
   getUsageTotals: ['gateway'],
   listKeyActivity: ['gateway'],
+  estimateCharges: ['gateway'],
   getOutbox: ['gateway'],
   reconcile: [],
   getReconciliation: [],

@@ -6,6 +6,7 @@ import { abandonKeyedCall } from './rpcs/abandon-keyed-call.js';
 import { beginKeyedCall } from './rpcs/begin-keyed-call.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
 import { closeSettlement } from './rpcs/close-settlement.js';
+import { estimateCharges } from './rpcs/estimate-charges.js';
 import { getOutbox } from './rpcs/get-outbox.js';
 import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
@@ -33,6 +34,7 @@ export class MeteringRpcs implements messages.MeteringService {
   listUsageRecords = (request: messages.ListUsageRecordsRequest, context: CallContext) => listUsageRecords(request, context, this.deps);
   getUsageTotals = (request: messages.GetUsageTotalsRequest, context: CallContext) => getUsageTotals(request, context, this.deps);
   listKeyActivity = (request: messages.ListKeyActivityRequest, context: CallContext) => listKeyActivity(request, context, this.deps);
+  estimateCharges = (request: messages.EstimateChargesRequest, context: CallContext) => estimateCharges(request, context);
   getOutbox = (request: messages.GetOutboxRequest, context: CallContext) => getOutbox(request, context, this.deps);
   reconcile = (request: messages.ReconcileRequest, context: CallContext = unknownCaller) => reconcile(request, context, this.deps);
   getReconciliation = (request: messages.GetReconciliationRequest, context: CallContext) => getReconciliation(request, context, this.deps);

@@ -2,7 +2,7 @@
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { ListPriceVersionsRequest, ListPriceVersionsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { findByName, unknownModel } from '../model.js';
+import { modelNamed } from '../model.js';
 
 /** Latest start first; the model may be named by an alias. Raises model_unknown. */
 export async function listPriceVersions(
@@ -11,7 +11,5 @@ export async function listPriceVersions(
   { store, clock }: RpcDeps,
 ): Promise<ListPriceVersionsResponse> {
   const { models } = await store.load(clock.nowMs());
-  const model = findByName(models.map((stored) => stored.model), request.modelId);
-  if (model === undefined) throw unknownModel(request.modelId);
-  return { prices: await store.prices(model.id) };
+  return { prices: await store.prices(modelNamed(models, request.modelId).id) };
 }

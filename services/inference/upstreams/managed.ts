@@ -31,19 +31,19 @@ export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
   const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = deps.config;
   return [
     { shown: shown(sandboxId, WireFormat.WIRE_FORMAT_SANDBOX, '', ''), upstream: new Sandbox(deps.config) },
-    ...vendor('openai', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, openaiBaseUrl, openaiApiKey, deps),
-    ...vendor('anthropic', WireFormat.WIRE_FORMAT_MESSAGES, anthropicBaseUrl, anthropicApiKey, deps),
+    ...vendor('openai', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, openaiBaseUrl, openaiApiKey, 'OPENAI_API_KEY', deps),
+    ...vendor('anthropic', WireFormat.WIRE_FORMAT_MESSAGES, anthropicBaseUrl, anthropicApiKey, 'ANTHROPIC_API_KEY', deps),
   ];
 }
 
-function vendor(id: string, format: RemoteWireFormat, baseUrlText: string, secret: string | undefined, deps: HttpUpstreamDeps): KnownUpstream[] {
+function vendor(id: string, format: RemoteWireFormat, baseUrlText: string, secret: string | undefined, setting: string, deps: HttpUpstreamDeps): KnownUpstream[] {
   if (secret === undefined) return [];
   // Whoever sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
   const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn };
   const upstream = createHttpUpstream(format, settings, deps);
-  return [{ shown: { ...shown(id, format, baseUrl, lastFour(secret)), allowPrivateNetwork: !isVendorsOwn }, upstream, remote: { format, settings } }];
+  return [{ shown: { ...shown(id, format, baseUrl, lastFour(secret)), managedBy: setting, allowPrivateNetwork: !isVendorsOwn }, upstream, remote: { format, settings } }];
 }
 
 function shown(id: string, wireFormat: WireFormat, baseUrl: string, secretLastFour: string): UpstreamMessage {

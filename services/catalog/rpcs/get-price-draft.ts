@@ -1,0 +1,21 @@
+// Shows the draft of a model and what publishing it would change.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetPriceDraftRequest, GetPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
+import type { RpcDeps } from '../deps.js';
+import { modelNamed } from '../model.js';
+import { priceDiff } from '../price-diff.js';
+
+/** The draft against the prices as they are now. Raises model_unknown, and not_found when there is no draft. */
+export async function getPriceDraft({ modelId }: GetPriceDraftRequest, _context: CallContext, { store, clock }: RpcDeps): Promise<GetPriceDraftResponse> {
+  const nowMs = clock.nowMs();
+  const model = modelNamed((await store.load(nowMs)).models, modelId);
+  const draft = await store.draft(model.id);
+  if (draft === undefined) throw noDraft(model.id);
+  return { draft, diff: priceDiff(model, draft.price!, await store.prices(model.id), nowMs) };
+}
+
+/** The refusal where a model has no draft. */
+export function noDraft(modelId: string): AppError {
+  return new AppError('not_found', `There is no price draft of "${modelId}".`, { details: { what: 'price draft' } });
+}

@@ -1,0 +1,39 @@
+// Makes a draft the model's price from its start on.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
+import { addPrice } from '../add-price.js';
+import type { RpcDeps } from '../deps.js';
+import { modelNamed } from '../model.js';
+import { priceInForce } from '../price.js';
+import { draftChanged } from './put-price-draft.js';
+
+/**
+ * Adds the price version and removes the draft, both or neither. A repeat answers with the version that it made the first time. Raises
+ * model_unknown, failed_precondition when the draft or the price before it is not the one that was looked at, and what adding a
+ * version raises.
+ */
+export async function publishPriceDraft(request: PublishPriceDraftRequest, _context: CallContext, { store, feed, clock }: RpcDeps): Promise<PublishPriceDraftResponse> {
+  const { version, beforePriceId } = request;
+  const price = await store.change(async (change) => {
+    const model = modelNamed(await change.models(), request.modelId);
+    const published = await change.priceOfDraft(model.id, version);
+    if (published !== undefined) return published;
+    const draft = await change.draft(model.id);
+    if (draft?.version !== version) throw draftChanged(model.id, draft);
+    const wanted = draft.price!;
+    const nowMs = clock.nowMs();
+    const startMs = wanted.effectiveFromMs === 0n ? nowMs : Number(wanted.effectiveFromMs);
+    const before = priceInForce(await change.prices(model.id), startMs)?.id ?? '';
+    if (beforePriceId !== undefined && beforePriceId !== before) {
+      throw new AppError('failed_precondition', `The price of "${model.id}" that this draft replaces has changed since you compared them. Look at the difference again.`, {
+        details: { field: 'before_price_id' },
+      });
+    }
+    const added = await addPrice(change, wanted, nowMs, '', version);
+    await change.removeDraft(model.id);
+    return added;
+  });
+  feed.changed();
+  return { price };
+}

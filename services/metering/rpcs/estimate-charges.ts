@@ -1,0 +1,38 @@
+// Says what calls would be charged, for whoever compares prices. Nothing is stored.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { type EstimateChargesRequest, type EstimateChargesResponse, UsageSource } from '#proto/metering/v1/metering.js';
+import { chargeFor, nanoUsdPerMtokMax } from '../charge.js';
+import { validateUsage } from '../validate-usage.js';
+
+const pricesMax = 4000;
+const sizesMax = 16;
+
+/** Each size at each price, by the function that charges calls. Raises invalid_request for too many, or for prices out of bounds. */
+export async function estimateCharges({ prices, tokens }: EstimateChargesRequest, _context: CallContext): Promise<EstimateChargesResponse> {
+  if (prices.length > pricesMax) throw invalid('prices', `must have at most ${pricesMax} entries`);
+  if (tokens.length > sizesMax) throw invalid('tokens', `must have at most ${sizesMax} entries`);
+  for (const [index, price] of prices.entries()) {
+    const figures = [
+      price.inputNanoUsdPerMtok,
+      price.cacheReadNanoUsdPerMtok,
+      price.cacheWrite5mNanoUsdPerMtok,
+      price.cacheWrite1hNanoUsdPerMtok,
+      price.outputNanoUsdPerMtok,
+      price.reasoningNanoUsdPerMtok ?? 0n,
+    ];
+    if (figures.some((figure) => figure < 0n || figure > nanoUsdPerMtokMax)) throw invalid(`prices[${index}]`, `must have figures from 0 to ${nanoUsdPerMtokMax}`);
+  }
+  const sizes = tokens.map((counts) => validateUsage(counts, UsageSource.USAGE_SOURCE_ESTIMATED, 0).tokens);
+  const estimate = (size: TokenCounts, price: PriceVersion) => {
+    const { chargeNanoUsd, lineItems } = chargeFor(size, price);
+    return { chargeNanoUsd, lineItems: [...lineItems] };
+  };
+  return { estimates: prices.flatMap((price) => sizes.map((size) => estimate(size, price))) };
+}
+
+function invalid(field: string, rule: string): AppError {
+  return new AppError('invalid_request', `${field} ${rule}.`, { details: { field } });
+}
