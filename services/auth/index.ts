@@ -13,6 +13,7 @@ import type { PeopleDeps } from './people/deps.js';
 import { peopleService } from './people/service.js';
 import { AuditStore } from './people/store/audit.js';
 import { FailureStore } from './people/store/failures.js';
+import { IdentityStore } from './people/store/identities.js';
 import { MemberStore } from './people/store/members.js';
 import { PersonStore } from './people/store/people.js';
 import { SessionStore } from './people/store/sessions.js';
@@ -54,6 +55,7 @@ export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): Au
     people: new PersonStore(db),
     sessions: new SessionStore(db),
     failures: new FailureStore(db, failureWindowMs),
+    identities: new IdentityStore(db),
     members: new MemberStore(db),
     audit: new AuditStore(db),
     accounts,

@@ -91,7 +91,7 @@ export function getInvitation({ peers }: ConsoleDeps): Middleware {
 export function acceptInvitation({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { name, password } = await bodies.accept(ctx);
-    const request = { token: String(ctx['params'].token), name: name ?? '', password, client: clientOf(ctx) };
+    const request = { token: String(ctx['params'].token), name: name ?? '', password, client: clientOf(ctx), sessionId: '' };
     begin(ctx, (await peers.people.acceptInvitation(request, patient())).signedIn);
   };
 }

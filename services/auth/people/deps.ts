@@ -4,6 +4,7 @@ import type { Logger } from '#kit/log.js';
 import type { AccountStore } from '../store/accounts.js';
 import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
+import type { IdentityStore } from './store/identities.js';
 import type { MemberStore } from './store/members.js';
 import type { PersonStore } from './store/people.js';
 import type { SessionStore } from './store/sessions.js';
@@ -23,6 +24,7 @@ export interface PeopleDeps {
   readonly people: PersonStore;
   readonly sessions: SessionStore;
   readonly failures: FailureStore;
+  readonly identities: IdentityStore;
   readonly members: MemberStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;

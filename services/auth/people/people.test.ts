@@ -160,7 +160,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     const host = await add('host@example.com');
     await auth.people.putMember({ accountId: home.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
     const ask = async (email: string): Promise<string> => (await auth.people.invite({ accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id }, operator)).token;
-    const accept = (token: string, secret = password) => auth.people.acceptInvitation({ token, name: 'New', password: secret, client: client() }, operator);
+    const accept = (token: string, secret = password) => auth.people.acceptInvitation({ token, name: 'New', password: secret, client: client(), sessionId: '' }, operator);
 
     const [superseded, token] = [await ask('new@example.com'), await ask('new@example.com')];
     await expect(accept(superseded)).rejects.toMatchObject({ reason: 'not_found' });

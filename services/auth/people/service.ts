@@ -4,13 +4,17 @@ import type { PeopleService } from '#proto/auth/v1/people.js';
 import type { PeopleDeps } from './deps.js';
 import { acceptInvitation } from './rpcs/accept-invitation.js';
 import { appendAudit } from './rpcs/append-audit.js';
+import { confirmPassword } from './rpcs/confirm-password.js';
+import { connectIdentity } from './rpcs/connect-identity.js';
 import { createSignInLink } from './rpcs/create-sign-in-link.js';
 import { createUser } from './rpcs/create-user.js';
+import { disconnectIdentity } from './rpcs/disconnect-identity.js';
 import { endSessions } from './rpcs/end-sessions.js';
 import { getInvitation } from './rpcs/get-invitation.js';
 import { getSession } from './rpcs/get-session.js';
 import { invite } from './rpcs/invite.js';
 import { listAudit } from './rpcs/list-audit.js';
+import { listIdentities } from './rpcs/list-identities.js';
 import { listInvitations } from './rpcs/list-invitations.js';
 import { listMembers } from './rpcs/list-members.js';
 import { listSessions } from './rpcs/list-sessions.js';
@@ -20,7 +24,10 @@ import { redeemSignInLink } from './rpcs/redeem-sign-in-link.js';
 import { removeMember } from './rpcs/remove-member.js';
 import { revokeInvitation } from './rpcs/revoke-invitation.js';
 import { setPassword } from './rpcs/set-password.js';
+import { signInByIdentity } from './rpcs/sign-in-by-identity.js';
 import { signIn } from './rpcs/sign-in.js';
+import { signUp } from './rpcs/sign-up.js';
+import { updateProfile } from './rpcs/update-profile.js';
 import { updateUser } from './rpcs/update-user.js';
 
 /** The implementation of the contract over these dependencies. */
@@ -30,6 +37,13 @@ export function peopleService(deps: PeopleDeps): PeopleService {
     listUsers: (request, context = unknownCaller) => listUsers(request, context, deps),
     updateUser: (request, context = unknownCaller) => updateUser(request, context, deps),
     setPassword: (request, context = unknownCaller) => setPassword(request, context, deps),
+    updateProfile: (request, context = unknownCaller) => updateProfile(request, context, deps),
+    confirmPassword: (request, context = unknownCaller) => confirmPassword(request, context, deps),
+    signUp: (request, context = unknownCaller) => signUp(request, context, deps),
+    signInByIdentity: (request, context = unknownCaller) => signInByIdentity(request, context, deps),
+    connectIdentity: (request, context = unknownCaller) => connectIdentity(request, context, deps),
+    listIdentities: (request, context = unknownCaller) => listIdentities(request, context, deps),
+    disconnectIdentity: (request, context = unknownCaller) => disconnectIdentity(request, context, deps),
     signIn: (request, context = unknownCaller) => signIn(request, context, deps),
     createSignInLink: (request, context = unknownCaller) => createSignInLink(request, context, deps),
     redeemSignInLink: (request, context = unknownCaller) => redeemSignInLink(request, context, deps),

@@ -1,6 +1,7 @@
 // Checks a password, and lets nobody try many: neither for one e-mail address nor from one network address.
 import { AppError } from '#kit/errors/app-error.js';
 import type { PeopleDeps } from './deps.js';
+import { networkOf } from './network.js';
 import { isPassword } from './password.js';
 import { scopeHash } from './store/failures.js';
 
@@ -8,6 +9,28 @@ import { scopeHash } from './store/failures.js';
 export const failureWindowMs = 15 * 60_000;
 /** Failures for one e-mail address, and from one network address, that are let pass in a window. */
 export const failuresMax = { email: 5, address: 50 } as const;
+
+/** Sign-ups from one network address, and addresses of others that one person asks for, in a window. */
+export const attemptsMax = { signUp: 10, takenEmail: 10 } as const;
+
+/** The scope of a network address. */
+export function addressScope(what: string, address: string): string {
+  return `${what} ${networkOf(address)}`;
+}
+
+/** Raises sign_in_throttled, with the wait, when the scope such as "sign-up 192.0.2.1" has used its attempts up. */
+export async function assertNotThrottled(scope: string, max: number, { failures, clock }: Pick<PeopleDeps, 'failures' | 'clock'>): Promise<void> {
+  const nowMs = clock.nowMs();
+  const seen = await failures.count(scopeHash(scope), nowMs);
+  if (seen.failures < max) return;
+  const retryAfterMs = seen.endsAtMs - nowMs;
+  throw new AppError('sign_in_throttled', `There were too many attempts; try again in ${minutes(retryAfterMs)}.`, { retryAfterMs });
+}
+
+/** Counts an attempt of the scope. */
+export async function noteAttempt(scope: string, { failures, clock }: Pick<PeopleDeps, 'failures' | 'clock'>): Promise<void> {
+  await failures.add(scopeHash(scope), clock.nowMs());
+}
 
 /**
  * Whether the password is the stored one (undefined: nobody's). Raises sign_in_throttled, with the wait, when there were too many
@@ -17,14 +40,14 @@ export async function checkPassword(who: { email: string; address: string }, pas
   const { failures, clock } = deps;
   const scopes = [
     { scope: scopeHash(`email ${who.email}`), max: failuresMax.email },
-    { scope: scopeHash(`address ${who.address}`), max: failuresMax.address },
+    { scope: scopeHash(addressScope('address', who.address)), max: failuresMax.address },
   ];
   const nowMs = clock.nowMs();
   for (const { scope, max } of scopes) {
     const seen = await failures.count(scope, nowMs);
     if (seen.failures < max) continue;
     const retryAfterMs = seen.endsAtMs - nowMs;
-    throw new AppError('sign_in_throttled', `There were too many failed attempts; try again in ${Math.ceil(retryAfterMs / 60_000)} minutes, or sign in by a link.`, { retryAfterMs });
+    throw new AppError('sign_in_throttled', `There were too many failed attempts; try again in ${minutes(retryAfterMs)}, or sign in by a link.`, { retryAfterMs });
   }
   if (await isPassword(password, stored)) {
     await failures.clear(scopes[0]!.scope);
@@ -32,4 +55,9 @@ export async function checkPassword(who: { email: string; address: string }, pas
   }
   for (const { scope } of scopes) await failures.add(scope, nowMs);
   return false;
+}
+
+function minutes(ms: number): string {
+  const count = Math.ceil(ms / 60_000);
+  return count === 1 ? '1 minute' : `${count} minutes`;
 }

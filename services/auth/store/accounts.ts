@@ -1,11 +1,24 @@
 // The SQL of accounts.
 import assert from 'node:assert/strict';
+import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { idToBytes } from '#kit/id.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { accountColumns, type Row, toAccount } from './rows.js';
+
+/** Inserts an account, as this change, in a transaction of the caller's. */
+export async function insertAccount(tx: Knex.Transaction, account: Account, changeNumber: Awaited<ReturnType<typeof nextChangeNumber>>): Promise<void> {
+  await tx('account').insert({
+    id: idToBytes('acct', account.id),
+    name: account.name,
+    state: account.state,
+    created_at_ms: account.createdAtMs,
+    version: account.version,
+    change_number: changeNumber,
+  });
+}
 
 /** Keeps accounts. */
 export class AccountStore {
@@ -15,17 +28,7 @@ export class AccountStore {
   add(account: Account, call: RepeatableCall | undefined): Promise<boolean> {
     const id = idToBytes('acct', account.id);
     assert(id !== undefined);
-    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) => {
-      const changeNumber = await nextChangeNumber(tx);
-      await tx('account').insert({
-        id,
-        name: account.name,
-        state: account.state,
-        created_at_ms: account.createdAtMs,
-        version: account.version,
-        change_number: changeNumber,
-      });
-    });
+    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) => insertAccount(tx, account, await nextChangeNumber(tx)));
   }
 
   /** The account with this id. */

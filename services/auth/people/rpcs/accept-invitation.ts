@@ -7,7 +7,7 @@ import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';
-import { checkedClient, checkedPassword } from '../fields.js';
+import { checkedClient, checkedId, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import { checkPassword } from '../throttle.js';
 import { hashToken } from '../token.js';
@@ -25,18 +25,26 @@ export async function acceptInvitation(request: AcceptInvitationRequest, _contex
   return { signedIn: await beginSession(user, client, false, deps) };
 }
 
-/** The person who is known by the address, if the password is theirs, or a new one. */
-async function invited({ email }: Invitation, { name, password }: AcceptInvitationRequest, { address }: Client, deps: PeopleDeps): Promise<User> {
+/** The person who is known by the address, if the password or the session is theirs, or a new one. */
+async function invited({ email, invitedByUserId }: Invitation, { name, password, sessionId }: AcceptInvitationRequest, { address }: Client, deps: PeopleDeps): Promise<User> {
   const { people, clock, log } = deps;
   const known = await people.findByEmail(email);
   if (known !== undefined) {
+    if (sessionId !== '' && (await isSessionOf(known.user, sessionId, deps))) return known.user;
     if (!(await checkPassword({ email, address }, password, known.password, deps))) throw signInRefused();
     return known.user;
   }
   const nowMs = clock.nowMs();
-  const user = { id: newId('user', nowMs), email, name: checkedName(name), isOperator: false, isDisabled: false, hasPassword: true, createdAtMs: BigInt(nowMs) };
+  // Members see the links of the invitations that they make, so that one of them could have accepted it. Only the operator is believed.
+  const inviter = await people.find(idToBytes('user', invitedByUserId)!);
+  const emailIsProven = inviter?.user.isOperator === true;
+  const user = { id: newId('user', nowMs), email, name: checkedName(name), isOperator: false, isDisabled: false, hasPassword: true, createdAtMs: BigInt(nowMs), emailIsProven };
   const added = await people.add({ user, password: await hashPassword(checkedPassword(password)) });
   if (!added) throw new AppError('already_exists', 'Somebody with this e-mail address was added meanwhile; sign in and try again.', { details: { field: 'email' } });
   log.info({ user_id: user.id }, 'person added by invitation');
   return user;
+}
+
+async function isSessionOf(user: User, sessionId: string, { sessions, clock }: PeopleDeps): Promise<boolean> {
+  return (await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs()))?.userId === user.id;
 }

@@ -1,5 +1,4 @@
 // CreateUser: adds a person.
-import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/people.js';
@@ -7,6 +6,7 @@ import { checkedName } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
+import { emailTaken } from '../store/people.js';
 
 /** Raises invalid_request, already_exists and overloaded. */
 export async function createUser(request: CreateUserRequest, _context: CallContext, { people, clock, log }: PeopleDeps): Promise<CreateUserResponse> {
@@ -19,9 +19,10 @@ export async function createUser(request: CreateUserRequest, _context: CallConte
     isDisabled: false,
     hasPassword: request.password !== '',
     createdAtMs: BigInt(nowMs),
+    emailIsProven: true,
   };
   const password = request.password === '' ? undefined : await hashPassword(checkedPassword(request.password));
-  if (!(await people.add({ user, password }))) throw new AppError('already_exists', 'Somebody with this e-mail address is known already.', { details: { field: 'email' } });
+  if (!(await people.add({ user, password }))) throw emailTaken();
   log.info({ user_id: user.id, is_operator: user.isOperator }, 'person added');
   return { user };
 }

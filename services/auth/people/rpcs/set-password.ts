@@ -1,13 +1,10 @@
 // SetPassword: sets the password of the person of a session.
 import type { CallContext } from '#kit/rpc/call-context.js';
-import { idToBytes } from '#kit/id.js';
 import type { SetPasswordRequest, SetPasswordResponse } from '#proto/auth/v1/people.js';
-import { found } from '../../requests/found.js';
-import { signInRefused } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
-import { checkPassword } from '../throttle.js';
+import { assertPresentPassword, personOfSession } from '../present-password.js';
 
 /** How long a session that was begun by a link may set a password without the present one, in milliseconds. */
 export const linkTrustMs = 15 * 60_000;
@@ -17,13 +14,10 @@ export async function setPassword(request: SetPasswordRequest, _context: CallCon
   const { people, sessions, clock, log } = deps;
   const sessionId = checkedId('session_id', 'sess', request.sessionId);
   const password = checkedPassword(request.newPassword, 'new_password');
-  const nowMs = clock.nowMs();
-  const session = found(await sessions.find(sessionId, nowMs), 'session');
-  const userId = idToBytes('user', session.userId)!;
-  const person = found(await people.find(userId), 'user');
-  const isTrusted = person.password === undefined || (session.byLink && BigInt(nowMs) < session.createdAtMs + BigInt(linkTrustMs));
-  const who = { email: person.user.email, address: session.client!.address };
-  if (!isTrusted && !(await checkPassword(who, request.presentPassword, person.password, deps))) throw signInRefused();
+  const who = await personOfSession(request.sessionId, deps);
+  const { session, userId } = who;
+  const isTrusted = session.byLink && BigInt(clock.nowMs()) < session.createdAtMs + BigInt(linkTrustMs);
+  if (!isTrusted) await assertPresentPassword(who, request.presentPassword, deps);
   await people.update(userId, { password: await hashPassword(password) });
   await sessions.end(userId, { butId: sessionId });
   log.info({ user_id: session.userId }, 'password set');

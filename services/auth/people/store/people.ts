@@ -1,7 +1,9 @@
 // The SQL of people.
+import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { AppError } from '#kit/errors/app-error.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { User } from '#proto/auth/v1/people.js';
 import type { Row } from '../../store/rows.js';
@@ -13,7 +15,29 @@ export interface Person {
   readonly password: string | undefined;
 }
 
-const columns = ['id', 'email', 'name', 'password', 'is_operator', 'is_disabled', 'created_at_ms'] as const;
+const columns = ['id', 'email', 'name', 'password', 'is_operator', 'is_disabled', 'created_at_ms', 'email_is_proven'] as const;
+
+/** What can be changed of a person. */
+export type PersonChange = Partial<Pick<User, 'name' | 'email' | 'emailIsProven' | 'isOperator' | 'isDisabled'>> & { password?: string };
+
+/** The refusal of an address that is somebody's. */
+export function emailTaken(): AppError {
+  return new AppError('already_exists', 'Somebody with this e-mail address is known already.', { details: { field: 'email' } });
+}
+
+/** Inserts a person, in a transaction of the caller's or alone. Raises a duplicate of the database for an address that is somebody's. */
+export async function insertPerson(knex: Knex, { user, password }: Person): Promise<void> {
+  await knex('person').insert({
+    id: idToBytes('user', user.id),
+    email: user.email,
+    name: user.name,
+    password: password ?? null,
+    is_operator: Number(user.isOperator),
+    is_disabled: Number(user.isDisabled),
+    created_at_ms: user.createdAtMs,
+    email_is_proven: Number(user.emailIsProven),
+  });
+}
 
 /** The columns of a person with the name of their table, for joins. */
 export const personColumns: readonly string[] = columns.map((column) => `person.${column} as person_${column}`);
@@ -30,15 +54,7 @@ export class PersonStore {
   /** Adds a person; false when the address is somebody's. */
   async add({ user, password }: Person): Promise<boolean> {
     try {
-      await this.db.knex('person').insert({
-        id: idToBytes('user', user.id),
-        email: user.email,
-        name: user.name,
-        password: password ?? null,
-        is_operator: Number(user.isOperator),
-        is_disabled: Number(user.isDisabled),
-        created_at_ms: user.createdAtMs,
-      });
+      await insertPerson(this.db.knex, { user, password });
       return true;
     } catch (error) {
       if (isDuplicate(error)) return false;
@@ -63,15 +79,22 @@ export class PersonStore {
     return rows.map((row) => toPerson(row).user);
   }
 
-  /** Sets these columns; the person after it, or undefined when there is none. */
-  async update(id: Buffer, change: Partial<Pick<User, 'name' | 'isOperator' | 'isDisabled'>> & { password?: string }): Promise<User | undefined> {
+  /** Sets these columns; the person after it, or undefined when there is none. Raises already_exists for an address that is another's. */
+  async update(id: Buffer, change: PersonChange): Promise<User | undefined> {
     const set = {
       ...(change.name === undefined ? {} : { name: change.name }),
+      ...(change.email === undefined ? {} : { email: change.email }),
+      ...(change.emailIsProven === undefined ? {} : { email_is_proven: Number(change.emailIsProven) }),
       ...(change.isOperator === undefined ? {} : { is_operator: Number(change.isOperator) }),
       ...(change.isDisabled === undefined ? {} : { is_disabled: Number(change.isDisabled) }),
       ...(change.password === undefined ? {} : { password: change.password }),
     };
-    if (Object.keys(set).length > 0) await this.db.knex('person').where({ id }).update(set);
+    try {
+      if (Object.keys(set).length > 0) await this.db.knex('person').where({ id }).update(set);
+    } catch (error) {
+      if (isDuplicate(error)) throw emailTaken();
+      throw error;
+    }
     return (await this.find(id))?.user;
   }
 }
@@ -92,6 +115,7 @@ function toPerson(row: Row): Person {
       isDisabled: asNumber(row['is_disabled']) === 1,
       hasPassword: password !== undefined,
       createdAtMs: asBigInt(row['created_at_ms']),
+      emailIsProven: asNumber(row['email_is_proven']) === 1,
     },
   };
 }
