@@ -53,7 +53,7 @@ export async function ensureFirstRun(
     );
   }
   await people.putMember({ accountId, userId: await operatorId(people, operatorEmail), role: Role.ROLE_OWNER }, context);
-  const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '' }, context);
+  const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '', newestFirst: false }, context);
   for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id }, context);
   const { secret } = await auth.createKey({ accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' }, context);
   show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });

@@ -119,6 +119,30 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field } }]);
   });
 
+  it('finds keys by name and state, newest first, and tells which calls failed', async () => {
+    const made: string[] = [];
+    for (const name of ['Find me 1', 'other', 'find ME 2']) {
+      made.push((await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name }, 201)).key.id);
+    }
+    await owner.must('PATCH', `${account}/keys/${made[2]}`, { state: 'disabled' }, 200);
+    const found = async (query: string): Promise<string[]> => (await owner.get<{ data: KeyView[] }>(`${account}/keys?limit=200&${query}`)).data.map(({ id }) => id);
+    expect((await found('')).slice(0, 3)).toEqual(made.toReversed());
+    expect(await found('q=find+me')).toEqual([made[2], made[0]]);
+    expect(await found('q=find+me&state=active,rotating')).toEqual([made[0]]);
+    expect(await owner.refusal('GET', `${account}/keys?state=gone`)).toEqual([400, 'invalid_request']);
+
+    const { secret } = await owner.must<{ secret: string }>('POST', `${account}/keys`, { name: 'failing' }, 201);
+    const failed: (string | null)[] = [];
+    for (let call = 0; call < 2; call += 1) {
+      const response = await chat(system, secret, { model: 'sandbox/fail-500', max_tokens: 10 });
+      await response.text();
+      failed.unshift(response.headers.get('x-request-id'));
+    }
+    const errors = async (limit: number) => (await owner.get<{ data: { request_id: string; ending: string }[] }>(`${account}/usage/errors?limit=${limit}`)).data;
+    expect((await errors(200)).slice(0, 2).map(({ request_id }) => request_id)).toEqual(failed);
+    expect((await errors(1)).map(({ request_id }) => request_id)).toEqual(failed.slice(0, 1));
+  });
+
   it('calls the keys of a suspended account so, and no other word', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Paused');
     await addPerson(system, 'paused@example.com', password);

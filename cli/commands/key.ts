@@ -40,7 +40,7 @@ export function keyCommand(cli: Cli): Command {
         const { auth } = services;
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, keyView, options, async (pageSize, pageToken) => {
-          const response = await auth.listKeys({ accountId, pageSize, pageToken }, operatorCall());
+          const response = await auth.listKeys({ accountId, pageSize, pageToken, newestFirst: false }, operatorCall());
           return { items: await known(cli, services, accountId, response.keys), nextPageToken: response.nextPageToken };
         });
       }),

@@ -6,6 +6,7 @@ import { getBalance, listEntries, listHolds } from './routes/billing.js';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
 import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
 import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
+import { listErrors } from './routes/usage-errors.js';
 import { exportRecords, getRecord, getTotals, listRecords } from './routes/usage.js';
 import { sameSite, signedIn } from './session.js';
 
@@ -37,6 +38,7 @@ export function consoleApi(deps: ConsoleDeps): Router {
 
   router.get(`${account}/usage/records`, known, listRecords(deps));
   router.get(`${account}/usage/records/:id`, known, getRecord(deps));
+  router.get(`${account}/usage/errors`, known, listErrors(deps));
   router.get(`${account}/usage/totals`, known, getTotals(deps));
   router.get(`${account}/usage/export`, known, exportRecords(deps));
 

@@ -14,7 +14,7 @@ export interface ConsoleKey extends KeyStanding {
 }
 
 /** A key, what it has spent, and when it was used last. */
-export function renderConsoleKey(standing: ConsoleKey): Record<string, unknown> {
+export function renderConsoleKey(standing: ConsoleKey) {
   const { key, spend, activity } = standing;
   const spent = spend?.spentNanoUsd ?? 0n;
   const held = spend?.heldNanoUsd ?? 0n;
@@ -39,6 +39,9 @@ export function renderConsoleKey(standing: ConsoleKey): Record<string, unknown> 
     last_used_request_id: maybe(activity?.lastCallId, (id) => id),
   };
 }
+
+/** A key as the console's API tells of it. */
+export type ConsoleKeyView = ReturnType<typeof renderConsoleKey>;
 
 /** What an account has. */
 export function renderBalance(balance: Balance): Record<string, unknown> {

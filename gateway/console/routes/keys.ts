@@ -8,17 +8,21 @@ import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
-import { renderConsoleKey } from '../render/money.js';
+import { keySearchOf, searchPage } from '../key-search.js';
+import { type ConsoleKeyView, renderConsoleKey } from '../render/money.js';
 import { accountOf } from '../session.js';
 
 const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
-/** GET keys. */
+/** GET keys?q=…&state=…: newest first. */
 export function listKeys(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { keys, nextPageToken } = await deps.peers.auth.listKeys({ accountId, ...pageOf(ctx) }, contextOf(deps));
-    ctx.body = { data: await known(keys, accountId, deps), next: nextPageToken === '' ? null : nextPageToken };
+    const { items, nextPageToken } = await searchPage(keySearchOf(ctx), pageOf(ctx), async (pageSize, pageToken) => {
+      const page = await deps.peers.auth.listKeys({ accountId, pageSize, pageToken, newestFirst: true }, contextOf(deps));
+      return { items: await known(page.keys, accountId, deps), nextPageToken: page.nextPageToken };
+    });
+    ctx.body = { data: items, next: nextPageToken === '' ? null : nextPageToken };
   };
 }
 
@@ -108,7 +112,7 @@ async function ownKey(ctx: Context, accountId: string, deps: ConsoleDeps): Promi
 }
 
 /** The keys with what the account, the ledger and metering know of them. */
-async function known(keys: readonly Key[], accountId: string, deps: ConsoleDeps): Promise<Record<string, unknown>[]> {
+async function known(keys: readonly Key[], accountId: string, deps: ConsoleDeps): Promise<ConsoleKeyView[]> {
   if (keys.length === 0) return [];
   const keyIds = keys.map(({ id }) => id);
   const [{ account }, spend, activity] = await Promise.all([

@@ -185,7 +185,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
     });
   });
 
-  it('are listed by account, in order of creation, revoked ones included, by pages', async () => {
+  it('are listed by account, in order of creation or against it, revoked ones included, by pages', async () => {
     const owner = await newAccount(auth.service);
     const ids: string[] = [];
     for (let index = 0; index < 3; index += 1) {
@@ -199,6 +199,10 @@ describe.each(testEngines)('keys on %s', (engine) => {
     const second = await list({ pageSize: 2, pageToken: first.nextPageToken });
     expect([...first.keys, ...second.keys].map((key) => key.id)).toEqual(ids);
     expect(second.nextPageToken).toBe('');
+    const newest = await list({ pageSize: 2, newestFirst: true });
+    const oldest = await list({ pageSize: 2, newestFirst: true, pageToken: newest.nextPageToken });
+    expect([...newest.keys, ...oldest.keys].map((key) => key.id)).toEqual(ids.toReversed());
+    expect(oldest.nextPageToken).toBe('');
     await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ details: { field: 'page_token' } });
     await expect(list({ accountId: newId('acct') })).rejects.toMatchObject({ reason: 'not_found' });
   });

@@ -1,4 +1,4 @@
-// ListKeys: the keys of an account in order of creation, by pages, revoked ones included.
+// ListKeys: the keys of an account in order of creation or against it, by pages, revoked ones included.
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { ListKeysRequest, ListKeysResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
@@ -11,6 +11,6 @@ export async function listKeys(request: ListKeysRequest, _context: CallContext, 
   const accountId = accountIdBytes(request.accountId);
   const start = parsePageRequest(request, 'key');
   found(await deps.accounts.find(accountId), 'account');
-  const page = await readPage(start, (after, limit) => deps.keys.list(accountId, after, limit));
+  const page = await readPage(start, (after, limit) => deps.keys.list(accountId, { after, limit, isNewestFirst: request.newestFirst }));
   return { keys: page.items, nextPageToken: page.nextPageToken };
 }

@@ -111,10 +111,10 @@ export class KeyStore {
     });
   }
 
-  /** Up to `limit` keys of an account in order of creation, from the one behind `after` on. */
-  async list(accountId: Buffer, after: Buffer | undefined, limit: number): Promise<Key[]> {
-    const query = this.db.knex('platform_key').where({ account_id: accountId }).orderBy('id').limit(limit).select(...keyColumns);
-    if (after !== undefined) query.where('id', '>', after);
+  /** Up to `limit` keys of an account in order of creation or against it, from the one behind `after` on. */
+  async list(accountId: Buffer, { after, limit, isNewestFirst }: { after: Buffer | undefined; limit: number; isNewestFirst: boolean }): Promise<Key[]> {
+    const query = this.db.knex('platform_key').where({ account_id: accountId }).orderBy('id', isNewestFirst ? 'desc' : 'asc').limit(limit).select(...keyColumns);
+    if (after !== undefined) query.where('id', isNewestFirst ? '<' : '>', after);
     const rows: Row[] = await query;
     return rows.map(toKey);
   }

@@ -1,0 +1,36 @@
+// The newest calls of an account that failed.
+import type { Context, Middleware } from 'koa';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { Ending, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { renderUsageRecord } from '../../render/usage.js';
+import type { ConsoleDeps } from '../deps.js';
+import { pageOf } from '../paging.js';
+import { accountOf } from '../session.js';
+
+/** What counts as a failure in sums, too: neither a caller who left, nor an output cap that was reached. */
+const failures = [
+  Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT,
+  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Ending.ENDING_TIMEOUT,
+  Ending.ENDING_GATEWAY_LOST,
+  Ending.ENDING_GATEWAY_ERROR,
+];
+
+const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+/** GET usage/errors?limit=…: a range of an index for each way to fail, so it is fast also where nothing has. */
+export function listErrors(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { pageSize } = pageOf(ctx);
+    const newest = (ending: Ending) => deps.peers.metering.listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ending }), pageSize, pageToken: '' }, contextOf(deps));
+    const found = (await Promise.all(failures.map(newest))).flatMap(({ records }) => records);
+    ctx.body = { data: found.toSorted(newestFirst).slice(0, pageSize).map(renderUsageRecord) };
+  };
+}
+
+function newestFirst(a: UsageRecord, b: UsageRecord): number {
+  const [one, other] = [a.call!, b.call!];
+  if (one.startedAtMs !== other.startedAtMs) return one.startedAtMs < other.startedAtMs ? 1 : -1;
+  return one.id < other.id ? 1 : -1;
+}
