@@ -1,7 +1,7 @@
 // tollgate balance: an account's money, and the journal behind it.
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { type Balance, DepositSource, type Entry } from '#proto/ledger/v1/ledger.js';
+import { type Balance, DepositSource, type Entry, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
@@ -78,7 +78,7 @@ export function balanceCommand(cli: Cli): Command {
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, entryView, options, async (pageSize, pageToken) => {
-          const response = await ledger.listEntries({ accountId, pageSize, pageToken }, operatorCall());
+          const response = await ledger.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize, pageToken }), operatorCall());
           return { items: response.entries, nextPageToken: response.nextPageToken };
         });
       }),

@@ -93,6 +93,8 @@ const people = {
   sign_in_refused: { means: 'Whoever tried to sign in did not show who they are. It never says which part was wrong.', todo: 'Check address and password.' },
   sign_in_throttled: { means: 'Too many attempts failed.', todo: 'Wait for `retry-after`.' },
   session_unknown: { means: 'The session has ended.', todo: 'Sign in again.' },
+  code_refused: { means: 'There is no such redemption code, or it is used, void or expired. It never says which.', todo: 'Compare it with what you were given, or ask whoever gave it to you.' },
+  code_throttled: { means: 'Too many redemption codes of this account were refused.', todo: 'Wait for `retry-after`.' },
   role_not_permitted: { means: 'The person’s role does not allow this.', todo: 'Ask an owner or admin of the account.' },
 };
 

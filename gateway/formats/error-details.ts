@@ -37,7 +37,7 @@ export interface ErrorObject {
 const hiddenReasons: ReadonlySet<Reason> = new Set([
   'internal', 'peer_not_permitted', 'hold_closed', 'call_closed',
   // Of the console, which tells them in its own form.
-  'sign_in_refused', 'sign_in_throttled', 'session_unknown', 'role_not_permitted',
+  'sign_in_refused', 'sign_in_throttled', 'session_unknown', 'role_not_permitted', 'code_refused', 'code_throttled',
 ]);
 
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field']);

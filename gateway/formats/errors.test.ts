@@ -54,7 +54,7 @@ const told: [Reason, number, string, string, number, string][] = [
 ];
 
 /** What callers never read of. */
-const hidden: readonly Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed', 'sign_in_refused', 'sign_in_throttled', 'session_unknown', 'role_not_permitted'];
+const hidden: readonly Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed', 'sign_in_refused', 'sign_in_throttled', 'session_unknown', 'role_not_permitted', 'code_refused', 'code_throttled'];
 
 describe('a refusal', () => {
   it.each(told)('for %s is told in the words of each format', (reason, status, type, code, messagesStatus, messagesType) => {

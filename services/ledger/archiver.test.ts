@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { testEngines } from '#kit/testing/database.js';
+import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
 import { ArchiveStore } from './store/archive.js';
 import { Audit } from './store/audit.js';
@@ -25,7 +26,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     ledger = await startTestLedger(engine);
     folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
     const { db, clock, log } = ledger;
-    archiver = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), clock, log });
+    archiver = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), catchUp: async () => undefined, clock, log });
     customer = await fundedCustomer(ledger.service, 1_000n);
   }, 60_000);
 
@@ -42,7 +43,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
   const lines = () => readdirSync(folder).flatMap((name) => gunzipSync(readFileSync(join(folder, name))).toString().trim().split('\n').map((line) => JSON.parse(line) as Record<string, string>));
   const drifts = async () => (await ledger.service.verify({ accountId: '' })).drifts;
   const balance = async () => (await ledger.service.getBalance({ accountId: customer.accountId })).balance;
-  const entries = async () => (await ledger.service.listEntries({ accountId: customer.accountId, pageSize: 0, pageToken: '' })).entries;
+  const entries = async () => (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 0, pageToken: '' }))).entries;
 
   it('moves what is old enough, keeps what idempotency keys lead to, and the books go on from there', async () => {
     const old = [await settle(customer, 30n), await settle(customer, 0n), await settle(customer, 50n)];
@@ -107,7 +108,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       return remove(part);
     };
     const { db, clock, log } = ledger;
-    const interrupted = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store, clock, log });
+    const interrupted = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store, catchUp: async () => undefined, clock, log });
     expect(await interrupted.archive(folder)).toBe(0);
     expect(await drifts()).toEqual([]);
     expect(await archiver.archive(folder)).toBe(2);
@@ -162,7 +163,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     for (let count = 0; count < 5; count += 1) await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     const { db, clock, log } = ledger;
-    const second = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), clock, log });
+    const second = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), catchUp: async () => undefined, clock, log });
     await Promise.all([archiver.archive(folder), second.archive(folder)]);
     expect(new Set(lines().map(({ id }) => id)).size).toBe(6);
     expect(await entries()).toHaveLength(1);

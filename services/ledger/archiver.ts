@@ -33,6 +33,8 @@ export interface ArchiverDeps {
   readonly reads: Reads;
   readonly audit: Audit;
   readonly store: ArchiveStore;
+  /** Adds up for statements what a version without them wrote, while its entries are all there. */
+  readonly catchUp: () => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -69,6 +71,7 @@ export class Archiver {
     const { clock, config, store } = this.deps;
     const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
     await store.noteUntil(untilMs);
+    await this.deps.catchUp();
     await this.mendDays();
     let archived = 0;
     let gathered: Part[] = [];

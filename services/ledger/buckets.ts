@@ -1,5 +1,6 @@
 // What is free in a bucket. Pure.
 import type { AccountBucket, KeyBucket } from './model.js';
+import { noSums } from './months.js';
 
 /** Highest amount of one hold, cost, deposit or adjustment: far above any use, far below the 63 bits of a column. */
 export const amountNanoUsdMax = 1_000_000_000_000_000_000n;
@@ -9,7 +10,7 @@ export const creditedNanoUsdMax = 9_000_000_000_000_000_000n;
 
 /** The bucket of an account before its first entry. */
 export function emptyAccount(accountId: string): AccountBucket {
-  return { accountId, creditedNanoUsd: 0n, spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 0n };
+  return { accountId, creditedNanoUsd: 0n, spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 0n, sums: noSums };
 }
 
 /** The bucket of a key before its first hold. */
@@ -18,7 +19,7 @@ export function emptyKey(accountId: string, keyId: string): KeyBucket {
 }
 
 /** What a new hold can use of the account's money. Never negative. */
-export function accountAvailableNanoUsd(account: AccountBucket): bigint {
+export function accountAvailableNanoUsd(account: Pick<AccountBucket, 'creditedNanoUsd' | 'spentNanoUsd' | 'heldNanoUsd'>): bigint {
   return account.creditedNanoUsd - account.spentNanoUsd - account.heldNanoUsd;
 }
 

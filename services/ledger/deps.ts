@@ -4,6 +4,8 @@ import type { Logger } from '#kit/log.js';
 import type { LedgerConfig } from './config.js';
 import type { OperationLane } from './operation-lane.js';
 import type { Audit } from './store/audit.js';
+import type { Codes } from './store/codes.js';
+import type { Months } from './store/months.js';
 import type { Pages } from './store/pages.js';
 import type { Reads } from './store/reads.js';
 
@@ -13,6 +15,8 @@ export interface RpcDeps {
   readonly reads: Reads;
   readonly audit: Audit;
   readonly pages: Pages;
+  readonly months: Months;
+  readonly codes: Codes;
   readonly config: LedgerConfig;
   readonly clock: Clock;
   readonly log: Logger;

@@ -10,10 +10,13 @@ import type { LedgerConfig } from './config.js';
 import type { RpcDeps } from './deps.js';
 import { LedgerMetrics, observeLedger } from './ledger-metrics.js';
 import { migrations } from './migrations/index.js';
+import { MonthKeeper } from './month-keeper.js';
 import { createOperationLane } from './operation-lane.js';
 import { ledgerService } from './service.js';
 import { ArchiveStore } from './store/archive.js';
 import { Audit } from './store/audit.js';
+import { Codes } from './store/codes.js';
+import { Months } from './store/months.js';
 import { Pages } from './store/pages.js';
 import { Reads } from './store/reads.js';
 import { createStore } from './store/store.js';
@@ -34,10 +37,11 @@ export interface LedgerDeps {
 export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
   const metrics = new LedgerMetrics();
   const lane = metrics.watchLane(createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db)), clock }));
-  const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), config, clock, log };
+  const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), months: new Months(db), codes: new Codes(db), config, clock, log };
   const sweeper = new Sweeper(deps);
   let endObserving = (): void => {};
-  const archiver = new Archiver({ ...deps, store: new ArchiveStore(db) });
+  const monthKeeper = new MonthKeeper(deps);
+  const archiver = new Archiver({ ...deps, store: new ArchiveStore(db), catchUp: () => monthKeeper.catchUpAll() });
   return {
     name: 'ledger',
     service: ledgerService(deps),
@@ -45,11 +49,13 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
       await migrate(db, migrations);
       sweeper.start();
       endObserving = observeLedger(deps);
+      monthKeeper.start();
       archiver.start();
     },
     async stop() {
       endObserving();
       await archiver.stop();
+      await monthKeeper.stop();
       await sweeper.stop();
       await lane.idle();
     },

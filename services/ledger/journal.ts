@@ -4,6 +4,7 @@ import { isId } from '#kit/id.js';
 import { type Balance, BookAccount, DepositSource, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { accountAvailableNanoUsd } from './buckets.js';
 import type { AccountBucket } from './model.js';
+import { sumEntry } from './months.js';
 
 /** From which book to which an entry of a kind moves money. */
 export interface Posting {
@@ -91,7 +92,9 @@ export function post(account: AccountBucket, posting: Posting, text: EntryText, 
     createdAtMs: BigInt(nowMs),
     idempotencyKey: text.idempotencyKey ?? '',
   };
-  return { account: after, entry };
+  const { sums, opening } = sumEntry(account, entry);
+  const openings = opening === undefined ? account.openings : [...(account.openings ?? []), opening];
+  return { account: { ...after, sums, openings }, entry };
 }
 
 /**
@@ -115,8 +118,9 @@ export function seqOfEntry(account: AccountBucket, id: string): bigint | undefin
 }
 
 /** An account's money, in the words of the contract. */
-export function balanceOf(account: AccountBucket): Balance {
-  return { ...account, availableNanoUsd: accountAvailableNanoUsd(account) };
+export function balanceOf(account: Omit<Balance, 'availableNanoUsd'>): Balance {
+  const { accountId, creditedNanoUsd, spentNanoUsd, heldNanoUsd, seq } = account;
+  return { accountId, creditedNanoUsd, spentNanoUsd, heldNanoUsd, availableNanoUsd: accountAvailableNanoUsd(account), seq };
 }
 
 /** The balance that an entry left. */

@@ -13,6 +13,33 @@ export interface AccountBucket {
   readonly heldNanoUsd: bigint;
   /** Number of the account's last journal entry; 0 before the first. */
   readonly seq: bigint;
+  /** From which statements by month are made. */
+  readonly sums: MonthSums;
+  /** Months that were begun since the account was loaded; undefined for none. */
+  readonly openings?: readonly MonthOpening[] | undefined;
+}
+
+/** What an account's journal adds up to beside what is credited and spent, and how far it was added up. */
+export interface MonthSums {
+  /** The month of the last entry that was added up; see months.ts. */
+  readonly month: number;
+  /** Of all deposits. What is credited beyond it are adjustments. */
+  readonly depositedNanoUsd: bigint;
+  /** Of all refunds, those of late settlements among them. What is spent and this together are all charges. */
+  readonly refundedNanoUsd: bigint;
+  /** The last entry that was added up; behind the account's last one where a version before statements wrote entries. */
+  readonly summedSeq: bigint;
+}
+
+/** The account's sums at the beginning of a month that has an entry. */
+export interface MonthOpening {
+  readonly month: number;
+  /** Number of the month's first entry. */
+  readonly firstSeq: bigint;
+  readonly creditedNanoUsd: bigint;
+  readonly spentNanoUsd: bigint;
+  readonly depositedNanoUsd: bigint;
+  readonly refundedNanoUsd: bigint;
 }
 
 /** A key's lifetime spend and the limit it is measured against. */

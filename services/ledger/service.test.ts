@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { BookAccount, DepositSource, EntryKind, HoldState, type VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, DepositSource, EntryKind, HoldState, ListEntriesRequest, type VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from './testing/ledger.js';
 import { depositRequest, fundedCustomer, holdRequest, newCustomer, refundRequest, refusalOf, settleRequest } from './testing/requests.js';
 
@@ -15,7 +15,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
   afterAll(() => ledger.stop());
 
   const balanceOf = async (accountId: string) => (await ledger.service.getBalance({ accountId })).balance!;
-  const entriesOf = async (accountId: string) => (await ledger.service.listEntries({ accountId, pageSize: 0, pageToken: '' })).entries;
+  const entriesOf = async (accountId: string) => (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '' }))).entries;
   const verify = (accountId: string): Promise<VerifyResponse> => ledger.service.verify({ accountId });
 
   it('takes a call from deposit over hold and checkpoint to its settlement', async () => {
@@ -186,7 +186,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     const seqs: bigint[] = [];
     let pageToken = '';
     do {
-      const page = await ledger.service.listEntries({ accountId: customer.accountId, pageSize: 2, pageToken });
+      const page = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 2, pageToken }));
       seqs.push(...page.entries.map((entry) => entry.seq));
       pageToken = page.nextPageToken;
       await ledger.service.deposit(depositRequest(customer, 1n));

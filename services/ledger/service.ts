@@ -16,6 +16,13 @@ import { listHolds } from './rpcs/list-holds.js';
 import { listJournal } from './rpcs/list-journal.js';
 import { listKeySpend } from './rpcs/list-key-spend.js';
 import { listOpenHolds } from './rpcs/list-open-holds.js';
+import { listStatements } from './rpcs/list-statements.js';
+import { getStatement } from './rpcs/get-statement.js';
+import { getEntry } from './rpcs/get-entry.js';
+import { createRedemptionCodes } from './rpcs/create-redemption-codes.js';
+import { listRedemptionCodes } from './rpcs/list-redemption-codes.js';
+import { voidRedemptionCodes } from './rpcs/void-redemption-codes.js';
+import { redeemCode } from './rpcs/redeem-code.js';
 import { refund } from './rpcs/refund.js';
 import { release } from './rpcs/release.js';
 import { settle } from './rpcs/settle.js';
@@ -46,6 +53,13 @@ function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {
     refund: (request, context = unknownCaller) => refund(request, context, deps),
     getHolds: (request, context = unknownCaller) => getHolds(request, context, deps),
     listHolds: (request, context = unknownCaller) => listHolds(request, context, deps),
+    listStatements: (request, context = unknownCaller) => listStatements(request, context, deps),
+    getStatement: (request, context = unknownCaller) => getStatement(request, context, deps),
+    getEntry: (request, context = unknownCaller) => getEntry(request, context, deps),
+    createRedemptionCodes: (request, context = unknownCaller) => createRedemptionCodes(request, context, deps),
+    listRedemptionCodes: (request, context = unknownCaller) => listRedemptionCodes(request, context, deps),
+    voidRedemptionCodes: (request, context = unknownCaller) => voidRedemptionCodes(request, context, deps),
+    redeemCode: (request, context = unknownCaller) => redeemCode(request, context, deps),
     listJournal: (request, context = unknownCaller) => listJournal(request, context, deps),
   };
 }

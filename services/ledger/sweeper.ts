@@ -1,5 +1,6 @@
-// The background job that ends expired holds.
+// The background job that ends expired holds, and makes the deposits of codes that a process claimed and then died over.
 import { setTimeout as pause } from 'node:timers/promises';
+import { completeClaims } from './codes/redeem.js';
 import type { RpcDeps } from './deps.js';
 import { expireHolds } from './expire.js';
 
@@ -37,8 +38,10 @@ export class Sweeper {
         ended = (await expireHolds(sweepBatchSize, undefined, this.deps)).length;
         if (ended > 0) this.deps.log.info({ holds: ended }, 'expired holds were ended at their last checkpoint');
       }
+      const completed = await completeClaims(this.deps);
+      if (completed > 0) this.deps.log.warn({ codes: completed }, 'redeemed codes whose deposit had not been made were deposited');
     } catch (error) {
-      this.deps.log.error({ err: error }, 'the search for expired holds failed and will be tried again');
+      this.deps.log.error({ err: error }, 'the search for expired holds and unfinished redemptions failed and will be tried again');
     }
   }
 }

@@ -1,6 +1,7 @@
 // Balance and billing of an account: what there is, what is held, and what was entered.
 import type { Context, Middleware } from 'koa';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { renderBalance, renderEntry, renderHold } from '../render/money.js';
@@ -30,7 +31,7 @@ export function listHolds(deps: ConsoleDeps): Middleware {
 export function listEntries(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { entries, nextPageToken } = await deps.peers.ledger.listEntries({ accountId, ...pageOf(ctx) }, contextOf(deps));
+    const { entries, nextPageToken } = await deps.peers.ledger.listEntries(ListEntriesRequest.fromPartial({ accountId, ...pageOf(ctx) }), contextOf(deps));
     ctx.body = { data: entries.map(renderEntry), next: nextPageToken === '' ? null : nextPageToken };
   };
 }

@@ -37,6 +37,8 @@ export const renderings: Renderings = {
   sign_in_throttled: failed(500, null, 'never'),
   session_unknown: failed(500, null, 'never'),
   role_not_permitted: failed(500, null, 'never'),
+  code_refused: failed(500, null, 'never'),
+  code_throttled: failed(500, null, 'never'),
   peer_not_permitted: failed(500, null, 'never'),
 
   model_unknown: invalid('model_not_found', 404),

@@ -67,6 +67,10 @@ export const reasons = {
   key_limit_reached: Status.FAILED_PRECONDITION,
   /** The hold has ended (or was released before it arrived). */
   hold_closed: Status.FAILED_PRECONDITION,
+  /** There is no such redemption code, or it is used, void or expired; says nothing of which, but to the account that used it. */
+  code_refused: Status.FAILED_PRECONDITION,
+  /** Too many redemption codes of this account were refused; worth a retry when told. */
+  code_throttled: Status.RESOURCE_EXHAUSTED,
   /** The call was already recorded, as lost. */
   call_closed: Status.FAILED_PRECONDITION,
 

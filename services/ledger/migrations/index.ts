@@ -3,6 +3,8 @@ import type { Migration } from '#kit/db/migrate.js';
 import { books } from './0001-books.js';
 import { refunds } from './0002-refunds.js';
 import { archive } from './0003-archive.js';
+import { statements } from './0004-statements.js';
+import { codes } from './0005-codes.js';
 
 /** All migrations of the ledger. */
-export const migrations: readonly Migration[] = [books, refunds, archive];
+export const migrations: readonly Migration[] = [books, refunds, archive, statements, codes];

@@ -3,6 +3,7 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { amountNanoUsdMax } from '../buckets.js';
+import { monthOfText } from '../months.js';
 
 const ttlMsMin = 1000;
 const ttlMsMax = 3_600_000;
@@ -15,7 +16,7 @@ export function invalidField(field: string, rule: string): AppError {
 }
 
 /** An id with this prefix. */
-export function checkedId(field: string, prefix: 'acct' | 'key' | 'req', id: string): string {
+export function checkedId(field: string, prefix: 'acct' | 'key' | 'req' | 'batch' | 'code', id: string): string {
   if (!isId(prefix, id)) throw invalidField(field, `"${prefix}_" and 32 hexadecimal digits in lower case`);
   return id;
 }
@@ -58,6 +59,19 @@ export function checkedReason(reason: string, options: { required: boolean }): s
   if (options.required && reason.trim() === '') throw invalidField(field, 'given, for the people who read the journal');
   if (reason.length > reasonCharactersMax) throw invalidField(field, `at most ${reasonCharactersMax} characters long`);
   return reason;
+}
+
+/** A text for people. */
+export function checkedText(field: string, text: string, charactersMax: number): string {
+  if (text.length > charactersMax) throw invalidField(field, `at most ${charactersMax} characters long`);
+  return text;
+}
+
+/** The number of a month such as "2026-11". */
+export function checkedMonth(field: string, text: string): number {
+  const month = monthOfText(text);
+  if (month === undefined) throw invalidField(field, 'a month such as 2026-11');
+  return month;
 }
 
 /** Which holds or entries are asked for: of one account or of all, made within an interval. */

@@ -1,7 +1,7 @@
 // What is refused before anything is looked up, each with the field to mend.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
-import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { DepositSource, type LedgerService, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { depositRequest, holdRequest, newCustomer, refusalOf, settleRequest } from '../testing/requests.js';
 
@@ -45,8 +45,8 @@ const cases: [string, (service: LedgerService) => Promise<unknown>][] = [
   ['key_ids', (service) => service.listKeySpend({ accountId, keyIds: Array.from({ length: 1_001 }, () => keyId) })],
   ['hold_id', (service) => service.getHold({ holdId: accountId, accountId })],
   ['limit', (service) => service.listOpenHolds({ accountId, limit: 1_001 })],
-  ['page_size', (service) => service.listEntries({ accountId, pageSize: 1_001, pageToken: '' })],
-  ['page_token', (service) => service.listEntries({ accountId, pageSize: 0, pageToken: '-1' })],
+  ['page_size', (service) => service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 1_001, pageToken: '' }))],
+  ['page_token', (service) => service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '-1' }))],
   ['account_id', (service) => service.verify({ accountId: 'acct_' })],
 ];
 

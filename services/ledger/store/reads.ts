@@ -85,14 +85,6 @@ export class Reads {
     return { open: asNumber(open?.['holds'] ?? 0), pastExpiry: asNumber(pastExpiry?.['holds'] ?? 0) };
   }
 
-  /** Entries below a number, newest first. */
-  async entriesBefore(accountId: string, seq: bigint | undefined, limit: number): Promise<Entry[]> {
-    const query = this.entries(accountId).orderBy('seq', 'desc').limit(limit);
-    if (seq !== undefined) query.where('seq', '<', asNumber(seq));
-    const rows: Row[] = await query;
-    return rows.map((row) => toEntry(journalTable.valuesOf(row)));
-  }
-
   /** Entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
     const rows: Row[] = await this.entries(accountId).where('seq', '>', asNumber(afterSeq)).where('seq', '<=', asNumber(lastSeq)).orderBy('seq').limit(limit);

@@ -7,7 +7,7 @@ import { idFromBytes } from '#kit/id.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { fingerprintOf } from '../fingerprint.js';
 import { entryId, isOfHold, seqOfEntryId } from '../journal.js';
-import type { AccountBucket, HoldRecord, KeyBucket, OperationRecord } from '../model.js';
+import type { AccountBucket, HoldRecord, KeyBucket, MonthOpening, OperationRecord } from '../model.js';
 import { slotOf } from '../slot.js';
 
 /** The scope of the account's own money. */
@@ -16,7 +16,10 @@ export const accountScope = Buffer.alloc(16);
 /** Money of accounts, and lifetime spend of keys. */
 export const bucketTable = new Table('bucket', {
   key: ['slot', 'account_id', 'scope_id'],
-  changing: ['cap_nano_usd', 'spent_nano_usd', 'held_nano_usd', 'seq', 'limit_nano_usd', 'limit_version'],
+  changing: [
+    'cap_nano_usd', 'spent_nano_usd', 'held_nano_usd', 'seq', 'limit_nano_usd', 'limit_version',
+    'month', 'deposited_nano_usd', 'refunded_nano_usd', 'summed_seq',
+  ],
 });
 
 /** Holds in every state. */
@@ -36,6 +39,15 @@ export const journalTable = new Table('journal', {
     'hold_id', 'idempotency_key', 'key_id', 'reason', 'linked_seq', 'created_at_ms', 'day',
   ],
 });
+
+/** The sums of accounts at the beginning of each month that has an entry. Months stay when their entries are archived. */
+export const monthTable = new Table('journal_month', {
+  key: ['slot', 'account_id', 'month'],
+  fixed: ['first_seq', 'credited_nano_usd', 'spent_nano_usd', 'deposited_nano_usd', 'refunded_nano_usd'],
+});
+
+/** The kinds of entries that are no charges, so that these few are found among charges without number. */
+export const noteTable = new Table('journal_note', { key: ['slot', 'account_id', 'seq'], fixed: ['kind'] });
 
 /** What archived beginnings of journals add up to; the row of no account says until when everything is archived. */
 export const baseTable = new Table('journal_base', { key: ['slot', 'account_id'], changing: ['seq', 'until_ms', 'sums'] });
@@ -69,18 +81,44 @@ export function isAccountRow([, , scope]: Values): boolean {
   return accountScope.equals(asBytes(scope));
 }
 
-export function toAccount([, account, , cap, spent, held, seq]: Values): AccountBucket {
+export function toAccount([, account, , cap, spent, held, seq, , , month, deposited, refunded, summedSeq]: Values): AccountBucket {
   return {
     accountId: idFromBytes('acct', asBytes(account)),
     creditedNanoUsd: asBigInt(cap),
     spentNanoUsd: asBigInt(spent),
     heldNanoUsd: asBigInt(held),
     seq: asBigInt(seq),
+    sums: { month: asNumber(month), depositedNanoUsd: asBigInt(deposited), refundedNanoUsd: asBigInt(refunded), summedSeq: asBigInt(summedSeq) },
   };
 }
 
 export function fromAccount(account: AccountBucket, { slot, account_id }: AccountColumns): Values {
-  return [slot, account_id, accountScope, account.creditedNanoUsd, account.spentNanoUsd, account.heldNanoUsd, account.seq, null, 0n];
+  const { month, depositedNanoUsd, refundedNanoUsd, summedSeq } = account.sums;
+  return [
+    slot, account_id, accountScope, account.creditedNanoUsd, account.spentNanoUsd, account.heldNanoUsd, account.seq, null, 0n,
+    month, depositedNanoUsd, refundedNanoUsd, summedSeq,
+  ];
+}
+
+export function toOpening([, , month, firstSeq, credited, spent, deposited, refunded]: Values): MonthOpening {
+  return {
+    month: asNumber(month),
+    firstSeq: asBigInt(firstSeq),
+    creditedNanoUsd: asBigInt(credited),
+    spentNanoUsd: asBigInt(spent),
+    depositedNanoUsd: asBigInt(deposited),
+    refundedNanoUsd: asBigInt(refunded),
+  };
+}
+
+export function fromOpening(opening: MonthOpening, { slot, account_id }: AccountColumns): Values {
+  const { month, firstSeq, creditedNanoUsd, spentNanoUsd, depositedNanoUsd, refundedNanoUsd } = opening;
+  return [slot, account_id, month, firstSeq, creditedNanoUsd, spentNanoUsd, depositedNanoUsd, refundedNanoUsd];
+}
+
+/** What is noted of an entry that is no charge. */
+export function fromNoted(entry: Pick<Entry, 'seq' | 'kind'>, { slot, account_id }: AccountColumns): Values {
+  return [slot, account_id, entry.seq, entry.kind];
 }
 
 export function toKey([, account, scope, , spent, held, , limit, limitVersion]: Values): KeyBucket {
@@ -95,7 +133,7 @@ export function toKey([, account, scope, , spent, held, , limit, limitVersion]: 
 }
 
 export function fromKey(key: KeyBucket, { slot, account_id }: AccountColumns): Values {
-  return [slot, account_id, bytesOf('key', key.keyId), null, key.spentNanoUsd, key.heldNanoUsd, 0n, key.limitNanoUsd ?? null, key.limitVersion];
+  return [slot, account_id, bytesOf('key', key.keyId), null, key.spentNanoUsd, key.heldNanoUsd, 0n, key.limitNanoUsd ?? null, key.limitVersion, 0, 0n, 0n, 0n];
 }
 
 export function toHold(row: Values): HoldRecord {

@@ -1,9 +1,13 @@
 // Writes what a working set changed: one awaited statement per table and kind of change.
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Values } from '#kit/db/table.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+import { isNoted } from '../months.js';
 import type { WorkingSet } from '../working-set.js';
 import type { AccountColumnsOf } from './account-columns.js';
-import { bucketTable, fromAccount, fromEntry, fromHold, fromKey, fromOperation, holdTable, journalTable, operationTable } from './rows.js';
+import {
+  bucketTable, fromAccount, fromEntry, fromHold, fromKey, fromNoted, fromOpening, fromOperation, holdTable, journalTable, monthTable, noteTable, operationTable,
+} from './rows.js';
 
 /**
  * New rows are inserted plainly: a duplicate key means that another writer created the row since it was looked for, and the
@@ -15,9 +19,11 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
   const newHolds: Values[] = [];
   const holds: Values[] = [];
   const operations: Values[] = [];
+  const openings: Values[] = [];
   for (const rows of set.accounts()) {
     const lead = columns.of(rows.accountId);
     rows.account.eachChanged((account) => newBuckets.push(fromAccount(account, lead)), (account) => buckets.push(fromAccount(account, lead)));
+    for (const opening of rows.account.get(rows.accountId)?.openings ?? []) openings.push(fromOpening(opening, lead));
     rows.keys.eachChanged((key) => newBuckets.push(fromKey(key, lead)), (key) => buckets.push(fromKey(key, lead)));
     rows.holds.eachChanged((hold) => newHolds.push(fromHold(hold, lead)), (hold) => holds.push(fromHold(hold, lead)));
     rows.operations.eachChanged((record) => operations.push(fromOperation(record, lead)), unchangeable);
@@ -28,6 +34,10 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
   await tx.overwrite(holdTable, holds);
   await tx.insert(journalTable, set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))));
   await tx.insert(operationTable, operations);
+  // Entries that were not added up are noted when they are.
+  const isSummed = (entry: Entry): boolean => entry.seq <= (set.of(entry.accountId).account.get(entry.accountId)?.sums.summedSeq ?? 0n);
+  await tx.insert(noteTable, set.entries.filter((entry) => isNoted(entry) && isSummed(entry)).map((entry) => fromNoted(entry, columns.of(entry.accountId))));
+  await tx.insert(monthTable, openings);
 }
 
 function unchangeable(): never {

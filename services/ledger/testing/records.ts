@@ -1,6 +1,7 @@
 // Rows for tests of the pure rules, with the fields that do not matter filled in.
 import { DepositSource, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AdjustOperation, DepositOperation, HoldOperation, HoldRecord, KeyBucket, RefundOperation, SettleOperation, Touched } from '../model.js';
+import { noSums } from '../months.js';
 
 export const nowMs = 1_800_000_000_000;
 export const accountId = `acct_${'a'.repeat(32)}`;
@@ -8,7 +9,7 @@ export const keyId = `key_${'b'.repeat(32)}`;
 export const holdId = `req_${'c'.repeat(32)}`;
 
 export function account(fields: Partial<AccountBucket> = {}): AccountBucket {
-  return { accountId, creditedNanoUsd: 1_000n, spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 1n, ...fields };
+  return { accountId, creditedNanoUsd: 1_000n, spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 1n, sums: noSums, ...fields };
 }
 
 export function key(fields: Partial<KeyBucket> = {}): KeyBucket {

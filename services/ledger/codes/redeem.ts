@@ -1,0 +1,68 @@
+// Redeeming a code: it is given to an account first, in one statement of which many who try at once one succeeds, and then deposited
+// under an idempotency key of its own. Whatever breaks off in between, the deposit is made once: by a repeat, or by the sweeper.
+import { AppError } from '#kit/errors/app-error.js';
+import type { Waiter } from '#kit/batch-lane.js';
+import { DepositSource, RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import type { CreditReply } from '../model.js';
+import { perform } from '../perform.js';
+import { depositOperation } from '../requests/operations.js';
+import type { CodeRecord } from '../store/codes.js';
+import { hashOfCode, readCode } from './code-secret.js';
+
+/** Attempts of one account that may be refused in a window, and its length in milliseconds. */
+export const refusalsMax = 10;
+export const refusalWindowMs = 15 * 60_000;
+/** How long after a claim the sweeper makes its deposit; whoever claimed it does so within this in all but a crash. */
+const orphanedAfterMs = 30_000;
+const orphansMax = 50;
+
+type Deps = Pick<RpcDeps, 'lane' | 'log' | 'codes' | 'clock'>;
+
+/** Credits the account with a code. Raises code_refused, code_throttled, and what a deposit raises. */
+export async function redeem(accountId: string, secret: string, waiter: Waiter, deps: Deps): Promise<CreditReply> {
+  const { codes, clock } = deps;
+  const nowMs = clock.nowMs();
+  const { refusals, endsAtMs } = await codes.refusals(accountId, nowMs, refusalWindowMs);
+  if (refusals >= refusalsMax) {
+    const retryAfterMs = endsAtMs - nowMs;
+    const message = `Too many codes were refused; try again in ${Math.max(1, Math.ceil(retryAfterMs / 60_000))} minutes.`;
+    throw new AppError('code_throttled', message, { retryAfterMs });
+  }
+  const code = await claimed(accountId, readCode(secret), nowMs, deps);
+  if (code === undefined) {
+    await codes.addRefusal(accountId, nowMs, refusalWindowMs);
+    throw new AppError('code_refused', 'The code is not known, or was used before, or is no longer valid.', { details: { field: 'code' } });
+  }
+  return deposit(code, accountId, waiter, deps);
+}
+
+/** The code, if it is this account's now. */
+async function claimed(accountId: string, characters: string | undefined, nowMs: number, { codes }: Deps): Promise<CodeRecord | undefined> {
+  if (characters === undefined) return undefined;
+  const hash = hashOfCode(characters);
+  await codes.claim(hash, accountId, nowMs);
+  const code = await codes.byHash(hash);
+  return code?.accountId === accountId ? code : undefined;
+}
+
+/** Makes the deposit of a claimed code, or finds the one that was made. */
+async function deposit(code: CodeRecord, accountId: string, waiter: Waiter, deps: Deps): Promise<CreditReply> {
+  const operation = depositOperation({
+    idempotencyKey: `redemption ${code.id}`,
+    accountId,
+    amountNanoUsd: code.amountNanoUsd,
+    source: DepositSource.DEPOSIT_SOURCE_PROMOTION,
+    reason: `redemption code ending in ${code.lastFour}`,
+  });
+  const reply = await perform(operation, waiter, deps);
+  if (code.state === State.REDEMPTION_CODE_STATE_CLAIMED) await deps.codes.complete(code.hash, reply.entry.seq);
+  return reply;
+}
+
+/** Makes the deposits of codes whose claims were left alone, as by a process that died; how many. */
+export async function completeClaims(deps: Deps): Promise<number> {
+  const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);
+  for (const code of orphans) await deposit(code, code.accountId!, { signal: new AbortController().signal, deadlineMs: undefined }, deps);
+  return orphans.length;
+}

@@ -1,0 +1,63 @@
+// CreateRedemptionCodes: makes codes, whose secrets are told once.
+import { isDuplicate } from '#kit/db/errors.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { type CreateRedemptionCodesRequest, type CreateRedemptionCodesResponse, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
+import { hashOfCode, mintCode, readCode } from '../codes/code-secret.js';
+import { toCodeMessage } from '../codes/message.js';
+import type { RpcDeps } from '../deps.js';
+import { checkedAmount, checkedCount, checkedId, checkedText, invalidField } from '../requests/fields.js';
+import type { CodeRecord } from '../store/codes.js';
+
+const codesOfBatchMax = 500;
+const noteCharactersMax = 200;
+
+/** Raises invalid_request, and idempotency_mismatch when the batch was made with other parameters. */
+export async function createRedemptionCodes(request: CreateRedemptionCodesRequest, _context: CallContext, { codes, clock }: RpcDeps): Promise<CreateRedemptionCodesResponse> {
+  const batchId = checkedId('batch_id', 'batch', request.batchId);
+  const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
+  const count = checkedCount('count', request.count, { min: 1, max: codesOfBatchMax });
+  const note = checkedText('note', request.note, noteCharactersMax);
+  const createdBy = checkedText('created_by', request.createdBy, noteCharactersMax);
+  const nowMs = clock.nowMs();
+  const expiresAtMs = request.expiresAtMs === undefined ? undefined : Number(request.expiresAtMs);
+  const before = await codes.ofBatch(batchId);
+  if (before.length > 0) return replay(before, { amountNanoUsd, count, note, expiresAtMs });
+  if (expiresAtMs !== undefined && (expiresAtMs <= nowMs || expiresAtMs >= 2 ** 48)) throw invalidField('expires_at_ms', 'in the future');
+  const made = Array.from({ length: count }, (_, batchNumber) => {
+    const secret = mintCode();
+    const record: CodeRecord = {
+      hash: hashOfCode(readCode(secret)!),
+      id: newId('code', nowMs),
+      batchId,
+      batchNumber,
+      lastFour: secret.slice(-4),
+      amountNanoUsd,
+      expiresAtMs,
+      note,
+      createdBy,
+      createdAtMs: nowMs,
+      state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN,
+      accountId: undefined,
+      resultSeq: 0n,
+      endedAtMs: undefined,
+    };
+    return { secret, record };
+  });
+  try {
+    await codes.add(made.map(({ record }) => record));
+  } catch (error) {
+    if (isDuplicate(error)) return replay(await codes.ofBatch(batchId), { amountNanoUsd, count, note, expiresAtMs });
+    throw error;
+  }
+  return { codes: made.map(({ record }) => toCodeMessage(record)), secrets: made.map(({ secret }) => secret), replayed: false };
+}
+
+function replay(before: readonly CodeRecord[], asked: Pick<CodeRecord, 'amountNanoUsd' | 'note' | 'expiresAtMs'> & { count: number }): CreateRedemptionCodesResponse {
+  const [first] = before;
+  const isSame =
+    first !== undefined && first.amountNanoUsd === asked.amountNanoUsd && first.note === asked.note && first.expiresAtMs === asked.expiresAtMs && before.length === asked.count;
+  if (!isSame) throw new AppError('idempotency_mismatch', 'Other codes were made under this batch id before.', { details: { field: 'batch_id' } });
+  return { codes: before.map(toCodeMessage), secrets: [], replayed: true };
+}

@@ -1,0 +1,18 @@
+// GetEntry: one entry of the journal.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetEntryRequest, GetEntryResponse } from '#proto/ledger/v1/ledger.js';
+import { emptyAccount } from '../buckets.js';
+import type { RpcDeps } from '../deps.js';
+import { seqOfEntry } from '../journal.js';
+import { checkedId } from '../requests/fields.js';
+
+/** Raises not_found and invalid_request. */
+export async function getEntry(request: GetEntryRequest, _context: CallContext, deps: RpcDeps): Promise<GetEntryResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const account = (await deps.reads.account(accountId)) ?? emptyAccount(accountId);
+  const seq = seqOfEntry(account, request.entryId);
+  const [entry] = seq === undefined ? [] : await deps.months.entries(accountId, { fromSeq: seq, endSeq: seq + 1n, kinds: [] }, { oldestFirst: true, limit: 1 });
+  if (entry === undefined) throw new AppError('not_found', 'The account has no such entry, or it is archived.', { details: { what: 'entry' } });
+  return { entry };
+}

@@ -1,0 +1,14 @@
+// GetStatement: one month of an account.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetStatementRequest, GetStatementResponse } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import { checkedId, checkedMonth } from '../requests/fields.js';
+import { monthIn, statementsOf } from '../statements.js';
+
+/** Raises not_found, invalid_request, and service_unavailable while statements are being made. */
+export async function getStatement(request: GetStatementRequest, _context: CallContext, deps: RpcDeps): Promise<GetStatementResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const month = checkedMonth('month', request.month);
+  const { months, render } = await statementsOf(accountId, deps);
+  return { statement: render(monthIn(months, month)) };
+}

@@ -1,0 +1,229 @@
+// Whatever was entered, an account's months chain from nothing to its balance, and each is what its own lines add up to.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { testEngines } from '#kit/testing/database.js';
+import { failureOf } from '#kit/testing/waiting.js';
+import { type Entry, EntryKind, ListEntriesRequest, ListStatementsRequest, type Statement } from '#proto/ledger/v1/ledger.js';
+import { Archiver } from '../archiver.js';
+import { effectOf } from '../journal.js';
+import { MonthKeeper } from '../month-keeper.js';
+import { monthOfText, monthText, startOfMonthMs } from '../months.js';
+import { ArchiveStore } from '../store/archive.js';
+import { Audit } from '../store/audit.js';
+import { Months } from '../store/months.js';
+import { Reads } from '../store/reads.js';
+import { accountColumns, accountScope } from '../store/rows.js';
+import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
+import { type Customer, depositRequest, fundedCustomer, holdRequest, newCustomer, refundRequest, settleRequest } from '../testing/requests.js';
+
+const msPerDay = 86_400_000;
+const { ENTRY_KIND_DEPOSIT: deposit, ENTRY_KIND_ADJUSTMENT: adjustment, ENTRY_KIND_CHARGE: charge, ENTRY_KIND_REFUND: refund, ENTRY_KIND_SHORTFALL: shortfall } = EntryKind;
+
+describe.each(testEngines)('statements on %s', (engine) => {
+  let ledger: TestLedger;
+
+  beforeEach(async () => {
+    ledger = await startTestLedger(engine);
+  }, 60_000);
+
+  afterEach(() => ledger.stop());
+
+  async function statementsOf(accountId: string, pageSize = 0): Promise<Statement[]> {
+    const all: Statement[] = [];
+    for (let pageToken = ''; ; ) {
+      const page = await ledger.service.listStatements(ListStatementsRequest.fromPartial({ accountId, pageSize, pageToken }));
+      all.push(...page.statements);
+      pageToken = page.nextPageToken;
+      if (pageToken === '') return all;
+    }
+  }
+
+  async function linesOf(accountId: string, fields: Partial<ListEntriesRequest> = {}): Promise<Entry[]> {
+    const all: Entry[] = [];
+    for (let pageToken = ''; ; ) {
+      const page = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 3, ...fields, pageToken }));
+      all.push(...page.entries);
+      pageToken = page.nextPageToken;
+      if (pageToken === '') return all;
+    }
+  }
+
+  const effects = (lines: readonly Entry[]): bigint => lines.reduce((sum, line) => sum + effectOf(line).creditedNanoUsd - effectOf(line).spentNanoUsd, 0n);
+  const amounts = (lines: readonly Entry[], kind: EntryKind): bigint => lines.filter((line) => line.kind === kind).reduce((sum, line) => sum + line.amountNanoUsd, 0n);
+
+  /** The months chain, and each equals its lines. */
+  async function check(accountId: string): Promise<Statement[]> {
+    const months = (await statementsOf(accountId, 2)).toReversed();
+    expect(await statementsOf(accountId)).toEqual(months.toReversed());
+    const { balance } = await ledger.service.getBalance({ accountId });
+    expect(months[0]?.openingNanoUsd ?? 0n).toBe(0n);
+    expect(months.at(-1)?.closingNanoUsd ?? 0n).toBe(balance!.creditedNanoUsd - balance!.spentNanoUsd);
+    let number = 1n;
+    for (const [index, month] of months.entries()) {
+      if (index > 0) {
+        expect(month.openingNanoUsd).toBe(months[index - 1]!.closingNanoUsd);
+        expect(monthOfText(month.month)).toBe(monthOfText(months[index - 1]!.month)! + 1);
+      }
+      expect(month.closingNanoUsd).toBe(month.openingNanoUsd + month.depositsNanoUsd + month.adjustmentsNanoUsd - month.chargesNanoUsd + month.refundsNanoUsd);
+      expect(await ledger.service.getStatement({ accountId, month: month.month })).toEqual({ statement: month });
+      const lines = await linesOf(accountId, { month: month.month, oldestFirst: true });
+      expect(await linesOf(accountId, { month: month.month })).toEqual(lines.toReversed());
+      expect(BigInt(lines.length)).toBe(month.entries);
+      expect(month.openingNanoUsd + effects(lines)).toBe(month.closingNanoUsd);
+      expect({ deposits: amounts(lines, deposit), charges: amounts(lines, charge), refunds: amounts(lines, refund) }).toEqual({
+        deposits: month.depositsNanoUsd,
+        charges: month.chargesNanoUsd,
+        refunds: month.refundsNanoUsd,
+      });
+      expect(effects(lines.filter(({ kind }) => kind === adjustment))).toBe(month.adjustmentsNanoUsd);
+      for (const line of lines) expect(line.seq).toBe(number++);
+      for (const kinds of [[deposit], [refund, shortfall], [charge], [charge, adjustment]]) {
+        const wanted = lines.filter(({ kind }) => kinds.includes(kind));
+        expect(await linesOf(accountId, { month: month.month, kinds, oldestFirst: true })).toEqual(wanted);
+      }
+    }
+    expect(number - 1n).toBe(balance!.seq);
+    return months;
+  }
+
+  const settle = async (customer: Customer, amount: bigint, cost: bigint): Promise<string> => {
+    const { hold } = await ledger.service.hold(holdRequest(customer, amount));
+    await ledger.service.settle(settleRequest(customer, hold!.id, cost));
+    return hold!.id;
+  };
+
+  it('chain over any history, and equal the journal', async () => {
+    const step = fc.record({
+      // Also months in which nothing happens, and clocks that are behind.
+      pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: -2_000, max: 3 * msPerDay }), fc.integer({ min: 0, max: 70 * msPerDay })),
+      kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'adjust', 'expire', 'late'),
+      amount: fc.bigInt({ min: 1n, max: 300n }),
+    });
+    const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
+      const customer = newCustomer();
+      const ended: string[] = [];
+      for (const { pauseMs, kind, amount } of steps) {
+        ledger.clock.advance(pauseMs);
+        const free = (await ledger.service.getBalance({ accountId: customer.accountId })).balance!.availableNanoUsd;
+        if (kind === 'deposit' || free === 0n) await ledger.service.deposit(depositRequest(customer, amount));
+        else if (kind === 'charge') ended.push(await settle(customer, free < amount ? free : amount, 1n));
+        else if (kind === 'shortfall') await settle(customer, free, free + amount);
+        else if (kind === 'refund' && ended.length > 0) await ledger.service.refund(refundRequest(customer, ended.pop()!));
+        else if (kind === 'adjust') {
+          const amountNanoUsd = amount % 2n === 0n ? amount : -1n;
+          await ledger.service.adjust({ idempotencyKey: `${steps.length} ${free} ${ledger.clock.nowMs()} ${amount}`, accountId: customer.accountId, amountNanoUsd, reason: 'a test', linkedEntryId: '' });
+        } else {
+          const { hold } = await ledger.service.hold(holdRequest(customer, free, { ttlMs: 1_000 }));
+          await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: customer.accountId, costSoFarNanoUsd: free, ttlMs: 1_000 }] });
+          ledger.clock.advance(10_000);
+          await ledger.service.expireHolds({ limit: 0 });
+          // A late settlement gives back what expiry took too much.
+          if (kind === 'late') await ledger.service.settle(settleRequest(customer, hold!.id, 0n));
+        }
+      }
+      await check(customer.accountId);
+      expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
+    });
+    await fc.assert(property, { numRuns: Number(process.env['TOLLGATE_TEST_HISTORIES'] ?? 40) });
+  }, 600_000);
+
+  it('keep a month as it was once the next has begun, whatever another clock says', async () => {
+    ledger.clock.advance(Date.UTC(2026, 10, 30, 23, 59, 59, 900) - ledger.clock.nowMs());
+    const customer = await fundedCustomer(ledger.service, 100n);
+    expect(await statementsOf(customer.accountId)).toMatchObject([{ month: '2026-11', isClosed: false }]);
+    ledger.clock.advance(100);
+    await settle(customer, 10n, 10n);
+    ledger.clock.advance(-100);
+    await settle(customer, 20n, 20n);
+    const [december, november] = await check(customer.accountId).then((months) => months.toReversed());
+    expect(november).toMatchObject({ month: '2026-11', entries: 1n, closingNanoUsd: 100n, isClosed: true, fromMs: BigInt(Date.UTC(2026, 10)), untilMs: BigInt(Date.UTC(2026, 11)) });
+    expect(december).toMatchObject({ month: '2026-12', entries: 2n, openingNanoUsd: 100n, chargesNanoUsd: 30n, closingNanoUsd: 70n, isClosed: false });
+  });
+
+  it('stay exact when entries are archived, and say so', async () => {
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
+    try {
+      for (let month = 0; month < 4; month += 1) {
+        const holdId = await settle(customer, 50n, 40n + BigInt(month));
+        await ledger.service.refund(refundRequest(customer, holdId, 5n));
+        ledger.clock.advance(31 * msPerDay);
+      }
+      const before = await check(customer.accountId);
+      const { db, clock, log } = ledger;
+      const months = new Months(db);
+      const config = { ...quietConfig, retentionDays: 35 };
+      const archiver = new Archiver({ config, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), catchUp: () => new MonthKeeper({ months, log }).catchUpAll(), clock, log });
+      expect(await archiver.archive(folder)).toBeGreaterThan(3);
+      const after = (await statementsOf(customer.accountId)).toReversed();
+      expect(after.map((month) => ({ ...month, hasArchivedEntries: false }))).toEqual(before);
+      expect(after.map(({ hasArchivedEntries }) => hasArchivedEntries).slice(0, 2)).toEqual([true, true]);
+      expect(after.at(-1)!.hasArchivedEntries).toBe(false);
+      // What an idempotency key leads to stays in the journal, and so in the statement.
+      expect((await linesOf(customer.accountId, { month: after[0]!.month })).map(({ kind }) => kind)).toEqual([refund, deposit]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('are made up for where a version without them wrote the journal', async () => {
+    const customer = await fundedCustomer(ledger.service, 100_000n);
+    for (let month = 0; month < 3; month += 1) {
+      for (let call = 0; call < 4; call += 1) await settle(customer, 50n, 40n);
+      await ledger.service.deposit(depositRequest(customer, 7n));
+      ledger.clock.advance(31 * msPerDay);
+    }
+    const expected = await check(customer.accountId);
+    const forget = async (summedSeq: number): Promise<void> => {
+      const lead = accountColumns(customer.accountId, engine);
+      const kept = expected.filter((_, index) => index === 0 && summedSeq > 0);
+      const sums = { month: kept.length > 0 ? monthOfText(kept[0]!.month)! : 0, deposited_nano_usd: summedSeq > 0 ? 100_000 : 0, refunded_nano_usd: 0, summed_seq: summedSeq };
+      await ledger.db.knex('bucket').where({ ...lead, scope_id: accountScope }).update(sums);
+      await ledger.db.knex('journal_month').where({ ...lead }).where('month', '>', sums.month).delete();
+      await ledger.db.knex('journal_note').where({ ...lead }).where('seq', '>', summedSeq).delete();
+    };
+    // By whoever asks, from the first entry on and from the middle of it.
+    for (const summedSeq of [0, 3]) {
+      await forget(summedSeq);
+      // What the newer version writes meanwhile waits for its turn.
+      await settle(customer, 1n, 0n);
+      expect(await check(customer.accountId)).toEqual(expected);
+    }
+    await forget(0);
+    const keeper = new MonthKeeper({ months: new Months(ledger.db), log: ledger.log });
+    expect(await keeper.catchUpAll()).toBe(1);
+    expect(await keeper.catchUpAll()).toBe(0);
+    await ledger.service.deposit(depositRequest(customer, 7n));
+    expect((await check(customer.accountId)).slice(0, 3)).toEqual(expected.slice(0, 3));
+  });
+
+  it('of an account without entries are none, and a month that is not there is not found', async () => {
+    const { accountId } = newCustomer();
+    expect(await statementsOf(accountId)).toEqual([]);
+    const customer = await fundedCustomer(ledger.service, 5n);
+    const [only] = await statementsOf(customer.accountId);
+    for (const by of [-1, 1]) {
+      const month = monthText(monthOfText(only!.month)! + by);
+      expect((await failureOf(ledger.service.getStatement({ accountId: customer.accountId, month }))).reason).toBe('not_found');
+      expect((await failureOf(ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, month })))).reason).toBe('not_found');
+    }
+    for (const month of ['2026-13', '2026-1', 'november', '']) {
+      expect((await failureOf(ledger.service.getStatement({ accountId: customer.accountId, month }))).reason).toBe('invalid_request');
+    }
+    expect(startOfMonthMs(monthOfText('2027-01')!)).toBe(Date.UTC(2027, 0));
+  });
+
+  it('have entries that can be named one by one', async () => {
+    const customer = await fundedCustomer(ledger.service, 5n);
+    const stranger = await fundedCustomer(ledger.service, 5n);
+    const [entry] = await linesOf(customer.accountId);
+    expect(await ledger.service.getEntry({ accountId: customer.accountId, entryId: entry!.id })).toEqual({ entry });
+    for (const entryId of ['', 'ent_1', `${entry!.id.slice(0, -1)}2`]) {
+      expect((await failureOf(ledger.service.getEntry({ accountId: customer.accountId, entryId }))).reason).toBe('not_found');
+    }
+    expect((await failureOf(ledger.service.getEntry({ accountId: stranger.accountId, entryId: entry!.id }))).reason).toBe('not_found');
+  });
+});

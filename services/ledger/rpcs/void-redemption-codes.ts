@@ -1,0 +1,28 @@
+// VoidRedemptionCodes: takes unredeemed codes out of use.
+import { AppError } from '#kit/errors/app-error.js';
+import { isId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { RedemptionCodeState as State, type VoidRedemptionCodesRequest, type VoidRedemptionCodesResponse } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import { checkedId } from '../requests/fields.js';
+
+/** A repeat finds nothing left to do. Raises not_found, invalid_request, and failed_precondition for a code that is redeemed. */
+export async function voidRedemptionCodes({ id }: VoidRedemptionCodesRequest, _context: CallContext, { codes, clock }: RpcDeps): Promise<VoidRedemptionCodesResponse> {
+  const nowMs = clock.nowMs();
+  if (isId('batch', id)) {
+    const voided = await codes.void({ batchId: id }, nowMs);
+    if (voided === 0 && (await codes.ofBatch(id)).length === 0) throw unknown('batch');
+    return { voided };
+  }
+  const codeId = checkedId('id', 'code', id);
+  const voided = await codes.void({ id: codeId }, nowMs);
+  if (voided === 1) return { voided };
+  const code = await codes.byId(codeId);
+  if (code === undefined) throw unknown('code');
+  if (code.state === State.REDEMPTION_CODE_STATE_VOID) return { voided: 0 };
+  throw new AppError('failed_precondition', 'The code is redeemed; correct the balance of the account instead.');
+}
+
+function unknown(what: string): AppError {
+  return new AppError('not_found', `There is no ${what} with this id.`, { details: { what } });
+}

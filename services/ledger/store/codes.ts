@@ -1,0 +1,163 @@
+// Redemption codes in the database, and how often an account's were refused. No code is of an account until somebody redeems it, so its
+// slot is that of its hash.
+import type { Database, Engine } from '#kit/db/open.js';
+import { isDuplicate } from '#kit/db/errors.js';
+import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
+import { Table, type Values } from '#kit/db/table.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
+import { slotOf } from '../slot.js';
+import { accountColumns, bytesOf } from './rows.js';
+
+const codeTable = new Table('redemption_code', {
+  key: ['slot', 'hash'],
+  fixed: ['id', 'batch_id', 'batch_number', 'last_four', 'amount_nano_usd', 'expires_at_ms', 'note', 'created_by', 'created_at_ms'],
+  changing: ['state', 'account_id', 'result_seq', 'ended_at_ms'],
+});
+
+/** A code as it is stored. */
+export interface CodeRecord {
+  readonly hash: Buffer;
+  readonly id: string;
+  readonly batchId: string;
+  /** Its place among those made together, from 0. */
+  readonly batchNumber: number;
+  readonly lastFour: string;
+  readonly amountNanoUsd: bigint;
+  readonly expiresAtMs: number | undefined;
+  readonly note: string;
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  readonly state: State;
+  /** Who claimed it. */
+  readonly accountId: string | undefined;
+  /** Number of the deposit's entry; 0 before it. */
+  readonly resultSeq: bigint;
+  readonly endedAtMs: number | undefined;
+}
+
+/** Codes over a database. Every change of a state names the state that it changes. */
+export class Codes {
+  constructor(private readonly db: Database) {}
+
+  /** Adds codes, all or none. Raises the driver's duplicate error when the batch is there. */
+  async add(codes: readonly CodeRecord[]): Promise<void> {
+    await this.db.plainTransaction((tx: PlainTransaction) => tx.insert(codeTable, codes.map((code) => fromCode(code, tx.engine))));
+  }
+
+  async byHash(hash: Buffer): Promise<CodeRecord | undefined> {
+    const row: Row | undefined = await this.codes().where(this.keyOf(hash)).first();
+    return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
+  }
+
+  /** Those made together, in the order in which they were made. */
+  async ofBatch(batchId: string): Promise<CodeRecord[]> {
+    const rows: Row[] = await this.codes().where({ batch_id: bytesOf('batch', batchId) }).orderBy('batch_number');
+    return rows.map((row) => toCode(codeTable.valuesOf(row)));
+  }
+
+  /** Newest first, before this one. */
+  async before(id: string | undefined, filter: { state: State; batchId: string }, limit: number): Promise<CodeRecord[]> {
+    const query = this.codes().orderBy('id', 'desc').limit(limit);
+    if (id !== undefined) query.where('id', '<', bytesOf('code', id));
+    if (filter.state !== State.REDEMPTION_CODE_STATE_UNSPECIFIED) query.where({ state: filter.state });
+    if (filter.batchId !== '') query.where({ batch_id: bytesOf('batch', filter.batchId) });
+    const rows: Row[] = await query;
+    return rows.map((row) => toCode(codeTable.valuesOf(row)));
+  }
+
+  /** Gives an open code that has not expired to an account; whether this did it. Of many who try one does. */
+  async claim(hash: Buffer, accountId: string, nowMs: number): Promise<boolean> {
+    const changed = await this.db.knex('redemption_code')
+      .where({ ...this.keyOf(hash), state: State.REDEMPTION_CODE_STATE_OPEN })
+      .where((valid) => valid.whereNull('expires_at_ms').orWhere('expires_at_ms', '>', nowMs))
+      .update({ state: State.REDEMPTION_CODE_STATE_CLAIMED, account_id: bytesOf('acct', accountId), ended_at_ms: nowMs });
+    return changed === 1;
+  }
+
+  /** Notes the deposit that a claimed code has made. */
+  async complete(hash: Buffer, seq: bigint): Promise<void> {
+    await this.db.knex('redemption_code')
+      .where({ ...this.keyOf(hash), state: State.REDEMPTION_CODE_STATE_CLAIMED })
+      .update({ state: State.REDEMPTION_CODE_STATE_REDEEMED, result_seq: Number(seq) });
+  }
+
+  /** Claimed codes whose deposit is not noted, claimed at or before this instant. */
+  async claimedUntil(ms: number, limit: number): Promise<CodeRecord[]> {
+    const rows: Row[] = await this.codes().where({ state: State.REDEMPTION_CODE_STATE_CLAIMED }).where('ended_at_ms', '<=', ms).orderBy('id').limit(limit);
+    return rows.map((row) => toCode(codeTable.valuesOf(row)));
+  }
+
+  /** Takes open codes out of use; how many. */
+  async void(which: { id: string } | { batchId: string }, nowMs: number): Promise<number> {
+    const named = 'id' in which ? { id: bytesOf('code', which.id) } : { batch_id: bytesOf('batch', which.batchId) };
+    return this.db.knex('redemption_code')
+      .where({ ...named, state: State.REDEMPTION_CODE_STATE_OPEN })
+      .update({ state: State.REDEMPTION_CODE_STATE_VOID, ended_at_ms: nowMs });
+  }
+
+  async byId(id: string): Promise<CodeRecord | undefined> {
+    const row: Row | undefined = await this.codes().where({ id: bytesOf('code', id) }).first();
+    return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
+  }
+
+  /** How many of an account's attempts were refused in the window that it is in, and when that ends. */
+  async refusals(accountId: string, nowMs: number, windowMs: number): Promise<{ refusals: number; endsAtMs: number }> {
+    const row: Row | undefined = await this.db.knex('redemption_refusal')
+      .where(accountColumns(accountId, this.db.engine)).where('since_ms', '>', nowMs - windowMs).first('since_ms', 'refusals');
+    return row === undefined ? { refusals: 0, endsAtMs: nowMs } : { refusals: asNumber(row['refusals']), endsAtMs: asNumber(row['since_ms']) + windowMs };
+  }
+
+  /** Notes a refused attempt. */
+  async addRefusal(accountId: string, nowMs: number, windowMs: number): Promise<void> {
+    const { knex, engine } = this.db;
+    const columns = accountColumns(accountId, engine);
+    const windowBegan = nowMs - windowMs;
+    if ((await knex('redemption_refusal').where(columns).where('since_ms', '>', windowBegan).increment('refusals', 1)) > 0) return;
+    if ((await knex('redemption_refusal').where(columns).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, refusals: 1 })) > 0) return;
+    try {
+      await knex('redemption_refusal').insert({ ...columns, since_ms: nowMs, refusals: 1 });
+    } catch (error) {
+      // Another attempt was faster, and is counted; then this one is added to it.
+      if (!isDuplicate(error)) throw error;
+      await knex('redemption_refusal').where(columns).increment('refusals', 1);
+    }
+  }
+
+  private codes() {
+    return this.db.knex('redemption_code').select(...codeTable.columns);
+  }
+
+  private keyOf(hash: Buffer): { slot: number; hash: Buffer } {
+    return { slot: slotOf(hash, this.db.engine), hash };
+  }
+}
+
+function fromCode(code: CodeRecord, engine: Engine): Values {
+  return [
+    slotOf(code.hash, engine), code.hash, bytesOf('code', code.id), bytesOf('batch', code.batchId), code.batchNumber, code.lastFour, code.amountNanoUsd,
+    code.expiresAtMs ?? null, code.note, code.createdBy, code.createdAtMs, code.state,
+    code.accountId === undefined ? null : bytesOf('acct', code.accountId), code.resultSeq, code.endedAtMs ?? null,
+  ];
+}
+
+function toCode(row: Values): CodeRecord {
+  const [, hash, id, batch, number, lastFour, amount, expiresAt, note, createdBy, createdAt, state, account, resultSeq, endedAt] = row;
+  return {
+    hash: asBytes(hash),
+    id: idFromBytes('code', asBytes(id)),
+    batchId: idFromBytes('batch', asBytes(batch)),
+    batchNumber: asNumber(number),
+    lastFour: asText(lastFour),
+    amountNanoUsd: asBigInt(amount),
+    expiresAtMs: optional(expiresAt, asNumber),
+    note: asText(note),
+    createdBy: asText(createdBy),
+    createdAtMs: asNumber(createdAt),
+    state: asNumber(state),
+    accountId: optional(account, (value) => idFromBytes('acct', asBytes(value))),
+    resultSeq: asBigInt(resultSeq),
+    endedAtMs: optional(endedAt, asNumber),
+  };
+}
