@@ -10,8 +10,8 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'> & ConsolePeers['auth'];
   readonly people: ConsolePeers['people'];
-  readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'>;
+  readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
   readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'> & ConsolePeers['metering'];
-  readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'>;
+  readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'> & ConsolePeers['inference'];
 }

@@ -2,6 +2,7 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { ConsoleDeps } from './deps.js';
+import { addOperatorRoutes } from './operator-api.js';
 import { getBalance, listEntries, listHolds } from './routes/billing.js';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
 import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
@@ -53,6 +54,7 @@ export function consoleApi(deps: ConsoleDeps): Router {
   router.post(`${account}/invitations`, known, invite(deps));
   router.delete(`${account}/invitations/:id`, known, revokeInvitation(deps));
   router.get(`${account}/audit`, known, listAudit(deps));
+  addOperatorRoutes(router, known, deps);
   return router;
 }
 

@@ -1,6 +1,8 @@
 // What the console needs of the services.
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
+import type { CatalogService } from '#proto/catalog/v1/catalog.js';
+import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 
@@ -9,5 +11,7 @@ export interface ConsolePeers {
   readonly auth: Pick<AuthService, 'getAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
   readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
   readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries'>;
-  readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity'>;
+  readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;
+  readonly catalog: Pick<CatalogService, 'listModels' | 'getModel' | 'putModel' | 'listPriceVersions' | 'putPriceDraft' | 'getPriceDraft' | 'listPriceDrafts' | 'discardPriceDraft' | 'publishPriceDraft'>;
+  readonly inference: Pick<InferenceService, 'listUpstreams' | 'putUpstream' | 'deleteUpstream' | 'testUpstream'>;
 }

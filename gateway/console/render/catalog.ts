@@ -1,0 +1,159 @@
+// Models, prices and their drafts as operators see them. Amounts are decimal-string USD. Pure.
+import { formatUsd } from '#kit/money.js';
+import { type Model, ModelState, type PriceChange, type PriceDiff, type PriceDraft, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { Upstream } from '#proto/inference/v1/inference.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { words } from './catalog-words.js';
+
+const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+const maybe = <T, R>(value: T | undefined, render: (value: T) => R): R | null => (value === undefined ? null : render(value));
+
+/** What a version or a draft charges; null for reasoning: as output. */
+export function renderFigures(price: PriceVersion): Record<string, string | null> {
+  return {
+    input: formatUsd(price.inputNanoUsdPerMtok),
+    cache_read: formatUsd(price.cacheReadNanoUsdPerMtok),
+    cache_write_5m: formatUsd(price.cacheWrite5mNanoUsdPerMtok),
+    cache_write_1h: formatUsd(price.cacheWrite1hNanoUsdPerMtok),
+    output: formatUsd(price.outputNanoUsdPerMtok),
+    reasoning: maybe(price.reasoningNanoUsdPerMtok, formatUsd),
+  };
+}
+
+/** A price version. */
+export function renderPrice(price: PriceVersion): Record<string, unknown> {
+  return { id: price.id, effective_from: instant(price.effectiveFromMs), usd_per_million_tokens: renderFigures(price), created_at: instant(price.createdAtMs) };
+}
+
+/** All versions of a model, latest start first, with what became of each. */
+export function renderHistory(prices: readonly PriceVersion[], nowMs: number): Record<string, unknown>[] {
+  const inForce = prices.findIndex(({ effectiveFromMs }) => effectiveFromMs <= BigInt(nowMs));
+  return prices.map((price, index) => ({
+    ...renderPrice(price),
+    state: index === inForce ? 'in_force' : index < inForce || inForce === -1 ? 'scheduled' : 'past',
+    effective_until: maybe(prices[index - 1], (next) => instant(next.effectiveFromMs)),
+  }));
+}
+
+/** What surrounds a model in a list of them. */
+export interface Surroundings {
+  /** By their ids. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** That start later, earliest first. */
+  readonly scheduled: readonly PriceVersion[];
+  readonly draft: PriceDraft | undefined;
+}
+
+/** The fields of a model that an operator puts: as `tollgate model put` takes them. */
+export function renderModelFields(model: Model): Record<string, unknown> {
+  return {
+    id: model.id,
+    display_name: model.displayName,
+    description: model.description,
+    owner: model.owner,
+    context_limit_tokens: model.contextLimitTokens,
+    output_limit_tokens: model.outputLimitTokens,
+    input_modalities: model.inputModalities.map(words.modality.of),
+    output_modalities: model.outputModalities.map(words.modality.of),
+    capabilities: model.capabilities.map(words.capability.of),
+    routes: model.routes.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel })),
+    tokenizer: words.tokenizer.of(model.tokenizer),
+    state: words.state.of(model.state),
+    image_tokens_max: model.imageTokensMax,
+    aliases: model.aliases,
+  };
+}
+
+/** A model with its price, and whether calls of it are served, and why not. */
+export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): Record<string, unknown> {
+  const routes = model.routes.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel, state: routeState(upstreams.get(route.upstreamId)) }));
+  const next = scheduled.find(({ modelId }) => modelId === model.id);
+  const reason = whyNotServed(model, routes.some(({ state }) => state === 'ok'));
+  return {
+    ...renderModelFields(model),
+    routes,
+    // Three things that a 0 would not tell apart: nobody has priced it, and so it is refused; it costs nothing; it costs something.
+    pricing: model.price === undefined ? 'unpriced' : isFree(model.price) ? 'free' : 'priced',
+    price: maybe(model.price, renderPrice),
+    next_price: maybe(next, renderPrice),
+    draft: maybe(draft, renderDraft),
+    served: reason === null,
+    not_served_because: reason,
+    created_at: instant(model.createdAtMs),
+  };
+}
+
+function routeState(upstream: Upstream | undefined): 'ok' | 'disabled' | 'unknown_upstream' {
+  if (upstream === undefined) return 'unknown_upstream';
+  return upstream.enabled ? 'ok' : 'disabled';
+}
+
+function whyNotServed(model: Model, hasRoute: boolean): 'retired' | 'unpriced' | 'no_enabled_upstream' | null {
+  if (model.state === ModelState.MODEL_STATE_RETIRED) return 'retired';
+  if (model.price === undefined) return 'unpriced';
+  return hasRoute ? null : 'no_enabled_upstream';
+}
+
+function isFree(price: PriceVersion): boolean {
+  return Object.values(renderFigures(price)).every((usd) => usd === null || usd === '0');
+}
+
+/** A draft. */
+export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft): Record<string, unknown> {
+  return {
+    model_id: price!.modelId,
+    version: Number(version),
+    author: author === '' ? null : author,
+    updated_at: instant(updatedAtMs),
+    effective_from: price!.effectiveFromMs === 0n ? null : instant(price!.effectiveFromMs),
+    usd_per_million_tokens: renderFigures(price!),
+  };
+}
+
+/** What typical calls cost, in nano-USD; before is undefined where the model was unpriced. */
+export interface CallCost {
+  readonly before: bigint | undefined;
+  readonly after: bigint;
+}
+
+/** What publishing a draft changes; `costs` are of the diff's typical calls, in their order. */
+export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): Record<string, unknown> {
+  return {
+    before: maybe(diff.before, renderPrice),
+    changes: diff.changes.map(renderChange),
+    warnings: diff.warnings.map(({ kind, priceClass }) => ({ kind: words.warning.of(kind), class: priceClass === 0 ? null : words.priceClass.of(priceClass) })),
+    later: diff.later.map(renderPrice),
+    typical_calls: diff.typicalCalls.map(({ name, tokens }, index) => ({
+      name,
+      tokens: renderTokens(tokens!),
+      before_usd: maybe(costs[index]?.before, formatUsd),
+      after_usd: maybe(costs[index]?.after, formatUsd),
+    })),
+  };
+}
+
+function renderChange({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): Record<string, unknown> {
+  return {
+    class: words.priceClass.of(priceClass),
+    before_usd: maybe(beforeNanoUsdPerMtok, formatUsd),
+    after_usd: maybe(afterNanoUsdPerMtok, formatUsd),
+    change_percent: maybe(changeBasisPoints, percent),
+  };
+}
+
+/** Hundredths of a percent as a decimal string, for example "-33.33". */
+function percent(basisPoints: bigint): string {
+  const absolute = basisPoints < 0n ? -basisPoints : basisPoints;
+  return `${basisPoints < 0n ? '-' : ''}${absolute / 100n}.${(absolute % 100n).toString().padStart(2, '0')}`;
+}
+
+function renderTokens(tokens: TokenCounts): Record<string, number> {
+  return {
+    input: tokens.inputTokens,
+    cache_read: tokens.cacheReadTokens,
+    cache_write_5m: tokens.cacheWrite5mTokens,
+    cache_write_1h: tokens.cacheWrite1hTokens,
+    output: tokens.outputTokens,
+    reasoning: tokens.reasoningTokens,
+  };
+}

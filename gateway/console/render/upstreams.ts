@@ -1,0 +1,49 @@
+// Upstreams and their tests as operators see them: never with a secret. Pure.
+import { formatUsd } from '#kit/money.js';
+import { type Upstream, type UpstreamTest, WireFormat } from '#proto/inference/v1/inference.js';
+import { words } from './catalog-words.js';
+
+const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+
+/** A model that is routed to an upstream. */
+export interface RoutedModel {
+  readonly modelId: string;
+  readonly upstreamModel: string;
+  readonly isRetired: boolean;
+  /** The most that the call of a test would cost at the model's own price; undefined: unpriced. */
+  readonly trialNanoUsd: bigint | undefined;
+}
+
+/** An upstream, the models that are routed to it, and how its last test went. */
+export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[]): Record<string, unknown> {
+  return {
+    id: upstream.id,
+    wire_format: words.wireFormat.of(upstream.wireFormat),
+    base_url: upstream.baseUrl === '' ? null : upstream.baseUrl,
+    secret_last_four: upstream.secretLastFour === '' ? null : upstream.secretLastFour,
+    allow_private_network: upstream.allowPrivateNetwork,
+    enabled: upstream.enabled,
+    // Not changed here: built in, or set by the environment variable that managed_by names.
+    locked: upstream.managed ? (upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
+    managed_by: upstream.managedBy ?? null,
+    created_at: upstream.managed ? null : instant(upstream.createdAtMs),
+    last_test: upstream.lastTest === undefined ? null : renderTest(upstream.lastTest),
+    models: routed.map(({ modelId, upstreamModel, isRetired, trialNanoUsd }) => ({
+      id: modelId,
+      upstream_model: upstreamModel,
+      retired: isRetired,
+      trial_cost_usd: trialNanoUsd === undefined ? null : formatUsd(trialNanoUsd),
+    })),
+  };
+}
+
+/** A test with all of its steps. */
+export function renderTest({ atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): Record<string, unknown> {
+  return {
+    at: instant(atMs),
+    ok,
+    failed_step: failedStep === '' ? null : failedStep,
+    upstream_model: upstreamModel === '' ? null : upstreamModel,
+    steps: steps.map(({ name, outcome, durationMs, what }) => ({ name, outcome: words.outcome.of(outcome), duration_ms: durationMs, what })),
+  };
+}
