@@ -16,6 +16,7 @@ module.exports = {
     only('gateway-sees-interfaces', '^gateway/', ['^gateway/', '^services/kit/'], 'The gateway knows services only as generated interfaces.'),
     only('cli-sees-interfaces', '^cli/', ['^cli/', '^services/kit/'], 'The command knows services only as generated interfaces.'),
     only('deploy-composes', '^deploy/', ['^deploy/', '^services/kit/', '^services/[a-z]+/(index|config|main)\\.ts$', '^gateway/(index|config|main)\\.ts$', '^cli/'], 'Composition sees only the front door of each part.'),
+    only('console-sees-http', '^console/', ['^console/'], 'The console knows the gateway as HTTP alone.'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', comment: 'What cannot be followed cannot be checked.', from: {}, to: { couldNotResolve: true } },
     { name: 'grpc-only-in-the-transport', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/rpc/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(@grpc/|grpc-health-check)' } },
@@ -38,6 +39,6 @@ module.exports = {
     // swc reads type-only imports too; TypeScript 7 has no API that dependency-cruiser could use.
     parser: 'swc',
     webpackConfig: { fileName: 'scripts/import-aliases.cjs' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'], extensions: ['.ts', '.js'] },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'], extensions: ['.ts', '.tsx', '.js'] },
   },
 };

@@ -31,7 +31,7 @@ export default {
       globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
       setupFilesAfterEnv: ['<rootDir>/tests/support/property-runs.ts'],
       // What two parts make together, by their pure functions, stands in tests/translation.
-      testMatch: ['<rootDir>/{services,gateway,cli,deploy}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
+      testMatch: ['<rootDir>/{services,gateway,cli,deploy,console}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
     },
     {

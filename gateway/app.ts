@@ -15,6 +15,7 @@ import { renderConsoleError } from './console/errors.js';
 import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './request-state.js';
 import { getKey, getUsage } from './routes/account.js';
+import { consolePages } from './routes/console.js';
 import { countTokens } from './routes/count-tokens.js';
 import { docs } from './routes/docs.js';
 import { generate, type GenerateDeps } from './routes/generate.js';
@@ -71,6 +72,9 @@ export function createApp(deps: AppDeps): Koa {
     ctx.body = openapiText;
   });
   router.use(consoleApi(deps).routes());
+  const console_ = consolePages();
+  router.get('/console', console_.home);
+  router.get('/console/*path', console_.page);
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
   // A connectivity probe that one widely used client sends at its start.

@@ -7,6 +7,6 @@ const root = join(__dirname, '..');
 module.exports = {
   resolve: {
     alias: { '#kit': join(root, 'services/kit'), '#proto': join(root, 'proto/gen/tollgate') },
-    extensionAlias: { '.js': ['.ts', '.js'] },
+    extensionAlias: { '.js': ['.ts', '.tsx', '.js'] },
   },
 };

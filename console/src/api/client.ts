@@ -1,0 +1,96 @@
+// Asks the console's API. Every refusal becomes an ApiError, which the pages show with its field and request id.
+import { gatewayUrl } from '../base.js';
+
+/** A refusal, or an answer that never came. */
+export class ApiError extends Error {
+  constructor(
+    /** The HTTP status; 0 when there was no answer. */
+    readonly status: number,
+    /** What to branch on, for example `session_unknown`; `unreachable` when there was no answer. */
+    readonly code: string,
+    message: string,
+    /** The field of the request that is at fault. */
+    readonly field: string | null = null,
+    readonly requestId: string | null = null,
+    /** Seconds after which to try again. */
+    readonly retryAfter: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** A page of a list; `next` is the cursor of the page after it. */
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly next: string | null;
+}
+
+/** Parameters of an address; those without a value are left out. */
+export type Query = Readonly<Record<string, string | number | undefined | null>>;
+
+/** The address of something of the console's API. */
+export function apiUrl(path: string, query: Query = {}): string {
+  const url = new URL(`console/api${path}`, gatewayUrl);
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value));
+  return url.href;
+}
+
+interface Options {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  /** Makes a repeat of the request do nothing new. */
+  readonly idempotencyKey?: string;
+}
+
+async function ask<T>(method: string, path: string, { query, body, signal, idempotencyKey }: Options = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(apiUrl(path, query), {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        accept: 'application/json',
+        // No other site can send this header.
+        ...(method === 'GET' ? {} : { 'x-tollgate-console': '1' }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
+  }
+  const text = await response.text();
+  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
+  throw refusal(response, text);
+}
+
+function refusal(response: Response, text: string): ApiError {
+  const retryAfter = response.headers.get('retry-after');
+  const wait = retryAfter === null ? null : Number(retryAfter);
+  const requestId = response.headers.get('x-request-id');
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string; field?: string | null; request_id?: string } };
+    return new ApiError(response.status, error.code, error.message, error.field ?? null, error.request_id ?? requestId, wait);
+  } catch {
+    // From a proxy in between.
+    return new ApiError(response.status, 'unexpected_answer', `The answer had status ${response.status}.`, null, requestId, wait);
+  }
+}
+
+/** The console's API. */
+export const api = {
+  get: <T>(path: string, options?: Options) => ask<T>('GET', path, options),
+  post: <T>(path: string, options?: Options) => ask<T>('POST', path, options),
+  put: <T>(path: string, options?: Options) => ask<T>('PUT', path, options),
+  patch: <T>(path: string, options?: Options) => ask<T>('PATCH', path, options),
+  delete: <T>(path: string, options?: Options) => ask<T>('DELETE', path, options),
+};
+
+/** A key for Idempotency-Key; `crypto.randomUUID` is missing on plain http. */
+export function newIdempotencyKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,196 @@
+// Every page of the console with its address. Pages are fetched when they are first looked at.
+import { QueryClientProvider } from '@tanstack/react-query';
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { Redirect, Route, Router, Switch, useLocation, useParams, useSearch } from 'wouter';
+import type { AccountOfMine, Me } from './api/session.js';
+import { consolePath } from './base.js';
+import { AccountProvider, MeProvider, rememberAccount, startAccount, useMe, useMeQuery } from './session/account.js';
+import { queryClient } from './session/queries.js';
+import { FaultBoundary } from './shell/fault-boundary.js';
+import { Frame } from './shell/frame.js';
+import { PublicFrame } from './shell/public-frame.js';
+import { NoAccount, NotFound } from './shell/nowhere.js';
+import { Loading } from './ui/notice.js';
+import { Fetched } from './ui/query.js';
+import { Toasts } from './ui/toast.js';
+
+/** For those who are not signed in. */
+const publicPages: Readonly<Record<string, ComponentType>> = {
+  '/sign-in': lazy(() => import('./pages/people/sign-in.js')),
+  '/sign-up': lazy(() => import('./pages/people/sign-up.js')),
+  '/link': lazy(() => import('./pages/people/link.js')),
+  '/invitation': lazy(() => import('./pages/people/invitation.js')),
+};
+
+/** Below /accounts/{id}. */
+const accountPages: Readonly<Record<string, ComponentType>> = {
+  '': lazy(() => import('./pages/home/home.js')),
+  '/keys': lazy(() => import('./pages/keys/keys.js')),
+  '/keys/:key': lazy(() => import('./pages/keys/key.js')),
+  '/usage': lazy(() => import('./pages/usage/overview.js')),
+  '/usage/records': lazy(() => import('./pages/usage/records.js')),
+  '/usage/records/:record': lazy(() => import('./pages/usage/record.js')),
+  '/billing': lazy(() => import('./pages/billing/billing.js')),
+  '/billing/statements/:month': lazy(() => import('./pages/billing/statement.js')),
+  '/billing/receipts/:entry': lazy(() => import('./pages/billing/receipt.js')),
+  '/playground': lazy(() => import('./pages/playground/playground.js')),
+  '/members': lazy(() => import('./pages/people/members.js')),
+  '/audit': lazy(() => import('./pages/people/audit.js')),
+};
+
+/** For operators. */
+const operatorPages: Readonly<Record<string, ComponentType>> = {
+  '/operator/accounts': lazy(() => import('./pages/operator/accounts.js')),
+  '/operator/accounts/:id': lazy(() => import('./pages/operator/account.js')),
+  '/operator/users': lazy(() => import('./pages/operator/users.js')),
+  '/operator/models': lazy(() => import('./pages/operator/models.js')),
+  '/operator/models/*id': lazy(() => import('./pages/operator/model.js')),
+  '/operator/upstreams': lazy(() => import('./pages/operator/upstreams.js')),
+  '/operator/codes': lazy(() => import('./pages/operator/codes.js')),
+  '/operator/audit': lazy(() => import('./pages/operator/audit.js')),
+  '/operator/health': lazy(() => import('./pages/operator/health.js')),
+};
+
+const Settings = lazy(() => import('./pages/people/settings.js'));
+
+export function App() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Toasts>
+        <Router base={consolePath}>
+          <Switch>
+            {Object.entries(publicPages).map(([path, Page]) => (
+              <Route key={path} path={path}>
+                <PublicFrame>
+                  <Shown>
+                    <Page />
+                  </Shown>
+                </PublicFrame>
+              </Route>
+            ))}
+            <Route>
+              <SignedIn />
+            </Route>
+          </Switch>
+        </Router>
+      </Toasts>
+    </QueryClientProvider>
+  );
+}
+
+function Shown({ children }: { children: ReactNode }) {
+  const [path] = useLocation();
+  return (
+    <FaultBoundary resetKey={path}>
+      <Suspense fallback={<Loading />}>{children}</Suspense>
+    </FaultBoundary>
+  );
+}
+
+function SignedIn() {
+  const query = useMeQuery();
+  const [path] = useLocation();
+  const search = useSearch();
+  return (
+    <Fetched query={query}>
+      {(me) => {
+        if (me === null) {
+          const here = path + (search === '' ? '' : `?${search}`);
+          return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
+        }
+        return (
+          <MeProvider me={me}>
+            <Pages me={me} />
+          </MeProvider>
+        );
+      }}
+    </Fetched>
+  );
+}
+
+function Pages({ me }: { me: Me }) {
+  return (
+    <Switch>
+      <Route path="/">
+        <Start />
+      </Route>
+      {Object.entries(accountPages).map(([path, Page]) => (
+        <Route key={path} path={`/accounts/:account${path}`}>
+          <OfAccount>
+            <Page />
+          </OfAccount>
+        </Route>
+      ))}
+      {me.user.is_operator &&
+        Object.entries(operatorPages).map(([path, Page]) => (
+          <Route key={path} path={path}>
+            <Framed>
+              <Page />
+            </Framed>
+          </Route>
+        ))}
+      <Route path="/settings">
+        <Framed>
+          <Settings />
+        </Framed>
+      </Route>
+      <Route>
+        <Framed>
+          <NotFound />
+        </Framed>
+      </Route>
+    </Switch>
+  );
+}
+
+function Start() {
+  const me = useMe();
+  const account = startAccount(me);
+  if (account !== undefined) return <Redirect to={`/accounts/${account.id}`} replace />;
+  if (me.user.is_operator) return <Redirect to="/operator/accounts" replace />;
+  return (
+    <Frame>
+      <NoAccount />
+    </Frame>
+  );
+}
+
+/** Pages that belong to no account keep the account that was looked at last in the navigation. */
+function Framed({ children }: { children: ReactNode }) {
+  const account = startAccount(useMe());
+  const content = (
+    <Frame>
+      <Shown>{children}</Shown>
+    </Frame>
+  );
+  return account === undefined ? content : <AccountProvider account={account}>{content}</AccountProvider>;
+}
+
+function OfAccount({ children }: { children: ReactNode }) {
+  const me = useMe();
+  const { account: id } = useParams<{ account: string }>();
+  const account = me.accounts.find((each) => each.id === id) ?? (me.user.is_operator && id !== undefined ? asOperator(id) : undefined);
+  useEffect(() => {
+    if (account !== undefined) rememberAccount(account.id);
+  }, [account]);
+  if (account === undefined) {
+    return (
+      <Framed>
+        <NotFound />
+      </Framed>
+    );
+  }
+  // A page of another account begins anew: nothing of one is ever shown in the other.
+  return (
+    <AccountProvider key={account.id} account={account}>
+      <Frame>
+        <Shown>{children}</Shown>
+      </Frame>
+    </AccountProvider>
+  );
+}
+
+/** Operators have every account as its owner has it (gateway/console/access.ts). */
+function asOperator(id: string): AccountOfMine {
+  return { id, name: id, suspended: false, role: 'owner', permissions: ['look', 'change keys', 'change money', 'change members'] };
+}

@@ -1,0 +1,15 @@
+// Where the gateway is, as this browser sees it. The page's base element is relative, so that any path of a proxy's works.
+
+/** The path of the console without its last slash, for example `/console` or `/tollgate/console`. */
+export const consolePath = new URL(document.baseURI).pathname.replace(/\/$/, '');
+
+/** The address of the gateway's root, ending in a slash. */
+export const gatewayUrl = new URL('../', document.baseURI).href;
+
+/** The base address that client libraries take; some add `/v1` themselves. */
+export const clientBaseUrl = gatewayUrl.replace(/\/$/, '');
+
+/** The whole address of a page of the console's, to be sent to somebody. */
+export function consoleUrl(path: string): string {
+  return new URL(path.replace(/^\//, ''), document.baseURI).href;
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { nanoUsdOf, shareOf, showUsd, usdOfNano, usdText } from './money.js';
+
+describe('money for the eye', () => {
+  it('shows cents first and loses no digit', () => {
+    expect(showUsd('1234.5005')).toEqual({ main: '$1,234.50', rest: '05' });
+    expect(usdText('0')).toBe('$0.00');
+    expect(usdText('-0.000000001')).toBe('−$0.000000001');
+    expect(usdText('5')).toBe('$5.00');
+    expect(() => showUsd('1e3')).toThrow(RangeError);
+  });
+
+  it('is the amount of the API for every amount', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 19n), max: 10n ** 19n }), (nano) => {
+        expect(nanoUsdOf(usdOfNano(nano))).toBe(nano);
+        expect(nanoUsdOf(usdText(usdOfNano(nano)).replace('−', '-').replace(/[$,]/g, ''))).toBe(nano);
+      }),
+    );
+  });
+
+  it('has shares that fit in a bar', () => {
+    expect(shareOf('1', '4')).toBe(0.25);
+    expect(shareOf('5', '4')).toBe(1);
+    expect(shareOf('0', '0')).toBe(0);
+  });
+});

@@ -1,0 +1,20 @@
+// Light, dark, or as the system has it. public/theme.js applies the choice before the first paint.
+import { useSyncExternalStore } from 'react';
+import { storedChoice } from './stored-choice.js';
+
+export const themes = ['auto', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+const choice = storedChoice<Theme>('tollgate.theme', themes, () => 'auto');
+
+/** The theme that was chosen. */
+export function useTheme(): Theme {
+  return useSyncExternalStore(choice.subscribe, choice.get);
+}
+
+/** Chooses the theme. */
+export function setTheme(theme: Theme): void {
+  choice.set(theme);
+  if (theme === 'auto') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}

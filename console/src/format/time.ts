@@ -1,0 +1,81 @@
+// Times in the zone that was chosen, UTC or the browser's, which is named wherever a time stands.
+import { useSyncExternalStore } from 'react';
+import { useLanguage } from '../i18n/text.js';
+import { storedChoice } from './stored-choice.js';
+
+export const zones = ['utc', 'local'] as const;
+export type Zone = (typeof zones)[number];
+
+const choice = storedChoice<Zone>('tollgate.zone', zones, () => 'local');
+
+/** The zone that was chosen. */
+export function useZone(): Zone {
+  return useSyncExternalStore(choice.subscribe, choice.get);
+}
+
+/** Chooses the zone. */
+export const setZone = (zone: Zone): void => choice.set(zone);
+
+/** Minutes east of UTC at an instant. */
+export function offsetMinutes(zone: Zone, at: Date = new Date()): number {
+  return zone === 'utc' ? 0 : -at.getTimezoneOffset();
+}
+
+/** For example `UTC` or `UTC+05:30`. */
+export function zoneName(zone: Zone, at: Date = new Date()): string {
+  const minutes = offsetMinutes(zone, at);
+  if (minutes === 0) return 'UTC';
+  const size = Math.abs(minutes);
+  return `UTC${minutes < 0 ? '−' : '+'}${String(Math.floor(size / 60)).padStart(2, '0')}:${String(size % 60).padStart(2, '0')}`;
+}
+
+/** How times are written in the language and zone in use. */
+export interface TimeWriter {
+  readonly zone: Zone;
+  /** Date and time to the second, with the zone. */
+  full(instant: string | number | Date): string;
+  /** Date and time to the minute. */
+  minute(instant: string | number | Date): string;
+  /** The date. */
+  day(instant: string | number | Date): string;
+  /** For example `5 minutes ago`, `in 3 days`. */
+  relative(instant: string | number | Date, nowMs?: number): string;
+}
+
+/** Writes times. */
+export function timeWriter(language: string, zone: Zone): TimeWriter {
+  const timeZone = zone === 'utc' ? { timeZone: 'UTC' } : {};
+  const hourCycle = 'h23' as const;
+  const write = (options: Intl.DateTimeFormatOptions) => {
+    const format = new Intl.DateTimeFormat(language, { ...options, ...timeZone });
+    return (instant: string | number | Date) => format.format(new Date(instant));
+  };
+  const day = write({ year: 'numeric', month: 'short', day: 'numeric' });
+  const minute = write({ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
+  const second = write({ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle });
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  return {
+    zone,
+    day,
+    minute,
+    full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,
+    relative(instant, nowMs = Date.now()) {
+      const seconds = (new Date(instant).getTime() - nowMs) / 1000;
+      const [unit, size] = unitOf(Math.abs(seconds));
+      return relative.format(Math.trunc(seconds / size), unit);
+    },
+  };
+}
+
+function unitOf(seconds: number): [Intl.RelativeTimeFormatUnit, number] {
+  if (seconds < 60) return ['second', 1];
+  if (seconds < 3600) return ['minute', 60];
+  if (seconds < 86_400) return ['hour', 3600];
+  if (seconds < 86_400 * 60) return ['day', 86_400];
+  return ['month', 86_400 * 30];
+}
+
+/** Times in the language and zone in use. */
+export function useTime(): TimeWriter {
+  return timeWriter(useLanguage(), useZone());
+}

@@ -1,0 +1,39 @@
+// Texts in both languages. A dictionary is an object per language; the compiler sees to it that no text is missing in one of them.
+import { useSyncExternalStore } from 'react';
+import { storedChoice } from '../format/stored-choice.js';
+
+/** The languages of the console. */
+export const languages = ['en', 'zh-CN'] as const;
+export type Language = (typeof languages)[number];
+
+type Texts = Readonly<Record<string, string | ((values: never) => string)>>;
+
+/** Both languages of one area. Texts with values are functions of one object. */
+export interface Dictionary<T extends Texts> {
+  readonly en: T;
+  readonly 'zh-CN': T;
+}
+
+/** Makes a dictionary; the second language has exactly the texts of the first. */
+export function dictionary<T extends Texts>(en: T, zh: { readonly [K in keyof T]: T[K] extends string ? string : T[K] }): Dictionary<T> {
+  return { en, 'zh-CN': zh as T };
+}
+
+const choice = storedChoice<Language>('tollgate.language', languages, () => (navigator.languages.some((each, index) => index === 0 && each.toLowerCase().startsWith('zh')) ? 'zh-CN' : 'en'));
+document.documentElement.lang = choice.get();
+
+/** The language in use. */
+export function useLanguage(): Language {
+  return useSyncExternalStore(choice.subscribe, choice.get);
+}
+
+/** Chooses the language. */
+export function setLanguage(language: Language): void {
+  choice.set(language);
+  document.documentElement.lang = language;
+}
+
+/** The texts of a dictionary in the language in use. */
+export function useText<T extends Texts>(texts: Dictionary<T>): T {
+  return texts[useLanguage()];
+}

@@ -1,0 +1,6 @@
+// Receipt.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function Receipt() {
+  return <PageHeader title="Tollgate" />;
+}

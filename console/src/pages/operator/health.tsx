@@ -1,0 +1,6 @@
+// Health.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function Health() {
+  return <PageHeader title="Tollgate" />;
+}

@@ -1,0 +1,6 @@
+// Users.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function Users() {
+  return <PageHeader title="Tollgate" />;
+}

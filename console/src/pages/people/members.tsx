@@ -1,0 +1,6 @@
+// Members.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function Members() {
+  return <PageHeader title="Tollgate" />;
+}

@@ -1,0 +1,6 @@
+// SettingsPage.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function SettingsPage() {
+  return <PageHeader title="Tollgate" />;
+}

@@ -1,0 +1,6 @@
+// SignUp.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function SignUp() {
+  return <PageHeader title="Tollgate" />;
+}

@@ -1,0 +1,6 @@
+// Playground.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function Playground() {
+  return <PageHeader title="Tollgate" />;
+}

@@ -1,0 +1,6 @@
+// Overview.
+import { PageHeader } from '../../ui/layout.js';
+
+export default function Overview() {
+  return <PageHeader title="Tollgate" />;
+}

@@ -1,0 +1,73 @@
+// Who is signed in, and the account that the page is about.
+import { useQuery } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useMemo } from 'react';
+import type { AccountOfMine, Me, Permission } from '../api/session.js';
+import { fetchMe, meKey } from './queries.js';
+
+const MeContext = createContext<Me | undefined>(undefined);
+const AccountContext = createContext<AccountInUse | undefined>(undefined);
+
+/** The account of the page's address. */
+export interface AccountInUse extends AccountOfMine {
+  can(permission: Permission): boolean;
+  /** The path of a page of this account, for example `path('/keys')`. */
+  path(page: string): string;
+}
+
+/** Asks who is signed in; null is nobody. */
+export const useMeQuery = () => useQuery({ queryKey: meKey, queryFn: fetchMe, staleTime: 60_000 });
+
+export function MeProvider({ me, children }: { me: Me; children: ReactNode }) {
+  return <MeContext value={me}>{children}</MeContext>;
+}
+
+/** Who is signed in. Only on pages behind the sign-in. */
+export function useMe(): Me {
+  const me = useContext(MeContext);
+  if (me === undefined) throw new Error('Nobody is signed in here.');
+  return me;
+}
+
+export function AccountProvider({ account, children }: { account: AccountOfMine; children: ReactNode }) {
+  const value = useMemo(() => inUse(account), [account]);
+  return <AccountContext value={value}>{children}</AccountContext>;
+}
+
+/** The account of the page's address. Only on pages of an account. */
+export function useAccount(): AccountInUse {
+  const account = useContext(AccountContext);
+  if (account === undefined) throw new Error('This page is about no account.');
+  return account;
+}
+
+/** The same where there may be none. */
+export const useMaybeAccount = (): AccountInUse | undefined => useContext(AccountContext);
+
+function inUse(account: AccountOfMine): AccountInUse {
+  return { ...account, can: (permission) => account.permissions.includes(permission), path: (page) => accountPath(account.id, page) };
+}
+
+/** The path of a page of an account. */
+export const accountPath = (accountId: string, page: string): string => `/accounts/${accountId}${page === '/' ? '' : page}`;
+
+const rememberedName = 'tollgate.account';
+
+/** The account that was looked at last, if it is still one's own; else the first. */
+export function startAccount(me: Me): AccountOfMine | undefined {
+  let remembered: string | null = null;
+  try {
+    remembered = localStorage.getItem(rememberedName);
+  } catch {
+    // Then the first.
+  }
+  return me.accounts.find(({ id }) => id === remembered) ?? me.accounts[0];
+}
+
+/** Remembers the account that is looked at. */
+export function rememberAccount(accountId: string): void {
+  try {
+    localStorage.setItem(rememberedName, accountId);
+  } catch {
+    // A convenience only.
+  }
+}

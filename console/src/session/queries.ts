@@ -1,0 +1,37 @@
+// One cache of what was fetched. Money and states are fetched anew when a page is looked at again.
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { ApiError } from '../api/client.js';
+import { getMe, type Me } from '../api/session.js';
+
+/** The key of who is signed in; null when nobody is. */
+export const meKey = ['me'] as const;
+
+/** Who is signed in, or null. */
+export async function fetchMe({ signal }: { signal: AbortSignal }): Promise<Me | null> {
+  try {
+    return await getMe(signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'session_unknown') return null;
+    throw error;
+  }
+}
+
+// A session that ended elsewhere leads to the sign-in page, from wherever it is noticed.
+function noticeSignedOut(error: unknown): void {
+  if (error instanceof ApiError && error.code === 'session_unknown') queryClient.setQueryData(meKey, null);
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeSignedOut }),
+  mutationCache: new MutationCache({ onError: noticeSignedOut }),
+  defaultOptions: {
+    queries: {
+      staleTime: 2000,
+      // Only what may pass by itself is tried again: no answer, or a service that is away.
+      retry: (failures, error) => failures < 2 && error instanceof ApiError && (error.status === 0 || error.status === 503),
+    },
+  },
+});
+
+/** How often live figures are fetched while the page is looked at. */
+export const liveMs = 2000;

@@ -1,0 +1,20 @@
+// A page that fails says so and leaves the others usable.
+import { Component, type ReactNode } from 'react';
+import { ErrorNotice } from '../ui/notice.js';
+
+/** `resetKey` is the page's address: another page is tried anew. */
+export class FaultBoundary extends Component<{ resetKey: string; children: ReactNode }, { error: unknown; key: string }> {
+  override state: { error: unknown; key: string } = { error: undefined, key: this.props.resetKey };
+
+  static getDerivedStateFromError(error: unknown): { error: unknown } {
+    return { error };
+  }
+
+  static getDerivedStateFromProps(props: { resetKey: string }, state: { error: unknown; key: string }): { error: unknown; key: string } | null {
+    return props.resetKey === state.key ? null : { error: undefined, key: props.resetKey };
+  }
+
+  override render(): ReactNode {
+    return this.state.error === undefined ? this.props.children : <ErrorNotice error={this.state.error} onRetry={() => location.reload()} />;
+  }
+}

@@ -1,0 +1,48 @@
+// The pages that the navigation leads to.
+import { Activity, BookOpen, Building2, ChartColumn, Gauge, House, KeyRound, ListTree, Plug, ScrollText, Settings, Tags, Ticket, UserCog, Users, Wallet, MessageSquareText, type LucideIcon } from 'lucide-react';
+import { gatewayUrl } from '../base.js';
+import { shellText } from '../i18n/shell.js';
+import type { AccountInUse } from '../session/account.js';
+
+/** One line of the navigation. */
+export interface NavigationItem {
+  readonly text: keyof typeof shellText.en;
+  readonly to: string;
+  readonly icon: LucideIcon;
+  /** Leads out of the console, to a page of the gateway's. */
+  readonly outside?: boolean;
+  /** The second key after `g`. */
+  readonly shortcut?: string;
+}
+
+/** The pages of an account, the most used first. */
+export function accountNavigation(account: AccountInUse): NavigationItem[] {
+  return [
+    { text: 'home', to: account.path('/'), icon: House, shortcut: 'h' },
+    { text: 'keys', to: account.path('/keys'), icon: KeyRound, shortcut: 'k' },
+    { text: 'usage', to: account.path('/usage'), icon: ChartColumn, shortcut: 'u' },
+    { text: 'billing', to: account.path('/billing'), icon: Wallet, shortcut: 'b' },
+    { text: 'records', to: account.path('/usage/records'), icon: ListTree, shortcut: 'r' },
+    { text: 'playground', to: account.path('/playground'), icon: MessageSquareText, shortcut: 'p' },
+    { text: 'members', to: account.path('/members'), icon: Users },
+    ...(account.can('change members') ? [{ text: 'audit', to: account.path('/audit'), icon: ScrollText } as const] : []),
+  ];
+}
+
+/** The operator's pages. */
+export const operatorNavigation: readonly NavigationItem[] = [
+  { text: 'accounts', to: '/operator/accounts', icon: Building2, shortcut: 'o' },
+  { text: 'users', to: '/operator/users', icon: UserCog },
+  { text: 'prices', to: '/operator/models', icon: Tags },
+  { text: 'upstreams', to: '/operator/upstreams', icon: Plug },
+  { text: 'codes', to: '/operator/codes', icon: Ticket },
+  { text: 'audit', to: '/operator/audit', icon: ScrollText },
+  { text: 'health', to: '/operator/health', icon: Gauge },
+];
+
+/** What everybody has. */
+export const commonNavigation: readonly NavigationItem[] = [
+  { text: 'models', to: `${gatewayUrl}models`, icon: Activity, outside: true, shortcut: 'm' },
+  { text: 'docs', to: `${gatewayUrl}docs`, icon: BookOpen, outside: true, shortcut: 'd' },
+  { text: 'settings', to: '/settings', icon: Settings, shortcut: 's' },
+];

@@ -1,0 +1,57 @@
+// Buttons, and links that look like them.
+import type { ComponentProps, ReactNode } from 'react';
+import { Link } from 'wouter';
+import { classNames } from './class-names.js';
+
+type Look = 'primary' | 'secondary' | 'ghost' | 'danger';
+
+const looks: Record<Look, string> = {
+  primary: 'bg-accent text-on-accent border-accent hover:bg-accent-hover hover:border-accent-hover',
+  secondary: 'bg-ground text-text border-edge hover:bg-hover',
+  ghost: 'bg-transparent text-text border-transparent hover:bg-hover',
+  danger: 'bg-danger text-on-danger border-danger hover:opacity-90',
+};
+
+/** The classes of a button, for elements of other libraries. */
+export function buttonClass(look: Look = 'secondary', size: 'normal' | 'small' = 'normal'): string {
+  return classNames(
+    'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap select-none no-underline',
+    size === 'small' ? 'min-h-8 px-2.5 text-sm' : 'min-h-10 px-3.5',
+    'disabled:opacity-60 disabled:cursor-not-allowed aria-disabled:opacity-60',
+    looks[look],
+  );
+}
+
+interface Props {
+  readonly look?: Look;
+  readonly size?: 'normal' | 'small';
+}
+
+/** A button. While `busy` it takes no presses and says so. */
+export function Button({ look, size, busy = false, className, type = 'button', disabled, ...rest }: ComponentProps<'button'> & Props & { busy?: boolean }) {
+  return <button type={type} disabled={disabled === true || busy} aria-busy={busy || undefined} className={classNames(buttonClass(look, size), className)} {...rest} />;
+}
+
+/** A link to a page of the console's that looks like a button. */
+export function ButtonLink({ look, size, to, className, children }: Props & { to: string; className?: string; children: ReactNode }) {
+  return (
+    <Link to={to} className={classNames(buttonClass(look, size), className)}>
+      {children}
+    </Link>
+  );
+}
+
+/** A square button with an icon; `label` is its name. */
+export function IconButton({ label, children, className, ...rest }: ComponentProps<'button'> & { label: string }) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      className={classNames('inline-flex size-10 items-center justify-center rounded-md border border-transparent text-text hover:bg-hover disabled:opacity-60', className)}
+      {...rest}
+    >
+      {children}
+    </button>
+  );
+}

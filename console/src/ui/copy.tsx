@@ -1,0 +1,84 @@
+// Copying, also where the browser offers no clipboard (plain http): https://developer.mozilla.org/docs/Web/API/Clipboard_API is for secure contexts.
+import { Check, Copy, TriangleAlert } from 'lucide-react';
+import { type RefObject, useEffect, useState } from 'react';
+import { commonText } from '../i18n/common.js';
+import { useText } from '../i18n/text.js';
+import { Button } from './button.js';
+
+/** Copies a text; false when it could not be done. Never says that it was done when it was not. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    if (window.isSecureContext) {
+      await navigator.clipboard.writeText(text);
+      return true;
+    }
+  } catch {
+    // Permission may be refused; the older way needs none.
+  }
+  return copyBySelection(text);
+}
+
+function copyBySelection(text: string): boolean {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.readOnly = true;
+  area.className = 'fixed top-0 left-0 opacity-0';
+  // Inside the open dialog, which keeps the focus to itself.
+  const host = document.activeElement?.closest('[role="dialog"]') ?? document.body;
+  const focused = document.activeElement;
+  host.append(area);
+  area.select();
+  try {
+    return document.execCommand('copy');
+  } catch {
+    return false;
+  } finally {
+    area.remove();
+    if (focused instanceof HTMLElement) focused.focus();
+  }
+}
+
+/** Copies `text`. When it cannot, it says so, and selects the text in `source` to be copied by hand. */
+export function CopyButton({
+  text,
+  label,
+  source,
+  onCopied,
+  look = 'secondary',
+  size = 'normal',
+}: {
+  text: string;
+  label?: string;
+  source?: RefObject<HTMLElement | null>;
+  onCopied?: () => void;
+  look?: 'primary' | 'secondary' | 'ghost';
+  size?: 'normal' | 'small';
+}) {
+  const t = useText(commonText);
+  const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready');
+  useEffect(() => {
+    if (state !== 'copied') return undefined;
+    const timer = setTimeout(() => setState('ready'), 2500);
+    return () => clearTimeout(timer);
+  }, [state]);
+
+  async function copy(): Promise<void> {
+    const isCopied = await copyText(text);
+    setState(isCopied ? 'copied' : 'failed');
+    if (isCopied) onCopied?.();
+    else if (source?.current) getSelection()?.selectAllChildren(source.current);
+  }
+
+  return (
+    <span className="inline-flex flex-wrap items-center gap-2">
+      <Button look={look} size={size} onClick={() => void copy()}>
+        {state === 'copied' ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+        {state === 'copied' ? t.copied : (label ?? t.copy)}
+      </Button>
+      <span role="status" className={state === 'failed' ? 'inline-flex items-center gap-1 text-sm text-bad' : 'sr-only'}>
+        {state === 'failed' && <TriangleAlert size={14} aria-hidden />}
+        {state === 'failed' ? t.copyFailed : state === 'copied' ? t.copied : ''}
+      </span>
+    </span>
+  );
+}

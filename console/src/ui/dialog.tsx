@@ -1,0 +1,126 @@
+// Dialogs and side sheets. Focus stays inside, and returns to where it was.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import type { ReactNode, RefObject } from 'react';
+import { useText } from '../i18n/text.js';
+import { commonText } from '../i18n/common.js';
+import { Button } from './button.js';
+import { classNames } from './class-names.js';
+
+interface DialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: ReactNode;
+  readonly description?: ReactNode;
+  readonly children: ReactNode;
+  /** Buttons below, the main one last. */
+  readonly footer?: ReactNode;
+  /** Neither Escape nor a press beside it closes it: something would be lost. */
+  readonly sticky?: boolean;
+  readonly wide?: boolean;
+  readonly initialFocus?: RefObject<HTMLElement | null>;
+}
+
+/** A dialog in the middle of the page; the whole width of a narrow screen. */
+export function Dialog({ open, onClose, title, description, children, footer, sticky = false, wide = false, initialFocus }: DialogProps) {
+  return (
+    <Base.Root
+      open={open}
+      disablePointerDismissal={sticky}
+      onOpenChange={(isOpen) => {
+        if (!isOpen && !sticky) onClose();
+      }}
+    >
+      <Base.Portal>
+        <Base.Backdrop className="no-print fixed inset-0 z-40 bg-veil" />
+        <Base.Viewport className="fixed inset-0 z-50 grid place-items-center overflow-y-auto p-3">
+          <Base.Popup initialFocus={initialFocus} className={classNames('pop w-full p-5', wide ? 'max-w-3xl' : 'max-w-lg')}>
+            <div className="mb-3 flex items-start justify-between gap-4">
+              <Base.Title className="text-lg font-semibold">{title}</Base.Title>
+              {!sticky && <DialogClose />}
+            </div>
+            {description !== undefined && <Base.Description className="mb-4 text-soft">{description}</Base.Description>}
+            {children}
+            {footer !== undefined && <div className="mt-5 flex flex-wrap justify-end gap-2">{footer}</div>}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** Details at the side of the page, with an address of their own: the page decides what closing means. */
+export function Sheet({ open, onClose, title, description, children }: Omit<DialogProps, 'footer' | 'sticky' | 'wide'>) {
+  return (
+    <Base.Root
+      open={open}
+      onOpenChange={(isOpen) => {
+        if (!isOpen) onClose();
+      }}
+    >
+      <Base.Portal>
+        <Base.Backdrop className="no-print fixed inset-0 z-40 bg-veil" />
+        <Base.Popup className="pop fixed inset-y-0 right-0 z-50 w-full max-w-2xl overflow-y-auto rounded-none border-y-0 border-r-0 p-5">
+          <div className="mb-4 flex items-start justify-between gap-4">
+            <Base.Title className="min-w-0 text-lg font-semibold wrap-anywhere">{title}</Base.Title>
+            <DialogClose />
+          </div>
+          {description !== undefined && <Base.Description className="mb-4 text-soft">{description}</Base.Description>}
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+function DialogClose() {
+  const t = useText(commonText);
+  return (
+    <Base.Close aria-label={t.close} className="-mt-1.5 -mr-1.5 inline-flex size-10 shrink-0 items-center justify-center rounded-md hover:bg-hover">
+      <X size={18} aria-hidden />
+    </Base.Close>
+  );
+}
+
+/** Asks before something that cannot be undone. `children` may hold more to say or to fill in. */
+export function ConfirmDialog({
+  open,
+  onClose,
+  onConfirm,
+  title,
+  description,
+  confirm,
+  busy = false,
+  disabled = false,
+  danger = true,
+  children,
+}: {
+  open: boolean;
+  onClose: () => void;
+  onConfirm: () => void;
+  title: ReactNode;
+  description?: ReactNode;
+  /** The word on the button: the deed, not "OK". */
+  confirm: string;
+  busy?: boolean;
+  disabled?: boolean;
+  danger?: boolean;
+  children?: ReactNode;
+}) {
+  const t = useText(commonText);
+  return (
+    <Dialog
+      {...{ open, onClose, title, description }}
+      footer={
+        <>
+          <Button onClick={onClose}>{t.cancel}</Button>
+          <Button look={danger ? 'danger' : 'primary'} onClick={onConfirm} busy={busy} disabled={disabled}>
+            {confirm}
+          </Button>
+        </>
+      }
+    >
+      {children}
+    </Dialog>
+  );
+}

@@ -1,0 +1,115 @@
+// A control with its label, hint and error, tied together for whoever hears the page.
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import { useText } from '../i18n/text.js';
+import { commonText } from '../i18n/common.js';
+import { classNames } from './class-names.js';
+
+interface FieldProps {
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+  /** What is wrong with the value. */
+  readonly error?: string | undefined;
+  readonly optional?: boolean;
+  readonly className?: string;
+  readonly hideLabel?: boolean;
+}
+
+interface ControlIds {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': true | undefined;
+}
+
+/** Any control: `children` gets the attributes that tie it to its label. */
+export function Field({ label, hint, error, optional = false, className, hideLabel = false, children }: FieldProps & { children: (ids: ControlIds) => ReactNode }) {
+  const id = useId();
+  const t = useText(commonText);
+  const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div className={classNames('flex flex-col gap-1', className)}>
+      <label htmlFor={id} className={hideLabel ? 'sr-only' : 'text-sm font-medium'}>
+        {label}
+        {optional && <span className="ml-1.5 font-normal text-soft">({t.optional})</span>}
+      </label>
+      {children({ id, 'aria-describedby': described === '' ? undefined : described, 'aria-invalid': error === undefined ? undefined : true })}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="text-sm text-soft">
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p id={`${id}-error`} className="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** One line of text. */
+export function TextField({ label, hint, error, optional, className, hideLabel, ...rest }: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'>) {
+  return (
+    <Field {...{ label, hint, error, optional, className, hideLabel }}>
+      {(ids) => <input {...ids} className="control" type="text" autoComplete="off" {...rest} />}
+    </Field>
+  );
+}
+
+/** Several lines of text. */
+export function TextAreaField({ label, hint, error, optional, className, hideLabel, ...rest }: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
+  return <Field {...{ label, hint, error, optional, className, hideLabel }}>{(ids) => <textarea {...ids} className="control" rows={3} {...rest} />}</Field>;
+}
+
+/** One of a few, by the browser's own list. */
+export function SelectField<T extends string>({
+  label,
+  hint,
+  error,
+  optional,
+  className,
+  hideLabel,
+  value,
+  onChange,
+  options,
+  disabled,
+}: FieldProps & { value: T; onChange: (value: T) => void; options: readonly { readonly value: T; readonly label: string }[]; disabled?: boolean }) {
+  return (
+    <Field {...{ label, hint, error, optional, className, hideLabel }}>
+      {(ids) => (
+        <select {...ids} className="control" value={value} disabled={disabled} onChange={(event) => onChange(event.target.value as T)}>
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** Yes or no. */
+export function CheckField({ label, hint, checked, onChange, disabled }: { label: ReactNode; hint?: ReactNode; checked: boolean; onChange: (checked: boolean) => void; disabled?: boolean }) {
+  const id = useId();
+  return (
+    <div className="flex items-start gap-2.5">
+      <input
+        id={id}
+        type="checkbox"
+        className="mt-1 size-4.5 shrink-0 accent-accent"
+        checked={checked}
+        disabled={disabled}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <div>
+        <label htmlFor={id}>{label}</label>
+        {hint !== undefined && (
+          <p id={`${id}-hint`} className="text-sm text-soft">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+// What pages are put together from.
+import { type ReactNode, useEffect } from 'react';
+import { classNames } from './class-names.js';
+
+/** A page's heading with its actions; also the title of the browser's tab. */
+export function PageHeader({ title, description, actions, back }: { title: string; description?: ReactNode; actions?: ReactNode; back?: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Tollgate`;
+  }, [title]);
+  return (
+    <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+      <div className="min-w-0">
+        {back !== undefined && <div className="mb-1 text-sm">{back}</div>}
+        <h1 className="wrap-anywhere">{title}</h1>
+        {description !== undefined && <p className="mt-1 max-w-2xl text-soft">{description}</p>}
+      </div>
+      {actions !== undefined && <div className="no-print flex flex-wrap gap-2">{actions}</div>}
+    </header>
+  );
+}
+
+/** A part of a page with a heading of its own. */
+export function Section({ title, description, actions, children, className }: { title?: string; description?: ReactNode; actions?: ReactNode; children: ReactNode; className?: string }) {
+  return (
+    <section className={classNames('mb-8', className)}>
+      {(title !== undefined || actions !== undefined) && (
+        <div className="mb-3 flex flex-wrap items-center justify-between gap-3">
+          <div>
+            {title !== undefined && <h2>{title}</h2>}
+            {description !== undefined && <p className="text-sm text-soft">{description}</p>}
+          </div>
+          {actions !== undefined && <div className="no-print flex flex-wrap gap-2">{actions}</div>}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A framed part. */
+export function Card({ children, className, flush = false }: { children: ReactNode; className?: string; flush?: boolean }) {
+  return <div className={classNames('rounded-md border border-line bg-ground', !flush && 'p-4', className)}>{children}</div>;
+}
+
+/** A figure with its name. `hint` says what it is. */
+export function Stat({ label, value, hint }: { label: ReactNode; value: ReactNode; hint?: ReactNode }) {
+  return (
+    <Card>
+      <dl>
+        <dt className="text-sm text-soft">{label}</dt>
+        <dd className="mt-1 text-xl font-semibold tabular wrap-anywhere">{value}</dd>
+        {hint !== undefined && <dd className="mt-1 text-sm text-soft">{hint}</dd>}
+      </dl>
+    </Card>
+  );
+}
+
+/** Figures side by side. */
+export function Stats({ children }: { children: ReactNode }) {
+  return <div className="mb-6 grid grid-cols-[repeat(auto-fit,minmax(min(13rem,100%),1fr))] gap-3">{children}</div>;
+}
+
+/** What a page without content says: why, and the one next action. */
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <Card className="px-6 py-10 text-center">
+      <p className="font-semibold">{title}</p>
+      {children !== undefined && <div className="mx-auto mt-1 max-w-xl text-soft">{children}</div>}
+      {action !== undefined && <div className="mt-4 flex justify-center gap-2">{action}</div>}
+    </Card>
+  );
+}
+
+/** Names with their values, one below the other. */
+export function Facts({ facts }: { facts: readonly (readonly [ReactNode, ReactNode] | false)[] }) {
+  return (
+    <dl className="grid grid-cols-1 gap-x-6 sm:grid-cols-[max-content_minmax(0,1fr)] sm:gap-y-1.5">
+      {facts.map(
+        (fact, index) =>
+          fact !== false && (
+            <div key={index} className="mb-2 sm:contents">
+              <dt className="text-soft">{fact[0]}</dt>
+              <dd className="min-w-0 wrap-anywhere">{fact[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}

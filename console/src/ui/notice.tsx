@@ -1,0 +1,93 @@
+// Things said apart from the content: in colour, with an icon, and in words.
+import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { ApiError } from '../api/client.js';
+import { commonText } from '../i18n/common.js';
+import { useText } from '../i18n/text.js';
+import { Button } from './button.js';
+import { classNames } from './class-names.js';
+
+type Tone = 'info' | 'good' | 'warn' | 'bad';
+
+const tones: Record<Tone, [string, typeof Info]> = {
+  info: ['bg-accent-soft border-accent', Info],
+  good: ['bg-good-soft border-good', CircleCheck],
+  warn: ['bg-warn-soft border-warn', TriangleAlert],
+  bad: ['bg-bad-soft border-bad', CircleAlert],
+};
+
+/** A notice. `live` has it read aloud when it appears. */
+export function Notice({ tone = 'info', title, children, action, live = false }: { tone?: Tone; title?: ReactNode; children?: ReactNode; action?: ReactNode; live?: boolean }) {
+  const [look, Icon] = tones[tone];
+  return (
+    <div role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined} className={classNames('mb-4 flex flex-wrap items-start gap-x-3 gap-y-2 rounded-md border-l-4 p-3', look)}>
+      <Icon size={18} aria-hidden className="mt-0.5 shrink-0" />
+      <div className="min-w-0 flex-1 basis-48 wrap-anywhere">
+        {title !== undefined && <p className="font-semibold">{title}</p>}
+        {children}
+      </div>
+      {action}
+    </div>
+  );
+}
+
+/** What went wrong, with the request id, and a button to try again. */
+export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry?: () => void; title?: string }) {
+  const t = useText(commonText);
+  const { message, requestId, retryAfter } = describe(error, t);
+  return (
+    <Notice
+      tone="bad"
+      live
+      title={title ?? t.somethingFailed}
+      action={
+        onRetry && (
+          <Button size="small" onClick={onRetry}>
+            {t.retry}
+          </Button>
+        )
+      }
+    >
+      <p>{message}</p>
+      {retryAfter !== null && <p>{t.retryIn({ seconds: retryAfter })}</p>}
+      {requestId !== null && (
+        <p className="mt-1 text-sm">
+          {t.requestId}: <code>{requestId}</code>
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+function describe(error: unknown, t: { unreachable: string; pageFault: string }): { message: string; requestId: string | null; retryAfter: number | null } {
+  if (!(error instanceof ApiError)) return { message: t.pageFault, requestId: null, retryAfter: null };
+  return { message: error.code === 'unreachable' ? t.unreachable : error.message, requestId: error.requestId, retryAfter: error.retryAfter };
+}
+
+/** What the API says about one field of a form, without the field's name in front. */
+export function fieldError(error: unknown, field: string): string | undefined {
+  if (!(error instanceof ApiError) || error.field !== field) return undefined;
+  return error.message.startsWith(`${field}: `) ? error.message.slice(field.length + 2) : error.message;
+}
+
+/** The error of a form as a whole, unless one of the fields shows it already. */
+export function FormError({ error, fields = [] }: { error: unknown; fields?: readonly string[] }) {
+  if (error === null || error === undefined) return null;
+  if (error instanceof ApiError && error.field !== null && fields.includes(error.field)) return null;
+  return <ErrorNotice error={error} />;
+}
+
+/** Says that something loads, once it takes long enough to be noticed. */
+export function Loading() {
+  const t = useText(commonText);
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div role="status" className="py-8 text-center text-soft">
+      {isShown && t.loading}
+    </div>
+  );
+}

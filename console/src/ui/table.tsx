@@ -1,0 +1,50 @@
+// A table that is a card for each row on narrow screens.
+import type { ReactNode } from 'react';
+import { classNames } from './class-names.js';
+
+/** A column; the first one is the row's heading. */
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Figures stand at the right. */
+  readonly numeric?: boolean;
+  /** For columns of actions: the name is only heard. */
+  readonly hideName?: boolean;
+  readonly className?: string;
+}
+
+/** `caption` is what the table is about; it is heard, not seen. */
+export function DataTable<Row>({ caption, columns, rows, rowKey }: { caption: string; columns: readonly Column<Row>[]; rows: readonly Row[]; rowKey: (row: Row) => string }) {
+  // Roles are named because rows and cells that are shown as blocks lose them.
+  return (
+    <table className="data-table" role="table">
+      <caption className="sr-only">{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map((column) => (
+            <th key={column.name} role="columnheader" scope="col" className={column.numeric === true ? 'num' : undefined}>
+              <span className={column.hideName === true ? 'sr-only' : undefined}>{column.name}</span>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={rowKey(row)} role="row">
+            {columns.map((column, index) =>
+              index === 0 ? (
+                <th key={column.name} role="rowheader" scope="row" className={column.className}>
+                  {column.cell(row)}
+                </th>
+              ) : (
+                <td key={column.name} role="cell" data-label={column.hideName === true ? undefined : column.name} className={classNames(column.numeric === true && 'num', column.className)}>
+                  {column.cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

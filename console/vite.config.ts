@@ -1,0 +1,45 @@
+// Builds the console to dist/console-app, every file also compressed, so that the gateway hands out what lies there.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import tailwindcss from '@tailwindcss/vite';
+import { defineConfig, type Plugin } from 'vite';
+
+const root = import.meta.dirname;
+const outDir = join(root, '../dist/console-app');
+
+export default defineConfig({
+  root,
+  // Relative, so that the console works below any path of a proxy's: index.html says by its base element where it is.
+  base: './',
+  plugins: [tailwindcss(), compressed()],
+  cacheDir: join(root, '../node_modules/.cache/vite'),
+  build: {
+    outDir,
+    emptyOutDir: true,
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1000,
+    rolldownOptions: {
+      // Libraries mark their modules for servers that render React; there is none here.
+      onLog: (level, log, report) => (log.code === 'MODULE_LEVEL_DIRECTIVE' ? undefined : report(level, log)),
+    },
+  },
+});
+
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    apply: 'build',
+    closeBundle() {
+      const files = readdirSync(outDir, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|css|svg)$/.test(name));
+      for (const name of files) {
+        const content = readFileSync(join(outDir, name));
+        writeFileSync(join(outDir, `${name}.gz`), gzipSync(content, { level: 9 }));
+        writeFileSync(join(outDir, `${name}.br`), brotliCompressSync(content));
+      }
+    },
+  };
+}

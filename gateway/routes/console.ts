@@ -1,0 +1,75 @@
+// The console's pages: one page for every address below /console, and the files that it is made of.
+import { fileURLToPath } from 'node:url';
+import type { Context, Middleware } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+import { type AppFile, type AppFiles, readAppFiles } from '../console/app-files.js';
+
+/** Allows what the console holds: its own files and its own API; no script or style in the page itself. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const builtFiles = fileURLToPath(new URL('../../console-app/', import.meta.url));
+
+/** GET /console and everything below it that is not the API. */
+export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home: Middleware; page: Middleware } {
+  return {
+    // The page needs its last slash, from which its files are addressed.
+    home: async (ctx: Context) => {
+      if (!ctx.path.endsWith('/')) {
+        ctx.redirect(`console/${ctx.search}`);
+        return;
+      }
+      sendIndex(ctx, files, './');
+    },
+    page: async (ctx: Context) => {
+      const path = String(ctx['params'].path);
+      const file = files.find(path);
+      if (file !== undefined) return sendFile(ctx, file);
+      // A missing file must not be answered by a page, which the browser would take for a script.
+      if (path.startsWith('assets/')) throw new AppError('not_found', 'The console has no such file; reload the page.', { details: { what: 'file' } });
+      return sendIndex(ctx, files, '../'.repeat(ctx.path.split('/').length - 3) || './');
+    },
+  };
+}
+
+/** `base` leads from the address that was asked for to /console/, whatever path a proxy has put before it. */
+function sendIndex(ctx: Context, { index }: AppFiles, base: string): void {
+  if (index === undefined) throw new AppError('not_found', 'The console was not built; build it with "make build".', { details: { what: 'console' } });
+  ctx.set({
+    'cache-control': 'no-cache',
+    'content-security-policy': contentSecurityPolicy,
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-opener-policy': 'same-origin',
+  });
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.body = index.replace('<base href="./" />', `<base href="${base}" />`);
+}
+
+function sendFile(ctx: Context, file: AppFile): void {
+  ctx.vary('accept-encoding');
+  ctx.set({
+    'cache-control': file.isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'x-content-type-options': 'nosniff',
+    etag: file.etag,
+  });
+  ctx.type = file.type;
+  ctx.status = 200;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  const offered = (['br', 'gzip'] as const).filter((name) => file.forms[name] !== undefined);
+  const encoding = ctx.acceptsEncodings([...offered, 'identity']);
+  const chosen = offered.find((name) => name === encoding);
+  if (chosen !== undefined) ctx.set('content-encoding', chosen);
+  ctx.body = file.forms[chosen ?? 'identity'];
+}

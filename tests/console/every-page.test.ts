@@ -1,0 +1,100 @@
+// Every page in both themes and both widths: no fault by axe, nothing to be scrolled sideways, nothing logged; with a picture of each.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { startSystem, type System } from '../support/system.js';
+import { type Furnished, furnish } from './furnished.js';
+
+/** A page, and what to do there before it is looked at: opening its main dialogs, for example. */
+interface View {
+  readonly name: string;
+  path(furnished: Furnished): string;
+  readonly who?: 'nobody';
+  act?(page: Page, furnished: Furnished): Promise<void>;
+}
+
+const ofAccount = (page: string) => ({ accountId }: Furnished): string => `/accounts/${accountId}${page}`;
+
+// Each area's pages and dialogs in its own lines.
+const views: readonly View[] = [
+  { name: 'menu', path: ofAccount(''), act: (page) => page.getByRole('button', { name: 'Settings' }).click() },
+  { name: 'shortcuts', path: ofAccount('/keys'), act: (page) => page.keyboard.press('?') },
+  { name: 'not-found', path: () => '/nowhere' },
+
+  { name: 'sign-in', path: () => '/sign-in', who: 'nobody' },
+  { name: 'settings', path: () => '/settings' },
+  { name: 'members', path: ofAccount('/members') },
+  { name: 'audit', path: ofAccount('/audit') },
+
+  { name: 'home', path: ofAccount('') },
+  { name: 'keys', path: ofAccount('/keys') },
+  { name: 'key', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}` },
+
+  { name: 'usage', path: ofAccount('/usage') },
+  { name: 'records', path: ofAccount('/usage/records') },
+  { name: 'record', path: ({ accountId, requestId }) => `/accounts/${accountId}/usage/records/${requestId}` },
+
+  { name: 'billing', path: ofAccount('/billing') },
+
+  { name: 'playground', path: ofAccount('/playground') },
+
+  { name: 'operator-accounts', path: () => '/operator/accounts' },
+  { name: 'operator-account', path: ({ accountId }) => `/operator/accounts/${accountId}` },
+  { name: 'operator-users', path: () => '/operator/users' },
+  { name: 'operator-audit', path: () => '/operator/audit' },
+  { name: 'operator-health', path: () => '/operator/health' },
+  { name: 'operator-models', path: () => '/operator/models' },
+  { name: 'operator-model', path: () => '/operator/models/sandbox/echo' },
+  { name: 'operator-upstreams', path: () => '/operator/upstreams' },
+  { name: 'operator-codes', path: () => '/operator/codes' },
+];
+
+const widths = [1280, 375] as const;
+const themes = ['light', 'dark'] as const;
+
+describe('every page of the console', () => {
+  let system: System;
+  let chromium: Browser;
+  let furnished: Furnished;
+
+  beforeAll(async () => {
+    system = await startSystem('single');
+    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  describe.each(widths)('%i px', (width) => {
+    let signedIn: Person;
+    let nobody: Person;
+
+    beforeAll(async () => {
+      signedIn = await newMember(chromium, system, furnished.owner, { width });
+      nobody = await newPerson(chromium, system.baseUrl, { width });
+    });
+
+    afterAll(async () => {
+      await signedIn?.close();
+      await nobody?.close();
+    });
+
+    it.each(views.map((view) => [view.name, view] as const))('%s', async (name, view) => {
+      const person = view.who === 'nobody' ? nobody : signedIn;
+      const page = await person.open(view.path(furnished));
+      await settledPage(page);
+      await view.act?.(page, furnished);
+      await settledPage(page);
+      for (const theme of themes) {
+        await page.emulateMedia({ colorScheme: theme });
+        await screenshot(page, `${name}-${theme}-${width}`);
+        expect({ theme, faults: await accessibilityFaults(page) }).toEqual({ theme, faults: [] });
+      }
+      expect(await sidewaysScroll(page)).toBe(0);
+      expect(person.faults).toEqual([]);
+      await page.close();
+    });
+  });
+});

@@ -1,0 +1,72 @@
+// The frame of the console: who is not signed in is asked to, the look is remembered, and the pages are reached by keyboard.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { newMember, newPerson, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+
+describe.each(modes.slice(0, 1))('the console’s frame, %s', (mode) => {
+  let system: System;
+  let chromium: Browser;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    chromium = await startChromium();
+    await addPerson(system, owner.email, owner.password, '--name', 'Olga');
+    await system.cli('member', 'put', owner.email, '--role', 'owner');
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  it('asks who is not signed in to sign in, and remembers where they wanted to go', async () => {
+    const person = await newPerson(chromium, system.baseUrl);
+    const page = await person.open('/settings');
+    await page.waitForURL(/\/console\/sign-in\?next=%2Fsettings$/);
+    await person.close();
+  });
+
+  it('shows the balance, and leads to the pages by keyboard', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
+    const { available_usd: available } = await system.json<{ available_usd: string }>('balance', 'show');
+    await page.getByRole('link', { name: `$${Number(available).toFixed(2)} available` }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('k');
+    await page.waitForURL(/\/keys$/);
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    expect(await page.title()).toBe('API keys · Tollgate');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('remembers theme and language, and flashes in no other', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByText('Dark', { exact: true }).click();
+    await page.getByText('简体中文').click();
+    await page.reload();
+    await page.getByRole('button', { name: '设置' }).waitFor();
+    expect(await page.evaluate(() => [document.documentElement.dataset['theme'], document.documentElement.lang])).toEqual(['dark', 'zh-CN']);
+    expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe('rgb(18, 20, 23)');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('hands out its files compressed, to be kept, and none from elsewhere', async () => {
+    const index = await (await fetch(`${system.baseUrl}/console/`)).text();
+    const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(index)![1]!;
+    const response = await fetch(`${system.baseUrl}/console/${script}`, { headers: { 'accept-encoding': 'gzip' } });
+    expect([response.headers.get('content-encoding'), response.headers.get('cache-control')]).toEqual(['gzip', 'public, max-age=31536000, immutable']);
+    const again = await fetch(`${system.baseUrl}/console/${script}`, { headers: { 'if-none-match': response.headers.get('etag')!, 'cache-control': 'max-age=0' } });
+    expect(again.status).toBe(304);
+    for (const path of ['assets/nothing.js', 'assets/..%2f..%2fpackage.json']) expect((await fetch(`${system.baseUrl}/console/${path}`)).status).toBe(404);
+    expect(index).not.toMatch(/https?:\/\//);
+  });
+});

@@ -1,0 +1,43 @@
+// An account in which there is something to see: people, keys in several states, calls that ended well and badly, money that moved.
+import { chat, settled } from '../support/calls.js';
+import { addPerson, Browser } from '../support/console.js';
+import type { System } from '../support/system.js';
+
+/** What was made. */
+export interface Furnished {
+  readonly accountId: string;
+  readonly owner: { readonly email: string; readonly password: string };
+  readonly keyId: string;
+  readonly secret: string;
+  /** Of a call that was charged. */
+  readonly requestId: string;
+}
+
+const password = 'correct horse battery';
+
+/** Furnishes an account of a fresh system. Its owner is an operator too. */
+export async function furnish(system: System): Promise<Furnished> {
+  const owner = { email: 'owner@example.com', password };
+  const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme Robotics');
+  await system.cli('balance', 'deposit', '25', '--account', accountId, '--reason', 'invoice 2026-117');
+  await addPerson(system, owner.email, password, '--name', 'Olga Owner', '--operator');
+  await addPerson(system, 'dev@example.com', password, '--name', 'Dana Developer');
+  await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+  await system.cli('member', 'put', 'dev@example.com', '--role', 'developer', '--account', accountId);
+
+  const browser = new Browser(system);
+  await browser.signIn(owner.email, password);
+  const make = (body: object) => browser.must<{ key: { id: string }; secret: string }>('POST', `/accounts/${accountId}/keys`, body, 201);
+  const { key, secret } = await make({ name: 'production server', limit_usd: '10' });
+  const { key: disabled } = await make({ name: 'old laptop', models: ['sandbox/echo', 'sandbox/story'], expires_at: '2027-06-30T12:00:00Z' });
+  await browser.must('PATCH', `/accounts/${accountId}/keys/${disabled.id}`, { state: 'disabled' }, 200);
+
+  let requestId = '';
+  for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/echo', 'sandbox/reason', 'sandbox/drop']) {
+    const response = await chat(system, secret, { model, messages: [{ role: 'user', content: 'Hello there, how are you today?' }] });
+    await response.text();
+    if (response.ok) requestId = response.headers.get('x-request-id')!;
+  }
+  await settled(system, accountId);
+  return { accountId, owner, keyId: key.id, secret, requestId };
+}

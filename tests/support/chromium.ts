@@ -1,0 +1,105 @@
+// A real browser for tests of the pages: Debian's Chromium by playwright-core. Whatever a page logs as an error fails the test.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { System } from './system.js';
+
+export type { Page } from 'playwright-core';
+
+/** How a window looks. */
+export interface Look {
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+  readonly language?: 'en' | 'zh-CN';
+  /** IANA name, for example Asia/Kolkata. */
+  readonly timeZone?: string;
+}
+
+/** A person's browser, which keeps cookies between its pages. */
+export interface Person {
+  readonly context: BrowserContext;
+  /** Opens a page of the console, for example `/accounts/…/keys`, and waits until it has its heading. */
+  open(path: string): Promise<Page>;
+  /** What pages logged as faults: thrown errors, refused scripts and styles, failed requests for files. */
+  readonly faults: readonly string[];
+  close(): Promise<void>;
+}
+
+const screensFolder = join(import.meta.dirname, '../../screens');
+
+/** Starts the browser; once per file of tests. */
+export async function startChromium(): Promise<Browser> {
+  const executablePath = process.env['TOLLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
+  // Root, as in a container, has no sandbox of its own to give.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+}
+
+/** A new person's browser, with nobody signed in. `address` is where they find the gateway. */
+export async function newPerson(browser: Browser, address: string, look: Look = {}): Promise<Person> {
+  const context = await browser.newContext({
+    baseURL: `${address}/`,
+    viewport: { width: look.width ?? 1280, height: look.height ?? 800 },
+    colorScheme: look.theme ?? 'light',
+    locale: look.language ?? 'en',
+    timezoneId: look.timeZone ?? 'UTC',
+    ignoreHTTPSErrors: true,
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(15_000);
+  const faults: string[] = [];
+  context.on('weberror', (error) => faults.push(`thrown: ${error.error().message}`));
+  context.on('console', (message) => {
+    // That a request was refused is for the page to show; the browser logs it by itself.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(`logged: ${message.text()}`);
+  });
+  return {
+    context,
+    faults,
+    async open(path) {
+      const page = await context.newPage();
+      await page.goto(`console${path}`);
+      await page.locator('h1').first().waitFor();
+      return page;
+    },
+    close: () => context.close(),
+  };
+}
+
+/** The same, signed in by the API. */
+export async function newMember(browser: Browser, system: Pick<System, 'baseUrl'>, who: { email: string; password: string }, look: Look = {}): Promise<Person> {
+  const person = await newPerson(browser, system.baseUrl, look);
+  const response = await person.context.request.post('console/api/session', { data: who, headers: { 'x-tollgate-console': '1' } });
+  if (!response.ok()) throw new Error(`${who.email} could not sign in: ${response.status()} ${await response.text()}`);
+  return person;
+}
+
+/** Waits until the page has what it asked for: nothing is loading and no answer is outstanding for a moment. */
+export async function settledPage(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('h1') !== null && ![...document.querySelectorAll('[role=status]')].some((each) => /Loading|加载中/.test(each.textContent ?? '')));
+  await page.waitForTimeout(150);
+}
+
+/** Every rule of axe that the page breaks, in words; dialogs that are open are looked at too. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const violations = await page.evaluate(async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const runner = (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] }> } }).axe;
+    const result = await runner.run({ runOnly: { type: 'tag', values: tags } });
+    return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`) }));
+  });
+  return violations.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.slice(0, 3).join('\n  ')}`);
+}
+
+/** By how many pixels the page can be scrolled sideways. */
+export function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
+}
+
+/** Writes a picture of the page to the folder screens/, which git ignores. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(screensFolder, { recursive: true });
+  await page.screenshot({ path: join(screensFolder, `${name}.png`) });
+}
