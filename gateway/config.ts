@@ -79,7 +79,40 @@ export const gatewaySettings = {
   }),
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
+  publicUrl: {
+    env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
+    description: 'where browsers reach this gateway, for example https://ai.example.com/tollgate, for links that lead back to it; unless set, as each request came',
+    default: undefined,
+    parse: baseUrl,
+  },
+  signUp: flag('TOLLGATE_GATEWAY_SIGN_UP', 'anybody who reaches the console may sign up, with an account of their own', { default: false }),
+  oidcIssuer: {
+    env: 'TOLLGATE_GATEWAY_OIDC_ISSUER',
+    description: 'address of an OpenID Connect provider by which people sign in to the console',
+    default: undefined,
+    parse(value: string) {
+      const url = baseUrl(value);
+      const { protocol, hostname } = new URL(url);
+      if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)) throw new Error('must begin with https://, unless it is on this machine');
+      // As it was written, since a provider may end its name with a slash.
+      return value;
+    },
+  },
+  oidcClientId: optionalText('TOLLGATE_GATEWAY_OIDC_CLIENT_ID', 'as which client the gateway is known to that provider; its redirect address is <public address>/console/api/oidc/callback'),
+  oidcClientSecret: optionalText('TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', { secret: true }),
+  oidcName: text('TOLLGATE_GATEWAY_OIDC_NAME', 'what people know that provider as', { default: 'single sign-on' }),
+  oidcScopes: text('TOLLGATE_GATEWAY_OIDC_SCOPES', 'what that provider is asked to tell', { default: 'openid email profile' }),
+  oidcSignUp: flag('TOLLGATE_GATEWAY_OIDC_SIGN_UP', 'whoever that provider lets in with a verified e-mail address may come, with an account of their own', { default: false }),
 } satisfies Settings;
+
+/** An address without a trailing slash. */
+function baseUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
+    throw new Error('must be an address such as https://ai.example.com');
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
 
 /** The parsed settings of the gateway. */
 export type GatewayConfig = Values<typeof gatewaySettings>;

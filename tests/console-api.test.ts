@@ -185,8 +185,8 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await admin.refusal('POST', `${account}/invitations`, { email: 'new@example.com', role: 'owner' })).toEqual([403, 'role_not_permitted']);
     const { token } = await admin.must<{ token: string }>('POST', `${account}/invitations`, { email: 'new@example.com', role: 'developer' }, 201);
     const newcomer = new Browser(system);
-    expect(await newcomer.get(`/invitations/${token}`)).toMatchObject({ account_name: 'Acme', email: 'new@example.com', role: 'developer', is_known: false });
-    await newcomer.must('POST', `/invitations/${token}/accept`, { name: 'New', password }, 204);
+    expect(await newcomer.must('POST', '/invitation', { token }, 200)).toMatchObject({ account_name: 'Acme', email: 'new@example.com', role: 'developer', is_known: false });
+    await newcomer.must('POST', '/invitation/accept', { token, name: 'New', password }, 204);
     expect(await newcomer.get('/me')).toMatchObject({ accounts: [{ id: accountId, role: 'developer' }] });
     const { user } = await newcomer.get<{ user: { id: string } }>('/me');
     const { user: top } = await owner.get<{ user: { id: string } }>('/me');

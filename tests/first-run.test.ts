@@ -50,7 +50,8 @@ describe.each(modes)('the first start, %s', (mode) => {
     await system.cli('user', 'add', 'second@example.com', '--operator');
     const { code, stderr } = await system.tryCli('console', 'link');
     expect([code, stderr]).toEqual([1, expect.stringContaining('operator@localhost, second@example.com')]);
-    expect(await system.json('console', 'link', 'second@example.com')).toMatchObject({ email: 'second@example.com' });
+    expect(await system.json('user', 'email', 'second@example.com', 'third@example.com')).toMatchObject({ email: 'third@example.com', operator: true });
+    expect(await system.json('console', 'link', 'third@example.com')).toMatchObject({ email: 'third@example.com' });
   });
 
   it('keeps every file and folder from other users, although they may look into the data folder', () => {

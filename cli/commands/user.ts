@@ -42,6 +42,11 @@ export function userCommand(cli: Cli): Command {
     .description('Make a link that signs a person in once.')
     .action((email: string) => cli.withServices(({ people }) => showLink(cli, people, email)));
 
+  user
+    .command('email <email> <new>')
+    .description('Give a person another address, which you vouch for.')
+    .action((email: string, wanted: string) => update(cli, email, { email: wanted }));
+
   for (const [name, isDisabled, what] of [['disable', true, 'Sign a person out everywhere and let them in no more.'], ['enable', false, 'Let a disabled person in again.']] as const) {
     user
       .command(`${name} <email>`)

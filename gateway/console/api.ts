@@ -3,11 +3,15 @@ import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { ConsoleDeps } from './deps.js';
 import { addOperatorRoutes } from './operator-api.js';
+import { createOidc } from './oidc/provider.js';
 import { getBalance, listEntries, listHolds } from './routes/billing.js';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
 import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
+import { finishOidc, startOidc } from './routes/oidc.js';
+import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from './routes/profile.js';
 import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
 import { listErrors } from './routes/usage-errors.js';
+import { getSignInOptions, signUp } from './routes/sign-up.js';
 import { exportRecords, getRecord, getTotals, listRecords } from './routes/usage.js';
 import { sameSite, signedIn } from './session.js';
 
@@ -15,15 +19,25 @@ import { sameSite, signedIn } from './session.js';
 export function consoleApi(deps: ConsoleDeps): Router {
   const router = new Router({ prefix: '/console/api' });
   const known = signedIn(deps);
+  const oidc = createOidc(deps.config, deps);
   router.use(unkept(), sameSite());
 
   router.post('/session', signIn(deps));
   router.post('/session/link', signInByLink(deps));
   router.delete('/session', known, signOut(deps));
-  router.get('/invitations/:token', getInvitation(deps));
-  router.post('/invitations/:token/accept', acceptInvitation(deps));
+  router.post('/invitation', getInvitation(deps));
+  router.post('/invitation/accept', acceptInvitation(deps));
+
+  router.get('/sign-in-options', getSignInOptions(deps, oidc));
+  router.post('/sign-up', signUp(deps));
+  router.get('/oidc/start', startOidc(deps, oidc));
+  router.get('/oidc/callback', finishOidc(deps, oidc));
 
   router.get('/me', known, getMe());
+  router.patch('/me', known, updateMe(deps));
+  router.get('/me/identities', known, listIdentities(deps, oidc));
+  router.post('/me/identities', known, connectIdentity(deps, oidc));
+  router.delete('/me/identities/:id', known, disconnectIdentity(deps));
   router.put('/me/password', known, putPassword(deps));
   router.get('/me/sessions', known, listSessions(deps));
   router.delete('/me/sessions', known, endSessions(deps));

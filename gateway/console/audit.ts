@@ -1,14 +1,25 @@
 // Notes in the audit log what somebody did. What was done stays done when the note fails, and then stands in the process's log.
 import type { Context } from 'koa';
 import { callContext } from '#kit/rpc/call-context.js';
-import { AppendAuditRequest } from '#proto/auth/v1/people.js';
+import { AppendAuditRequest, type User } from '#proto/auth/v1/people.js';
 import type { ConsoleDeps } from './deps.js';
 import { visitorOf } from './session.js';
 
-/** `detail` must hold no secret. */
-export async function noteAudit(ctx: Context, { peers, config, log }: ConsoleDeps, note: { accountId: string; action: string; targetId: string; detail?: object }): Promise<void> {
-  const { user } = visitorOf(ctx);
-  const { accountId, action, targetId, detail = {} } = note;
+/** What was done. */
+export interface AuditNote {
+  /** Empty for what concerns no account. */
+  readonly accountId: string;
+  readonly action: string;
+  readonly targetId: string;
+  /** Without secrets. */
+  readonly detail?: object;
+  /** Who did it; absent: who is signed in. */
+  readonly actor?: User;
+}
+
+/** Notes it, as done by whoever is signed in. */
+export async function noteAudit(ctx: Context, { peers, config, log }: ConsoleDeps, note: AuditNote): Promise<void> {
+  const { accountId, action, targetId, detail = {}, actor: user = visitorOf(ctx).user } = note;
   const entry = { accountId, action, targetId, actorUserId: user.id, actorName: user.email, clientAddress: ctx.ip, detailJson: JSON.stringify(detail) };
   try {
     await peers.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));

@@ -15,20 +15,21 @@ const Name = Type.String({ minLength: 1, maxLength: 200 });
 const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);
 const Models = Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id as GET /v1/models lists it.' }), { minItems: 1, maxItems: 150 });
 
-const read = <S extends TSchema>(schema: S) => {
+/** A reader of bodies of this schema; it raises invalid_request that names the field. */
+export const readBody = <S extends TSchema>(schema: S) => {
   const check = bodyReader(schema, 'dots');
   return async (ctx: Context) => check(await readJson(ctx, bodyBytesMax));
 };
 
 /** A reader for each body; each raises invalid_request that names the field. */
 export const bodies = {
-  signIn: read(Type.Object({ email: Type.String({ maxLength: 300 }), password: Secret })),
-  link: read(Type.Object({ token: Type.String({ maxLength: 100 }) })),
-  password: read(Type.Object({ present_password: optional(Secret), new_password: Secret })),
-  accept: read(Type.Object({ name: optional(Name), password: Secret })),
-  createKey: read(Type.Object({ name: Name, models: optional(Models), limit_usd: optional(Usd), expires_at: optional(Instant) })),
+  signIn: readBody(Type.Object({ email: Type.String({ maxLength: 300 }), password: Secret })),
+  link: readBody(Type.Object({ token: Type.String({ maxLength: 100 }) })),
+  password: readBody(Type.Object({ present_password: optional(Secret), new_password: Secret })),
+  accept: readBody(Type.Object({ token: Type.String({ maxLength: 100 }), name: optional(Name), password: optional(Secret) })),
+  createKey: readBody(Type.Object({ name: Name, models: optional(Models), limit_usd: optional(Usd), expires_at: optional(Instant) })),
   // Absent leaves a field as it is; null takes the limit, the expiry or the restriction away.
-  updateKey: read(
+  updateKey: readBody(
     Type.Object({
       name: Type.Optional(Name),
       models: Type.Optional(Type.Union([Models, Type.Null()])),
@@ -37,7 +38,7 @@ export const bodies = {
       state: Type.Optional(Type.Enum(['active', 'disabled'])),
     }),
   ),
-  rotateKey: read(Type.Object({ overlap_seconds: optional(Type.Integer({ minimum: 0, maximum: 2_592_000 })) })),
-  invite: read(Type.Object({ email: Type.String({ maxLength: 300 }), role: RoleName })),
-  putMember: read(Type.Object({ role: RoleName })),
+  rotateKey: readBody(Type.Object({ overlap_seconds: optional(Type.Integer({ minimum: 0, maximum: 2_592_000 })) })),
+  invite: readBody(Type.Object({ email: Type.String({ maxLength: 300 }), role: RoleName })),
+  putMember: readBody(Type.Object({ role: RoleName })),
 };

@@ -1,12 +1,17 @@
 // What the console's API works with.
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import type { GatewayConfig } from '../config.js';
+import type { OidcSettings } from './oidc/provider.js';
 import type { ConsolePeers } from './peers.js';
+
+/** The settings that the console reads. */
+export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'signUp' | 'oidcSignUp' | keyof OidcSettings>;
 
 /** Handed to every route. */
 export interface ConsoleDeps {
   readonly peers: ConsolePeers;
-  readonly config: { readonly rpcTimeoutMs: number; readonly trustProxy: boolean };
+  readonly config: ConsoleConfig;
   readonly clock: Clock;
   readonly log: Logger;
 }

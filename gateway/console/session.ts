@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import type { Role, Session, User } from '#proto/auth/v1/people.js';
-import type { GetSessionResponse } from '#proto/auth/v1/people.js';
+import type { Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/people.js';
 import { assertAllowed, type Permission } from './access.js';
 import type { ConsoleDeps } from './deps.js';
 
@@ -42,6 +41,22 @@ export function signedIn({ peers, config }: ConsoleDeps): Middleware {
     }
     await next();
   };
+}
+
+/** Who is asking, where nobody need be signed in. */
+export async function visitorIf(ctx: Context, deps: ConsoleDeps): Promise<Visitor | undefined> {
+  try {
+    await signedIn(deps)(ctx, async () => undefined);
+    return visitorOf(ctx);
+  } catch (error) {
+    if (hasReason(error, 'session_unknown')) return undefined;
+    throw error;
+  }
+}
+
+/** From where somebody asks. */
+export function clientOf(ctx: Context): Client {
+  return { address: ctx.ip, userAgent: ctx.get('user-agent') };
 }
 
 /** The account in the path, if the person may do this there, and their role. Raises not_found and role_not_permitted. */

@@ -4,7 +4,7 @@ import type { System } from './system.js';
 
 /** Somebody's browser. */
 export class Browser {
-  private cookie = '';
+  private readonly cookies = new Map<string, string>();
 
   constructor(
     private readonly system: System,
@@ -16,19 +16,43 @@ export class Browser {
     const response = await fetch(`${this.system.baseUrl}/console/api${path}`, {
       method,
       headers: {
-        ...(this.cookie === '' ? {} : { cookie: this.cookie }),
+        ...this.cookieHeader(),
         ...(method === 'GET' ? {} : { 'x-tollgate-console': '1' }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...this.headers,
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: 'manual',
     });
-    for (const cookie of response.headers.getSetCookie()) {
-      const [pair] = cookie.split(';');
-      this.cookie = pair!.endsWith('=') ? '' : pair!;
-    }
+    this.keep(response);
     return response;
+  }
+
+  /** Goes to an address as a browser does, through redirects to other hosts too, and gives back the one at which a page would be shown. */
+  async visit(address: string): Promise<string> {
+    for (let url = address, hops = 0; hops < 10; hops += 1) {
+      const isOurs = url.startsWith(`${this.system.baseUrl}/`);
+      const response = await fetch(url, { redirect: 'manual', headers: isOurs ? { ...this.cookieHeader(), ...this.headers } : {} });
+      if (isOurs) this.keep(response);
+      await response.body?.cancel();
+      const location = response.headers.get('location');
+      if (location === null) return url;
+      url = new URL(location, url).href;
+    }
+    throw new Error(`${address} leads nowhere.`);
+  }
+
+  private cookieHeader(): Record<string, string> {
+    return this.cookies.size === 0 ? {} : { cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') };
+  }
+
+  private keep(response: Response): void {
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!;
+      if (value === '') this.cookies.delete(name!);
+      else this.cookies.set(name!, value!);
+    }
   }
 
   /** The same, whose answer must be as wanted. */

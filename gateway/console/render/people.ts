@@ -1,11 +1,12 @@
 // People, sessions, members and invitations as JSON. Pure.
-import type { Invitation, Member, Session, User } from '#proto/auth/v1/people.js';
+import type { Identity, Invitation, Member, Session, User } from '#proto/auth/v1/people.js';
 import { permissionsOf, roleName } from '../access.js';
 import type { Visitor } from '../session.js';
 
 const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
 
-function renderUser(user: User): Record<string, unknown> {
+/** A person, as they and their fellow members see them. */
+export function renderUser(user: User): Record<string, unknown> {
   return { id: user.id, email: user.email, name: user.name, is_operator: user.isOperator, has_password: user.hasPassword };
 }
 
@@ -35,6 +36,13 @@ export function renderSession(session: Session, presentId: string): Record<strin
     address: session.client?.address ?? '',
     user_agent: session.client?.userAgent ?? '',
   };
+}
+
+/** An identity by which somebody signs in, with the name of the provider where it is still the one that is set up. */
+export function renderIdentity(identity: Identity, provider: { readonly issuer: string; readonly name: string } | undefined): Record<string, unknown> {
+  const bare = (issuer: string): string => issuer.replace(/\/$/, '');
+  const isPresent = provider !== undefined && bare(provider.issuer) === bare(identity.issuer);
+  return { id: identity.id, provider: isPresent ? provider.name : identity.issuer, email: identity.email === '' ? null : identity.email, created_at: instant(identity.createdAtMs) };
 }
 
 /** A member of an account. */

@@ -1,16 +1,16 @@
 // Signing in and out, and who one is.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#kit/rpc/call-context.js';
-import { type Client, EndSessionsRequest, type SignedIn } from '#proto/auth/v1/people.js';
+import { EndSessionsRequest, type SignedIn } from '#proto/auth/v1/people.js';
+import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
 import type { ConsoleDeps } from '../deps.js';
 import { renderInvitation, renderMe, renderSession } from '../render/people.js';
-import { clearSession, setSession, visitorOf } from '../session.js';
+import { clearSession, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
 
 /** Checking a password takes a fifth of a second of a core that may be busy. */
 const passwordTimeoutMs = 10_000;
 
-const clientOf = (ctx: Context): Client => ({ address: ctx.ip, userAgent: ctx.get('user-agent') });
 const patient = () => callContext({ caller: 'gateway', timeoutMs: passwordTimeoutMs });
 
 function begin(ctx: Context, signedIn: SignedIn | undefined): void {
@@ -79,19 +79,27 @@ export function endSessions({ peers }: ConsoleDeps): Middleware {
   };
 }
 
-/** GET invitations/{token}: for somebody who need not be known yet. */
+/** POST invitation: what it is for, told to somebody who need not be known yet. The token is in the body, since addresses are logged. */
 export function getInvitation({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { invitation, isKnown } = await peers.people.getInvitation({ token: String(ctx['params'].token) }, patient());
+    const { invitation, isKnown } = await peers.people.getInvitation(await bodies.link(ctx), patient());
     ctx.body = { ...renderInvitation(invitation!), is_known: isKnown };
   };
 }
 
-/** POST invitations/{token}/accept. */
-export function acceptInvitation({ peers }: ConsoleDeps): Middleware {
+/** POST invitation/accept. */
+export function acceptInvitation(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { name, password } = await bodies.accept(ctx);
-    const request = { token: String(ctx['params'].token), name: name ?? '', password, client: clientOf(ctx), sessionId: '' };
-    begin(ctx, (await peers.people.acceptInvitation(request, patient())).signedIn);
+    const { people } = deps.peers;
+    const { token, name, password } = await bodies.accept(ctx);
+    const { invitation } = await people.getInvitation({ token }, patient());
+    const present = await visitorIf(ctx, deps);
+    const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
+    const { signedIn } = await people.acceptInvitation(request, patient());
+    begin(ctx, signedIn);
+    const { user, session } = signedIn!;
+    await noteAudit(ctx, deps, { accountId: invitation!.accountId, action: 'member.accept', targetId: user!.id, detail: { invitation: invitation!.id }, actor: user! });
+    // The browser has the new session in the place of the one before, which nobody could end any more.
+    if (present !== undefined && present.session.id !== session!.id) await people.endSessions(EndSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient());
   };
 }

@@ -1,0 +1,153 @@
+// An OpenID Connect provider on loopback, as strict as a real one: it checks the client, the redirect address, the code (once) and the
+// proof key, and signs what it says. It can be told to say something wrong.
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+
+/** Who is signed in at the provider. */
+export interface IdpPerson {
+  readonly sub: string;
+  readonly email?: string;
+  readonly email_verified?: boolean;
+  readonly name?: string;
+}
+
+/** What can be wrong. */
+export type IdpFault = 'state' | 'nonce' | 'audience' | 'issuer' | 'expired' | 'signature' | 'unsigned' | 'declined' | 'no token' | 'other subject at userinfo';
+
+/** A running provider. */
+export interface Idp {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Who comes back next. */
+  person: IdpPerson;
+  fault: IdpFault | undefined;
+  /** Whether what it knows of people is told at its userinfo address only. */
+  tellsByUserinfo: boolean;
+  /** Redirect addresses that it knows. */
+  readonly redirectUris: Set<string>;
+  /** What was sent to its token address, for tests of what arrives. */
+  readonly tokenRequests: URLSearchParams[];
+  stop(): Promise<void>;
+}
+
+interface Grant {
+  readonly query: URLSearchParams;
+  readonly person: IdpPerson;
+}
+
+/** Starts one. */
+export async function startIdp(): Promise<Idp> {
+  const [signing, other] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
+  const jwk = { ...(await exportJWK(signing.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
+  const grants = new Map<string, Grant>();
+  const tokens = new Map<string, IdpPerson>();
+  let issuer = '';
+
+  const idp = {
+    clientId: 'tollgate',
+    clientSecret: 'secret of the client: 50% & more',
+    person: { sub: 'nobody' } as IdpPerson,
+    fault: undefined as IdpFault | undefined,
+    tellsByUserinfo: false,
+    redirectUris: new Set<string>(),
+    tokenRequests: [] as URLSearchParams[],
+  };
+
+  const metadata = () => ({
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  });
+
+  function authorize(query: URLSearchParams, response: ServerResponse): void {
+    const redirectUri = query.get('redirect_uri') ?? '';
+    // Never a redirect to an address that is not known (RFC 6749, section 4.1.2.1).
+    if (query.get('client_id') !== idp.clientId || !idp.redirectUris.has(redirectUri)) return answer(response, 400, { error: 'invalid_request' });
+    const back = new URL(redirectUri);
+    const isRight = query.get('response_type') === 'code' && query.get('code_challenge_method') === 'S256' && query.get('scope')?.split(' ').includes('openid') === true;
+    const error = isRight ? (idp.fault === 'declined' ? 'access_denied' : undefined) : 'invalid_request';
+    const code = randomUUID();
+    if (error === undefined) grants.set(code, { query, person: idp.person });
+    for (const [name, value] of Object.entries(error === undefined ? { code } : { error })) back.searchParams.set(name, value);
+    back.searchParams.set('state', idp.fault === 'state' ? 'of another browser' : (query.get('state') ?? ''));
+    back.searchParams.set('iss', issuer);
+    response.writeHead(303, { location: back.href }).end();
+  }
+
+  async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams(await textOf(request));
+    idp.tokenRequests.push(form);
+    const expected = `Basic ${Buffer.from(`${encodeURIComponent(idp.clientId)}:${new URLSearchParams({ x: idp.clientSecret }).toString().slice(2)}`).toString('base64')}`;
+    if (request.headers.authorization !== expected) return answer(response, 401, { error: 'invalid_client' });
+    const grant = grants.get(form.get('code') ?? '');
+    grants.delete(form.get('code') ?? '');
+    const proof = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
+    const isRight = form.get('grant_type') === 'authorization_code' && grant?.query.get('redirect_uri') === form.get('redirect_uri') && grant?.query.get('code_challenge') === proof;
+    if (grant === undefined || !isRight) return answer(response, 400, { error: 'invalid_grant' });
+    const accessToken = randomUUID();
+    tokens.set(accessToken, grant.person);
+    answer(response, 200, { access_token: accessToken, token_type: 'Bearer', expires_in: 300, ...(idp.fault === 'no token' ? {} : { id_token: await idToken(grant) }) });
+  }
+
+  async function idToken({ query, person }: Grant): Promise<string> {
+    const nowS = Math.floor(Date.now() / 1000) - (idp.fault === 'expired' ? 3600 : 0);
+    const { sub, ...rest } = person;
+    const nonce = idp.fault === 'nonce' ? 'of another browser' : (query.get('nonce') ?? '');
+    const jwt = new SignJWT({ nonce, ...(idp.tellsByUserinfo ? {} : rest) })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .setIssuer(idp.fault === 'issuer' ? 'https://evil.example' : issuer)
+      .setAudience(idp.fault === 'audience' ? 'another client' : idp.clientId)
+      .setSubject(sub)
+      .setIssuedAt(nowS)
+      .setExpirationTime(nowS + 300);
+    const signed = await jwt.sign((idp.fault === 'signature' ? other : signing).privateKey);
+    if (idp.fault !== 'unsigned') return signed;
+    return `${Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url')}.${signed.split('.')[1]}.`;
+  }
+
+  function userinfo(request: IncomingMessage, response: ServerResponse): void {
+    const person = tokens.get((request.headers.authorization ?? '').replace(/^Bearer /, ''));
+    if (person === undefined) return answer(response, 401, { error: 'invalid_token' });
+    answer(response, 200, idp.fault === 'other subject at userinfo' ? { ...person, sub: 'somebody else' } : person);
+  }
+
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', issuer);
+    if (pathname === '/.well-known/openid-configuration') return answer(response, 200, metadata());
+    if (pathname === '/jwks') return answer(response, 200, { keys: [jwk] });
+    if (pathname === '/authorize') return authorize(searchParams, response);
+    if (pathname === '/token' && request.method === 'POST') return void token(request, response);
+    if (pathname === '/userinfo') return userinfo(request, response);
+    return answer(response, 404, { error: 'not_found' });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(idp, {
+    issuer,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body));
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
