@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { type Cli, createCli, type World } from './cli.js';
 import { accountCommand } from './commands/account.js';
 import { balanceCommand } from './commands/balance.js';
+import { codeCommand } from './commands/code.js';
 import { configCommand } from './commands/config.js';
 import { consoleCommand } from './commands/console.js';
 import { doctorCommand } from './commands/doctor.js';
@@ -12,6 +13,7 @@ import { userCommand } from './commands/user.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
 import { priceCommand } from './commands/price.js';
+import { statementCommand } from './commands/statement.js';
 import { upstreamCommand } from './commands/upstream.js';
 import { usageCommand } from './commands/usage.js';
 import { explain } from './errors.js';
@@ -23,6 +25,8 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   memberCommand,
   keyCommand,
   balanceCommand,
+  statementCommand,
+  codeCommand,
   ledgerCommand,
   usageCommand,
   modelCommand,

@@ -10,6 +10,8 @@ import { invite, listAudit, listInvitations, listMembers, putMember, removeMembe
 import { finishOidc, startOidc } from './routes/oidc.js';
 import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from './routes/profile.js';
 import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
+import { redeemCode } from './routes/redemptions.js';
+import { getReceipt, getStatement, listDeposits, listStatements } from './routes/statements.js';
 import { listErrors } from './routes/usage-errors.js';
 import { getSignInOptions, signUp } from './routes/sign-up.js';
 import { exportRecords, getRecord, getTotals, listRecords } from './routes/usage.js';
@@ -60,6 +62,12 @@ export function consoleApi(deps: ConsoleDeps): Router {
   router.get(`${account}/balance`, known, getBalance(deps));
   router.get(`${account}/holds`, known, listHolds(deps));
   router.get(`${account}/entries`, known, listEntries(deps));
+
+  router.get(`${account}/statements`, known, listStatements(deps));
+  router.get(`${account}/statements/:month`, known, getStatement(deps));
+  router.get(`${account}/deposits`, known, listDeposits(deps));
+  router.get(`${account}/receipts/:entry`, known, getReceipt(deps));
+  router.post(`${account}/redemptions`, known, redeemCode(deps));
 
   router.get(`${account}/members`, known, listMembers(deps));
   router.put(`${account}/members/:user`, known, putMember(deps));

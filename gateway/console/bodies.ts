@@ -8,8 +8,10 @@ import { readJson } from '../middleware/json-body.js';
 /** No body of the console's has a reason to be larger. */
 const bodyBytesMax = 64 * 1024;
 
-const Usd = Type.String({ pattern: '^\\d{1,10}(\\.\\d{1,9})?$', description: 'Decimal USD, for example "5" or "0.25".' });
-const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$', description: 'RFC 3339.' });
+/** Decimal USD. */
+export const Usd = Type.String({ pattern: '^\\d{1,10}(\\.\\d{1,9})?$', description: 'Decimal USD, for example "5" or "0.25".' });
+/** An instant with its zone. */
+export const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$', description: 'RFC 3339.' });
 const Secret = Type.String({ maxLength: 1024 });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);

@@ -4,6 +4,7 @@ import type { Context, Middleware, Next } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import type { ConsoleDeps } from './deps.js';
 import { catalogRoutes } from './routes/operator/catalog-routes.js';
+import { codeRoutes } from './routes/operator/codes.js';
 import { visitorOf } from './session.js';
 
 /** Adds the routes; `known` lets in who has a session. */
@@ -11,6 +12,7 @@ export function addOperatorRoutes(router: Router, known: Middleware, deps: Conso
   const base = '/operator';
   router.use(base, known, operatorOnly());
   catalogRoutes(router, base, deps);
+  codeRoutes(router, base, deps);
 }
 
 /** Lets in operators. Raises not_found for others, so that nobody learns what there is. */

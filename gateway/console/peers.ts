@@ -6,11 +6,13 @@ import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 
+type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'listRedemptionCodes' | 'voidRedemptionCodes'>;
+
 /** The RPCs that the console needs beside those of calls. */
 export interface ConsolePeers {
   readonly auth: Pick<AuthService, 'getAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
   readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
-  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries'>;
+  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers;
   readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;
   readonly catalog: Pick<CatalogService, 'listModels' | 'getModel' | 'putModel' | 'listPriceVersions' | 'putPriceDraft' | 'getPriceDraft' | 'listPriceDrafts' | 'discardPriceDraft' | 'publishPriceDraft'>;
   readonly inference: Pick<InferenceService, 'listUpstreams' | 'putUpstream' | 'deleteUpstream' | 'testUpstream'>;

@@ -1,5 +1,5 @@
 // Keys with their spending, balances, holds and entries as JSON. Amounts are decimal-string USD. Pure.
-import { type Balance, type Entry, EntryKind, type Hold } from '#proto/ledger/v1/ledger.js';
+import { type Balance, BookAccount, type Entry, EntryKind, type Hold } from '#proto/ledger/v1/ledger.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#kit/money.js';
 import { type KeyStanding, keyStateWord } from '../../../proto/key-state.js';
@@ -66,17 +66,41 @@ export function renderHold(hold: Hold): Record<string, unknown> {
   };
 }
 
+/** Kinds of entries by their words. */
+export const entryKinds: ReadonlyMap<string, EntryKind> = new Map([
+  ['deposit', EntryKind.ENTRY_KIND_DEPOSIT],
+  ['charge', EntryKind.ENTRY_KIND_CHARGE],
+  ['shortfall', EntryKind.ENTRY_KIND_SHORTFALL],
+  ['adjustment', EntryKind.ENTRY_KIND_ADJUSTMENT],
+  ['refund', EntryKind.ENTRY_KIND_REFUND],
+]);
+
+/** What an entry added to the account's money; below zero for what it took. A shortfall is our expense. */
+function effectNanoUsd({ credit, debit, amountNanoUsd }: Entry): bigint {
+  if (credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return amountNanoUsd;
+  return debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -amountNanoUsd : 0n;
+}
+
+/** Where deposited money came from. */
+function sourceOf({ kind, debit }: Entry): 'cash' | 'promotion' | null {
+  if (kind !== EntryKind.ENTRY_KIND_DEPOSIT) return null;
+  return debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : 'cash';
+}
+
 /** A line of the statement: what it did to the money that is not held, and what there was after it. */
-export function renderEntry(entry: Entry): Record<string, unknown> {
+export function renderEntry(entry: Entry) {
   const isCall = [EntryKind.ENTRY_KIND_CHARGE, EntryKind.ENTRY_KIND_SHORTFALL, EntryKind.ENTRY_KIND_REFUND].includes(entry.kind);
   return {
     id: entry.id,
     number: Number(entry.seq),
     kind: EntryKind[entry.kind].replace('ENTRY_KIND_', '').toLowerCase(),
     amount_usd: formatUsd(entry.amountNanoUsd),
+    effect_usd: formatUsd(effectNanoUsd(entry)),
     balance_after_usd: formatUsd(entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd),
     request_id: isCall ? entry.reference : null,
     key_id: entry.keyId === '' ? null : entry.keyId,
+    source: sourceOf(entry),
+    reference: isCall || entry.reference === '' ? null : entry.reference,
     reason: entry.reason === '' ? null : entry.reason,
     corrects_entry_id: entry.linkedEntryId === '' ? null : entry.linkedEntryId,
     created_at: instant(entry.createdAtMs),

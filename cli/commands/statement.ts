@@ -1,0 +1,58 @@
+// tollgate statement: an account's months, and the lines of one.
+import { Command } from 'commander';
+import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { chooseAccount, withAccount } from '../accounts.js';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { parseList, wordsOf } from '../parse.js';
+import { entryView } from '../views/balance.js';
+import { statementView } from '../views/statement.js';
+
+const kinds = wordsOf<EntryKind>(EntryKind, 'ENTRY_KIND_');
+
+interface AccountOption {
+  readonly account?: string;
+}
+
+/** The noun `statement`. */
+export function statementCommand(cli: Cli): Command {
+  const statement = new Command('statement').description('What an account had, paid in and spent, month by month (UTC).');
+
+  withPaging(withAccount(statement.command('list')))
+    .description('Months with their opening, sums and closing, newest first.')
+    .action((options: AccountOption & PageOptions) =>
+      cli.withServices(async ({ auth, ledger }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        await listPages(cli, statementView, options, async (pageSize, pageToken) => {
+          const { statements, nextPageToken } = await ledger.listStatements({ accountId, pageSize: Math.min(pageSize, 240), pageToken }, operatorCall());
+          return { items: statements, nextPageToken };
+        });
+      }),
+    );
+
+  withAccount(statement.command('show <month>'))
+    .description('One month, such as 2026-11.')
+    .action((month: string, options: AccountOption) =>
+      cli.withServices(async ({ auth, ledger }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        cli.out.show(statementView, (await ledger.getStatement({ accountId, month }, operatorCall())).statement!);
+      }),
+    );
+
+  withPaging(withAccount(statement.command('lines <month>')))
+    .description('The lines of one month, oldest first: what is between its opening and its closing.')
+    .option('--kind <kinds>', `only of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) => parseList(text).map(kinds.parse))
+    .action((month: string, options: AccountOption & PageOptions & { kind?: EntryKind[] }) =>
+      cli.withServices(async ({ auth, ledger }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        await listPages(cli, entryView, options, async (pageSize, pageToken) => {
+          const request = ListEntriesRequest.fromPartial({ accountId, month, kinds: options.kind ?? [], oldestFirst: true, pageSize, pageToken });
+          const { entries, nextPageToken } = await ledger.listEntries(request, operatorCall());
+          return { items: entries, nextPageToken };
+        });
+      }),
+    );
+
+  return statement;
+}

@@ -1,0 +1,72 @@
+// Statements, receipts and redemption codes as JSON. Amounts are decimal-string USD. Pure.
+import type { Account } from '#proto/auth/v1/auth.js';
+import { type Entry, type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
+import { formatUsd } from '#kit/money.js';
+import { renderEntry } from './money.js';
+
+const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+const maybe = (ms: bigint | undefined): string | null => (ms === undefined ? null : instant(ms));
+
+/** The figures of a month. */
+export function renderStatement(statement: Statement): Record<string, unknown> {
+  return {
+    month: statement.month,
+    from: instant(statement.fromMs),
+    until: instant(statement.untilMs),
+    opening_usd: formatUsd(statement.openingNanoUsd),
+    deposits_usd: formatUsd(statement.depositsNanoUsd),
+    adjustments_usd: formatUsd(statement.adjustmentsNanoUsd),
+    charges_usd: formatUsd(statement.chargesNanoUsd),
+    refunds_usd: formatUsd(statement.refundsNanoUsd),
+    closing_usd: formatUsd(statement.closingNanoUsd),
+    lines: Number(statement.entries),
+    has_archived_lines: statement.hasArchivedEntries,
+    is_closed: statement.isClosed,
+  };
+}
+
+/** A number for people, of the account and of the entry's place in its journal. */
+function receiptNumber(entry: Entry): string {
+  return `R-${entry.accountId.slice(-8).toUpperCase()}-${String(entry.seq).padStart(6, '0')}`;
+}
+
+/** What a deposit's receipt says. */
+export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'>): Record<string, unknown> {
+  const { id, created_at, amount_usd, balance_after_usd, source, reference, reason } = renderEntry(entry);
+  return {
+    number: receiptNumber(entry),
+    entry_id: id,
+    account: { id: account.id, name: account.name },
+    created_at,
+    amount_usd,
+    source,
+    reference,
+    reason,
+    balance_after_usd,
+  };
+}
+
+/** The word for how a code stands. */
+export function codeState(code: RedemptionCode, nowMs: number): string {
+  const isOpen = code.state === RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN;
+  if (isOpen && code.expiresAtMs !== undefined && code.expiresAtMs <= BigInt(nowMs)) return 'expired';
+  return RedemptionCodeState[code.state].replace('REDEMPTION_CODE_STATE_', '').toLowerCase();
+}
+
+/** A code as operators see it. */
+export function renderCode(code: RedemptionCode, nowMs: number): Record<string, unknown> {
+  return {
+    id: code.id,
+    batch_id: code.batchId,
+    last_four: code.lastFour,
+    amount_usd: formatUsd(code.amountNanoUsd),
+    state: codeState(code, nowMs),
+    note: code.note === '' ? null : code.note,
+    created_by: code.createdBy === '' ? null : code.createdBy,
+    created_at: instant(code.createdAtMs),
+    expires_at: maybe(code.expiresAtMs),
+    ended_at: maybe(code.endedAtMs),
+    account_id: code.accountId === '' ? null : code.accountId,
+    entry_id: code.entryId === '' ? null : code.entryId,
+  };
+}

@@ -1,0 +1,28 @@
+// A statement as CSV (RFC 4180): what there was, every line with what there was after it, and what there is. Pure.
+import { formatUsd } from '#kit/money.js';
+import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
+import { csvLine } from '../pages/csv.js';
+import { renderEntry } from './render/money.js';
+
+const columns = ['created_at', 'number', 'kind', 'effect_usd', 'balance_usd', 'request_id', 'key_id', 'source', 'reference', 'reason', 'entry_id'] as const;
+
+type Cells = Partial<Record<(typeof columns)[number], string | number | null>>;
+
+const line = (cells: Cells): string => csvLine(columns.map((column) => cells[column] ?? ''));
+const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+
+/** The head, and the balance that the month began with. */
+export function statementCsvStart({ fromMs, openingNanoUsd }: Statement): string {
+  return csvLine(columns) + line({ created_at: instant(fromMs), kind: 'opening', balance_usd: formatUsd(openingNanoUsd) });
+}
+
+/** The line of an entry. */
+export function statementCsvLine(entry: Entry): string {
+  const { id, balance_after_usd, ...shown } = renderEntry(entry);
+  return line({ ...shown, balance_usd: balance_after_usd, entry_id: id });
+}
+
+/** The balance that the month ended with; of one that goes on, the present one. */
+export function statementCsvEnd({ untilMs, isClosed }: Statement, closingNanoUsd: bigint): string {
+  return line({ created_at: isClosed ? instant(untilMs) : '', kind: 'closing', balance_usd: formatUsd(closingNanoUsd) });
+}
