@@ -34,7 +34,12 @@ const ModelFile = Type.Object(
 
 /** The model in the text. Raises a CliError that names every fault. */
 export function parseModelFile(text: string): Model {
-  const value = checked(parseJson(text));
+  return readModel(parseJson(text));
+}
+
+/** The model in a value that came from JSON. Raises a CliError that names every fault. */
+export function readModel(json: unknown): Model {
+  const value = checked(json);
   return Model.fromPartial({
     id: value.id,
     displayName: value.display_name,
@@ -53,7 +58,8 @@ export function parseModelFile(text: string): Model {
   });
 }
 
-function parseJson(text: string): unknown {
+/** Raises a CliError for what is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -1,4 +1,6 @@
 // Operators in the console: models, dated prices by draft, difference and publishing, and upstreams with their tests.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, get } from './support/calls.js';
 import { addPerson, Browser } from './support/console.js';
@@ -273,5 +275,49 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     const answer = await call;
     expect(answer.status).toBe(200);
     expect(await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).text()).toContain(admitted.id);
+  });
+
+  it('does all of it by the command too', async () => {
+    const id = 'sandbox/reason';
+    const drafted = await system.json<{ version: number; replaces: string; output_usd_per_mtok: string; input_usd_per_mtok: string; typical_calls: { after_usd: string }[] }>('price', 'draft', id, '--output', '6', '--author', 'ada');
+    // What is not given stays as it is in force.
+    expect(drafted).toMatchObject({ input_usd_per_mtok: '1', output_usd_per_mtok: '6', replaces: (await model(id)).price!.id });
+    expect(await operator.get(`/operator/price-drafts/${id}`)).toMatchObject({ version: drafted.version, author: 'ada', diff: { typical_calls: [{ after_usd: drafted.typical_calls[0]!.after_usd }, {}] } });
+    const diff = await system.cli('price', 'diff', id);
+    expect(diff).toMatch(/output +\$3 +\$6 +\+100 %/);
+    expect(diff).toContain('output changes by more than half');
+    expect(diff).toContain(`tollgate price publish ${id} --draft ${drafted.version} --replaces ${drafted.replaces}`);
+    expect(await system.cli('price', 'drafts')).toContain(id);
+    expect(await system.tryCli('price', 'publish', id, '--draft', String(drafted.version), '--replaces', 'none')).toMatchObject({ code: 1, stderr: expect.stringContaining('has changed since you compared') });
+    const [first, again] = [await system.json('price', 'publish', id, '--draft', String(drafted.version)), await system.json('price', 'publish', id, '--draft', String(drafted.version))];
+    expect(again).toEqual(first);
+    expect((await model(id)).price!.usd_per_million_tokens.output).toBe('6');
+    expect(await system.tryCli('price', 'publish', id, '--input', '1')).toMatchObject({ code: 2 });
+
+    await system.cli('price', 'draft', id, '--input', '2', '--from', '30d');
+    await system.cli('price', 'discard', id);
+    expect(await system.tryCli('price', 'diff', id)).toMatchObject({ code: 1, stderr: expect.stringContaining('no price draft') });
+
+    const exported = JSON.parse(await system.cli('model', 'export')) as { models: { id: string; description: string; usd_per_million_tokens: Figures }[] };
+    const fromConsole = JSON.parse(await (await operator.ask('GET', '/operator/catalog.json')).text()) as typeof exported;
+    expect(fromConsole).toEqual(exported);
+    const echo = exported.models.find((each) => each.id === 'sandbox/echo')!;
+    echo.description = 'Another one.';
+    echo.usd_per_million_tokens.output = '11';
+    const file = join(system.dataDir, 'catalog.json');
+    writeFileSync(file, JSON.stringify(exported));
+    const rows = async (...options: string[]) => (await system.cli('model', 'import', file, '--json', ...options)).trim().split('\n').map((line) => JSON.parse(line) as { id: string; fields: string; price: string });
+    const touched = (all: { id: string; fields: string; price: string }[]) => all.filter(({ fields, price }) => fields !== 'same' || price === 'drafted');
+    const expected = [{ id: 'sandbox/echo', fields: 'changed', price: 'drafted' }];
+    expect(touched(await rows('--dry-run'))).toEqual(expected);
+    expect((await model('sandbox/echo')).draft).toBeNull();
+    expect(touched(await rows())).toEqual(expected);
+    expect(await model('sandbox/echo')).toMatchObject({ description: 'Another one.', price: { usd_per_million_tokens: { output: '9' } }, draft: { usd_per_million_tokens: { output: '11' } } });
+
+    await system.cli('upstream', 'add', 'used', '--format', 'messages', '--base-url', stub.baseUrl, '--allow-private-network', '--no-secret');
+    await operator.must('PATCH', '/operator/models/sandbox/echo', { model: { routes: [{ upstream_id: 'sandbox', upstream_model: 'echo' }, { upstream_id: 'used', upstream_model: 'text' }] } }, 200);
+    expect(await system.tryCli('upstream', 'remove', 'used')).toMatchObject({ code: 1, stderr: expect.stringContaining('sandbox/echo') });
+    await system.cli('upstream', 'remove', 'used', '--force');
+    expect(await system.cli('upstream', 'list')).toMatch(/sandbox .*built in[^]*openai .*OPENAI_API_KEY/);
   });
 });

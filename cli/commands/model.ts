@@ -48,6 +48,30 @@ export function modelCommand(cli: Cli): Command {
       }),
     );
 
+  model
+    .command('export')
+    .description('All models with their prices in force as one JSON document, which `model import` takes, here or elsewhere.')
+    .action(() =>
+      cli.withServices(async ({ catalog }) => {
+        const { catalogText } = await import('../catalog-file.js');
+        cli.world.stdout(catalogText((await catalog.listModels({}, operatorCall())).models));
+      }),
+    );
+
+  model
+    .command('import <file>')
+    .description('Put the models of a document as `model export` writes it. Prices that differ become drafts, which are looked at and published one by one.')
+    .option('--dry-run', 'only say what would be done')
+    .action(async (file: string, { dryRun }: { dryRun?: boolean }) => {
+      const { importModels, importView, parseCatalogFile } = await import('../catalog-file.js');
+      const entries = parseCatalogFile(file === '-' ? await cli.world.readStdin() : await readText(file));
+      await cli.withServices(async ({ catalog }) => {
+        const outcomes = await importModels(catalog, entries, dryRun === true);
+        cli.out.list(importView, outcomes);
+        if (dryRun !== true && outcomes.some(({ price }) => price === 'drafted')) cli.out.note('\nNext: tollgate price drafts, then tollgate price diff <model> for each.');
+      });
+    });
+
   return model.addCommand(priceCommand(cli));
 }
 

@@ -1,48 +1,68 @@
 // tollgate price: what models cost, and from when.
-import { Command } from 'commander';
-import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Command, InvalidArgumentError } from 'commander';
+import { PriceVersion, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
+import { hasReason } from '#kit/errors/app-error.js';
 import type { Cli } from '../cli.js';
-import { operatorCall } from '../connect.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
 import { parseInstant, parsePrice } from '../parse.js';
 import { priceView } from '../views/model.js';
+import { changeView, draftView, type Estimated, estimatedJson, typicalCallView, warningText } from '../views/price-draft.js';
 
-interface PublishOptions {
-  readonly input: bigint;
-  readonly output: bigint;
+interface Figures {
+  readonly input?: bigint;
+  readonly output?: bigint;
   readonly cacheRead?: bigint;
   readonly cacheWrite5m?: bigint;
   readonly cacheWrite1h?: bigint;
-  readonly reasoning?: bigint;
+  readonly reasoning?: bigint | 'as-output';
+  /** Epoch milliseconds; 0: at once. */
   readonly from?: bigint;
+}
+
+interface PublishOptions extends Figures {
+  readonly draft?: bigint;
+  readonly replaces?: string;
 }
 
 /** The noun `price`, which stands alone and below `model`. */
 export function priceCommand(cli: Cli): Command {
   const price = new Command('price').description('Prices: what models cost, in USD per million tokens, and from when.');
 
+  withFigures(cli, price.command('draft <model>'))
+    .description('Prepare a price and show what it would change. What is not given stays as in the draft that there is, else as in force.')
+    .option('--author <name>', 'who prepares it', 'the command')
+    .action((modelId: string, { author, ...figures }: Figures & { author: string }) =>
+      cli.withServices(async (services) => {
+        const wanted = withDefaults(modelId, figures, await presentFigures(services.catalog, modelId));
+        await show(cli, services, await services.catalog.putPriceDraft({ price: wanted, author }, operatorCall()));
+      }),
+    );
+
   price
-    .command('publish <model>')
-    .description('Give a model a new price from now or a later instant on. Published prices never change; calls keep the price they began with.')
-    .requiredOption('--input <usd>', 'uncached input', parsePrice)
-    .requiredOption('--output <usd>', 'output', parsePrice)
-    .option('--cache-read <usd>', 'input read from a cache; as input unless given', parsePrice)
-    .option('--cache-write-5m <usd>', 'input written to a cache for five minutes; as input unless given', parsePrice)
-    .option('--cache-write-1h <usd>', 'input written to a cache for one hour; as input unless given', parsePrice)
-    .option('--reasoning <usd>', 'reasoning; as output unless given', parsePrice)
-    .option('--from <when>', 'a later start, for example 7d or 2027-01-31', (text) => parseInstant(text, cli.world.nowMs(), 'ahead'))
-    .action((modelId: string, options: PublishOptions) =>
+    .command('diff <model>')
+    .description('What publishing the draft would change: class by class, and what calls would cost before and after.')
+    .action((modelId: string) => cli.withServices(async (services) => show(cli, services, await services.catalog.getPriceDraft({ modelId }, operatorCall()))));
+
+  price
+    .command('drafts')
+    .description('All drafts.')
+    .action(() => cli.withServices(async ({ catalog }) => cli.out.list(draftView, (await catalog.listPriceDrafts({}, operatorCall())).drafts)));
+
+  withFigures(cli, price.command('publish <model>'))
+    .description('Give a model a new price: its draft, or the prices given. Published prices never change; calls keep the price they began with.')
+    .option('--draft <version>', 'publish the draft of this version, as `price diff` showed it; a repeat changes nothing', parseVersion)
+    .option('--replaces <price>', 'with --draft: only if it still replaces this price, or none')
+    .action((modelId: string, options: PublishOptions) => cli.withServices(({ catalog }) => publish(cli, catalog, modelId, options)));
+
+  price
+    .command('discard <model>')
+    .description('Throw the draft of a model away.')
+    .option('--draft <version>', 'only if it is of this version', parseVersion)
+    .action((modelId: string, { draft }: { draft?: bigint }) =>
       cli.withServices(async ({ catalog }) => {
-        const wanted = PriceVersion.fromPartial({
-          modelId,
-          effectiveFromMs: options.from ?? 0n,
-          inputNanoUsdPerMtok: options.input,
-          cacheReadNanoUsdPerMtok: options.cacheRead ?? options.input,
-          cacheWrite5mNanoUsdPerMtok: options.cacheWrite5m ?? options.input,
-          cacheWrite1hNanoUsdPerMtok: options.cacheWrite1h ?? options.input,
-          outputNanoUsdPerMtok: options.output,
-          reasoningNanoUsdPerMtok: options.reasoning,
-        });
-        cli.out.show(priceView, (await catalog.publishPrice({ price: wanted }, operatorCall())).price!);
+        await catalog.discardPriceDraft({ modelId, ...(draft === undefined ? {} : { version: draft }) }, operatorCall());
+        cli.out.show({ json: (id) => ({ model_id: id, discarded: true }), columns: [{ title: 'discarded', text: (id) => id }] }, modelId);
       }),
     );
 
@@ -52,4 +72,81 @@ export function priceCommand(cli: Cli): Command {
     .action((modelId: string) => cli.withServices(async ({ catalog }) => cli.out.list(priceView, (await catalog.listPriceVersions({ modelId }, operatorCall())).prices)));
 
   return price;
+}
+
+function withFigures(cli: Cli, command: Command): Command {
+  return command
+    .option('--input <usd>', 'uncached input', parsePrice)
+    .option('--output <usd>', 'output', parsePrice)
+    .option('--cache-read <usd>', 'input read from a cache; as input where there is none', parsePrice)
+    .option('--cache-write-5m <usd>', 'input written to a cache for five minutes; as input where there is none', parsePrice)
+    .option('--cache-write-1h <usd>', 'input written to a cache for one hour; as input where there is none', parsePrice)
+    .option('--reasoning <usd>', 'reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
+    .option('--from <when>', 'a later start, for example 7d or 2027-01-31, or now', (text) => (text === 'now' ? 0n : parseInstant(text, cli.world.nowMs(), 'ahead')));
+}
+
+function parseVersion(text: string): bigint {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Give the version that `price diff` shows.');
+  return BigInt(text);
+}
+
+async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, options: PublishOptions): Promise<void> {
+  const { draft, replaces, ...figures } = options;
+  if (draft === undefined) {
+    const price = withDefaults(modelId, figures, undefined);
+    return cli.out.show(priceView, (await catalog.publishPrice({ price }, operatorCall())).price!);
+  }
+  if (Object.keys(figures).length > 0) throw new CliError('A draft is published as it is.', { fix: 'Give prices to `tollgate price draft`, or leave --draft out.', exitCode: 2 });
+  const beforePriceId = replaces === undefined ? {} : { beforePriceId: replaces === 'none' ? '' : replaces };
+  const response = await catalog.publishPriceDraft({ modelId, version: draft, ...beforePriceId }, operatorCall());
+  cli.out.show(priceView, response.price!);
+}
+
+/** What is not given: as in `present`; without one, the rest follows input and output. */
+function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined): PriceVersion {
+  const input = figures.input ?? present?.inputNanoUsdPerMtok;
+  const output = figures.output ?? present?.outputNanoUsdPerMtok;
+  if (input === undefined || output === undefined) throw new CliError('Say what input and output cost.', { fix: 'Give --input <usd> and --output <usd>.', exitCode: 2 });
+  const reasoning = figures.reasoning === 'as-output' ? undefined : (figures.reasoning ?? present?.reasoningNanoUsdPerMtok);
+  return PriceVersion.fromPartial({
+    modelId,
+    effectiveFromMs: figures.from ?? present?.effectiveFromMs ?? 0n,
+    inputNanoUsdPerMtok: input,
+    cacheReadNanoUsdPerMtok: figures.cacheRead ?? present?.cacheReadNanoUsdPerMtok ?? input,
+    cacheWrite5mNanoUsdPerMtok: figures.cacheWrite5m ?? present?.cacheWrite5mNanoUsdPerMtok ?? input,
+    cacheWrite1hNanoUsdPerMtok: figures.cacheWrite1h ?? present?.cacheWrite1hNanoUsdPerMtok ?? input,
+    outputNanoUsdPerMtok: output,
+    reasoningNanoUsdPerMtok: reasoning,
+  });
+}
+
+/** The draft that there is, else the price in force, which a draft of its figures would begin at once. */
+async function presentFigures(catalog: Services['catalog'], modelId: string): Promise<PriceVersion | undefined> {
+  try {
+    return (await catalog.getPriceDraft({ modelId }, operatorCall())).draft!.price;
+  } catch (error) {
+    if (!hasReason(error, 'not_found')) throw error;
+  }
+  const { price } = (await catalog.getModel({ modelId }, operatorCall())).model!;
+  return price === undefined ? undefined : { ...price, effectiveFromMs: 0n };
+}
+
+async function show(cli: Cli, { metering }: Services, { draft, diff }: PutPriceDraftResponse): Promise<void> {
+  const tokens = diff!.typicalCalls.map((call) => call.tokens!);
+  const prices = diff!.before === undefined ? [draft!.price!] : [draft!.price!, diff!.before];
+  const { estimates } = await metering.estimateCharges({ prices, tokens }, operatorCall());
+  const calls = diff!.typicalCalls.map((call, index): Estimated => ({
+    call,
+    afterNanoUsd: estimates[index]!.chargeNanoUsd,
+    beforeNanoUsd: estimates[tokens.length + index]?.chargeNanoUsd,
+  }));
+  const replaces = diff!.before?.id ?? 'none';
+  if (cli.out.json) return cli.out.show(draftView, draft!, { replaces: diff!.before?.id ?? null, ...estimatedJson(diff!, calls) });
+  cli.out.show(draftView, draft!);
+  cli.out.note('');
+  cli.out.list(changeView(diff!.before !== undefined), diff!.changes);
+  cli.out.note('');
+  cli.out.list(typicalCallView, calls);
+  for (const warning of diff!.warnings) cli.out.note(`\nNote: ${warningText(warning)}`);
+  cli.out.note(`\nNext: tollgate price publish ${draft!.price!.modelId} --draft ${draft!.version} --replaces ${replaces}`);
 }

@@ -1,5 +1,6 @@
 // tollgate upstream: the vendors and servers that models are reached through.
 import { Command } from 'commander';
+import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream, type WireFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
@@ -80,9 +81,11 @@ export function upstreamCommand(cli: Cli): Command {
 
   upstream
     .command('remove <id>')
-    .description('Remove an upstream and its secret.')
-    .action((upstreamId: string) =>
-      cli.withServices(async ({ inference }) => {
+    .description('Remove an upstream and its secret. Refused while models are routed to it.')
+    .option('--force', 'even if models are routed to it, which are then not served by it any more')
+    .action((upstreamId: string, { force }: { force?: boolean }) =>
+      cli.withServices(async ({ inference, catalog }) => {
+        if (force !== true) await refuseUsed(catalog, upstreamId);
         await inference.deleteUpstream({ upstreamId }, operatorCall());
         cli.out.show({ json: (id) => ({ id, removed: true }), columns: [{ title: 'removed', text: (id) => id }] }, upstreamId);
       }),
@@ -137,6 +140,13 @@ async function find(inference: Services['inference'], id: string): Promise<Upstr
 async function refuseExisting(inference: Services['inference'], id: string): Promise<void> {
   if ((await find(inference, id)) === undefined) return;
   throw new CliError(`There is an upstream ${id} already.`, { fix: 'Choose another id, or change it with --replace.' });
+}
+
+async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Promise<void> {
+  const { models } = await catalog.listModels({}, operatorCall());
+  const used = models.filter(({ state, routes }) => state !== ModelState.MODEL_STATE_RETIRED && routes.some((route) => route.upstreamId === upstreamId)).map(({ id }) => id);
+  if (used.length === 0) return;
+  throw new CliError(`Models are routed to ${upstreamId}: ${used.join(', ')}.`, { fix: 'Change their routes first, disable the upstream, or say --force.' });
 }
 
 function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {

@@ -269,7 +269,7 @@ function metering(state: FakeState): object {
 
 function catalog(state: FakeState): object {
   return {
-    listModels: async () => ({ models: state.models }),
+    listModels: async () => ({ models: state.models, scheduledPrices: [] }),
     getModel: async ({ modelId }: { modelId: string }) => ({ model: find(state.models, modelId, 'model') }),
     putModel: async ({ model }: { model: Model }) => {
       const index = state.models.findIndex((known) => known.id === model.id);

@@ -16,6 +16,7 @@ export const upstreamView: View<Upstream> = {
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     managed: upstream.managed,
+    managed_by: upstream.managedBy ?? null,
     created_at: instantJson(upstream.createdAtMs),
     last_test: upstream.lastTest === undefined ? null : testJson(upstream.lastTest),
   }),
@@ -25,7 +26,7 @@ export const upstreamView: View<Upstream> = {
     { title: 'address', text: (upstream) => upstream.baseUrl || 'built in' },
     { title: 'secret', text: (upstream) => (upstream.secretLastFour === '' ? 'none' : `…${upstream.secretLastFour}`) },
     { title: 'state', text: (upstream) => (upstream.enabled ? 'enabled' : 'disabled') },
-    { title: 'set by', text: (upstream) => (upstream.managed ? 'configuration' : 'operator') },
+    { title: 'set by', text: (upstream) => (upstream.managed ? (upstream.managedBy ?? 'built in') : 'operator') },
     { title: 'last test', text: ({ lastTest }) => (lastTest === undefined ? 'never' : testWords(lastTest)) },
   ],
 };

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { Capability, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { catalogText, parseCatalogFile } from './catalog-file.js';
+
+const model = Model.fromPartial({
+  id: 'acme/one',
+  displayName: 'One',
+  contextLimitTokens: 1000,
+  outputLimitTokens: 100,
+  inputModalities: [Modality.MODALITY_TEXT],
+  outputModalities: [Modality.MODALITY_TEXT],
+  capabilities: [Capability.CAPABILITY_TOOLS],
+  tokenizer: Tokenizer.TOKENIZER_O200K,
+  state: ModelState.MODEL_STATE_ACTIVE,
+  routes: [{ upstreamId: 'acme', upstreamModel: 'one' }],
+  aliases: ['one'],
+});
+const price = PriceVersion.fromPartial({ modelId: 'acme/one', inputNanoUsdPerMtok: 1_000_000_001n, outputNanoUsdPerMtok: 5n, reasoningNanoUsdPerMtok: 7n });
+
+const changed = (change: (entry: Record<string, unknown>) => void): string => {
+  const document = JSON.parse(catalogText([{ ...model, price }])) as { models: Record<string, unknown>[] };
+  change(document.models[0]!);
+  return JSON.stringify(document);
+};
+
+describe('the catalog as a document', () => {
+  it('comes back as it was written, unpriced models too', () => {
+    const text = catalogText([{ ...model, price: { ...price, id: 'price_1', effectiveFromMs: 5n } }, { ...model, id: 'acme/two', aliases: [] }]);
+    expect(parseCatalogFile(text)).toEqual([
+      { model, price },
+      { model: { ...model, id: 'acme/two', aliases: [] }, price: undefined },
+    ]);
+  });
+
+  it.each([
+    ['[]', 'no list "models"'],
+    ['{"models":[7]}', 'models[0] is not an object'],
+    [changed((entry) => (entry['display_name'] = '')), 'models[0]: The model has a fault: display_name'],
+    [changed((entry) => (entry['usd_per_million_tokens'] = { input: 2.5 })), 'models[0]: usd_per_million_tokens.input must be'],
+    [changed((entry) => (entry['usd_per_million_tokens'] = { input: '-1' })), 'models[0]: usd_per_million_tokens.input must be'],
+  ])('names what is wrong with it: %#', (text, fault) => {
+    expect(() => parseCatalogFile(text)).toThrow(fault);
+  });
+});

@@ -1,0 +1,109 @@
+// The catalog as one JSON document: models with their prices in force, written by `tollgate model export` and by the console.
+import { formatUsd, parseUsd } from '#kit/money.js';
+import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { operatorCall, type Services } from './connect.js';
+import { CliError } from './errors.js';
+import { parseJson, readModel } from './model-file.js';
+import type { View } from './output.js';
+import { modelView } from './views/model.js';
+
+/** One model of the document; `price` is undefined where it has none. */
+export interface CatalogEntry {
+  readonly model: Model;
+  readonly price: PriceVersion | undefined;
+}
+
+/** What became of one model. */
+export interface ImportOutcome {
+  readonly id: string;
+  readonly fields: 'new' | 'changed' | 'same';
+  readonly price: 'drafted' | 'same' | 'none';
+}
+
+/** How an import is told. */
+export const importView: View<ImportOutcome> = {
+  json: ({ id, fields, price }) => ({ id, fields, price }),
+  columns: [
+    { title: 'model', text: ({ id }) => id },
+    { title: 'fields', text: ({ fields }) => fields },
+    { title: 'price', text: ({ price }) => price },
+  ],
+};
+
+type FigureName = 'inputNanoUsdPerMtok' | 'cacheReadNanoUsdPerMtok' | 'cacheWrite5mNanoUsdPerMtok' | 'cacheWrite1hNanoUsdPerMtok' | 'outputNanoUsdPerMtok' | 'reasoningNanoUsdPerMtok';
+
+const figures: readonly [json: string, name: FigureName][] = [
+  ['input', 'inputNanoUsdPerMtok'],
+  ['cache_read', 'cacheReadNanoUsdPerMtok'],
+  ['cache_write_5m', 'cacheWrite5mNanoUsdPerMtok'],
+  ['cache_write_1h', 'cacheWrite1hNanoUsdPerMtok'],
+  ['output', 'outputNanoUsdPerMtok'],
+  ['reasoning', 'reasoningNanoUsdPerMtok'],
+];
+
+/** The document. */
+export function catalogText(models: readonly Model[]): string {
+  const entries = models.map((model) => {
+    const { price: _price, created_at: _createdAt, ...fields } = modelView.json(model);
+    const { price } = model;
+    const shown = price === undefined ? null : Object.fromEntries(figures.map(([json, name]) => [json, price[name] === undefined ? null : formatUsd(price[name])]));
+    return { ...fields, usd_per_million_tokens: shown };
+  });
+  return `${JSON.stringify({ models: entries }, undefined, 2)}\n`;
+}
+
+/** The models of the document. Raises a CliError that names the model and the fault. */
+export function parseCatalogFile(text: string): CatalogEntry[] {
+  const document = parseJson(text) as { models?: unknown } | null;
+  const models = typeof document === 'object' && document !== null ? document.models : undefined;
+  if (!Array.isArray(models)) throw new CliError('The document has no list "models".', { fix: '`tollgate model export` writes one.', exitCode: 2 });
+  return models.map((entry: unknown, index) => readEntry(entry, `models[${index}]`));
+}
+
+/** Puts what is new or differs, and drafts prices that differ from those in force. */
+export async function importModels(catalog: Services['catalog'], entries: readonly CatalogEntry[], isDryRun: boolean): Promise<ImportOutcome[]> {
+  const { models } = await catalog.listModels({}, operatorCall());
+  const outcomes: ImportOutcome[] = [];
+  for (const { model, price } of entries) {
+    const present = models.find(({ id }) => id === model.id);
+    const fields = present === undefined ? 'new' : isSameModel(present, model) ? 'same' : 'changed';
+    const isNewPrice = price !== undefined && !isSameFigures(present?.price, price);
+    if (!isDryRun && fields !== 'same') await catalog.putModel({ model }, operatorCall());
+    if (!isDryRun && isNewPrice) await catalog.putPriceDraft({ price, author: 'the command (import)' }, operatorCall());
+    outcomes.push({ id: model.id, fields, price: price === undefined ? 'none' : isNewPrice ? 'drafted' : 'same' });
+  }
+  return outcomes;
+}
+
+function readEntry(entry: unknown, where: string): CatalogEntry {
+  if (typeof entry !== 'object' || entry === null) throw new CliError(`${where} is not an object.`, { exitCode: 2 });
+  const { usd_per_million_tokens: usd, ...fields } = entry as Record<string, unknown>;
+  try {
+    const model = readModel(fields);
+    return { model, price: usd === null || usd === undefined ? undefined : readFigures(model.id, usd) };
+  } catch (error) {
+    throw error instanceof CliError ? new CliError(`${where}: ${error.message}`, { exitCode: 2 }) : error;
+  }
+}
+
+function readFigures(modelId: string, usd: unknown): PriceVersion {
+  if (typeof usd !== 'object' || usd === null) throw new CliError('usd_per_million_tokens must be an object or null.', { exitCode: 2 });
+  const price = PriceVersion.fromPartial({ modelId });
+  for (const [json, name] of figures) {
+    const value = (usd as Record<string, unknown>)[json];
+    if (name === 'reasoningNanoUsdPerMtok' && (value === null || value === undefined)) continue;
+    const nanoUsd = typeof value === 'string' ? parseUsd(value) : undefined;
+    if (nanoUsd === undefined || nanoUsd < 0n) throw new CliError(`usd_per_million_tokens.${json} must be an amount in USD as text, such as "2.5".`, { exitCode: 2 });
+    price[name] = nanoUsd;
+  }
+  return price;
+}
+
+function isSameModel(one: Model, other: Model): boolean {
+  const bytes = (model: Model): string => Buffer.from(Model.encode({ ...model, price: undefined, createdAtMs: 0n }).finish()).toString('base64');
+  return bytes(one) === bytes(other);
+}
+
+function isSameFigures(one: PriceVersion | undefined, other: PriceVersion): boolean {
+  return one !== undefined && figures.every(([, name]) => one[name] === other[name]);
+}

@@ -1,0 +1,132 @@
+// How drafts of prices and what they would change are shown.
+import { formatUsd } from '#kit/money.js';
+import { type PriceChange, PriceClass, type PriceDiff, type PriceDraft, type PriceWarning, PriceWarning_Kind as Kind, type TypicalCall } from '#proto/catalog/v1/catalog.js';
+import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type View } from '../output.js';
+import { wordsOf } from '../parse.js';
+import { priceView } from './model.js';
+
+const classes = wordsOf<PriceClass>(PriceClass, 'PRICE_CLASS_');
+const warnings = wordsOf<Kind>(Kind, 'KIND_');
+
+/** A draft; every figure is USD per million tokens. */
+export const draftView: View<PriceDraft> = {
+  json({ price, version, author, updatedAtMs }) {
+    const { id: _id, created_at: _createdAt, effective_from, ...figures } = priceView.json(price!);
+    const from: Json = price!.effectiveFromMs === 0n ? null : effective_from!;
+    return { ...figures, version: Number(version), author, updated_at: instantJson(updatedAtMs), effective_from: from };
+  },
+  columns: [
+    { title: 'model', text: ({ price }) => price!.modelId },
+    { title: 'draft', text: ({ version }) => String(version) },
+    { title: 'from', text: ({ price }) => (price!.effectiveFromMs === 0n ? 'when published' : instant(price!.effectiveFromMs)) },
+    { title: 'input', text: ({ price }) => usd(price!.inputNanoUsdPerMtok), align: 'right' },
+    { title: 'output', text: ({ price }) => usd(price!.outputNanoUsdPerMtok), align: 'right' },
+    { title: 'by', text: ({ author }) => author },
+    { title: 'at', text: ({ updatedAtMs }) => instant(updatedAtMs) },
+  ],
+};
+
+/** One class of a difference. */
+export function changeView(wasPriced: boolean): View<PriceChange> {
+  const shown = (figure: bigint | undefined, absent: string): string => (figure === undefined ? absent : usd(figure));
+  return {
+    json: changeJson,
+    columns: [
+      { title: 'class', text: ({ priceClass }) => classes.of(priceClass).replaceAll('_', ' ') },
+      { title: 'before', text: (change) => shown(change.beforeNanoUsdPerMtok, wasPriced ? 'as output' : 'unpriced'), align: 'right' },
+      { title: 'after', text: (change) => shown(change.afterNanoUsdPerMtok, 'as output'), align: 'right' },
+      { title: 'change', text: ({ changeBasisPoints }) => (changeBasisPoints === undefined ? '' : changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`), align: 'right' },
+    ],
+  };
+}
+
+/** A typical call and what it costs. */
+export interface Estimated {
+  readonly call: TypicalCall;
+  /** Undefined: the model is unpriced before. */
+  readonly beforeNanoUsd: bigint | undefined;
+  readonly afterNanoUsd: bigint;
+}
+
+/** What a typical call costs before and after. */
+export const typicalCallView: View<Estimated> = {
+  json: callJson,
+  columns: [
+    { title: 'a call of', text: ({ call }) => sizeText(call) },
+    { title: 'before', text: ({ beforeNanoUsd }) => (beforeNanoUsd === undefined ? 'refused' : usd(beforeNanoUsd)), align: 'right' },
+    { title: 'after', text: ({ afterNanoUsd }) => usd(afterNanoUsd), align: 'right' },
+  ],
+};
+
+/** The difference for programs. */
+export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): JsonObject {
+  return {
+    changes: diff.changes.map(changeJson),
+    warnings: diff.warnings.map(({ kind, priceClass }) => ({ kind: warnings.of(kind), class: priceClass === 0 ? null : classes.of(priceClass) })),
+    later: diff.later.map((price) => priceView.json(price)),
+    typical_calls: calls.map(callJson),
+  };
+}
+
+/** A warning as a sentence. */
+export function warningText({ kind, priceClass }: PriceWarning): string {
+  const name = classes.of(priceClass).replaceAll('_', ' ');
+  switch (kind) {
+    case Kind.KIND_FREE:
+      return 'every class costs nothing: calls will be free.';
+    case Kind.KIND_ZERO:
+      return `${name} costs nothing.`;
+    case Kind.KIND_OUTPUT_BELOW_INPUT:
+      return 'output is cheaper than input.';
+    case Kind.KIND_LARGE_CHANGE:
+      return `${name} changes by more than half.`;
+    case Kind.KIND_FIRST_PRICE:
+      return 'the model has no price and is refused; with this one its calls are served and charged.';
+    case Kind.KIND_NO_CHANGE:
+      return 'it charges what is charged before.';
+    case Kind.KIND_START_PASSED:
+      return 'its start is in the past, so that it cannot be published; draft it again with a later --from, or --from now.';
+    case Kind.KIND_ENDED_BY_LATER:
+      return 'a published price starts later and ends it.';
+    default:
+      return 'the catalog warns of something that this command does not know.';
+  }
+}
+
+function changeJson({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): JsonObject {
+  return {
+    class: classes.of(priceClass),
+    ...usdJson('before', beforeNanoUsdPerMtok, '_per_mtok'),
+    ...usdJson('after', afterNanoUsdPerMtok, '_per_mtok'),
+    change_percent: changeBasisPoints === undefined ? null : percent(changeBasisPoints),
+  };
+}
+
+function callJson({ call, beforeNanoUsd, afterNanoUsd }: Estimated): JsonObject {
+  const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = call.tokens!;
+  return {
+    name: call.name,
+    input_tokens: inputTokens,
+    cache_read_tokens: cacheReadTokens,
+    output_tokens: outputTokens,
+    reasoning_tokens: reasoningTokens,
+    ...usdJson('before', beforeNanoUsd),
+    ...usdJson('after', afterNanoUsd),
+  };
+}
+
+function sizeText({ tokens }: TypicalCall): string {
+  const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = tokens!;
+  const cached = cacheReadTokens === 0 ? '' : `, ${cacheReadTokens} from cache`;
+  const reasoning = reasoningTokens === 0 ? '' : ` (${reasoningTokens} reasoning)`;
+  return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}`;
+}
+
+function percent(basisPoints: bigint): string {
+  // A percent has a hundred of them; formatUsd writes nine decimals exactly.
+  return formatUsd(basisPoints * 10_000_000n);
+}
+
+function signed(basisPoints: bigint): string {
+  return `${basisPoints > 0n ? '+' : ''}${percent(basisPoints)}`;
+}
