@@ -1,5 +1,6 @@
 // Which account a command means.
 import type { Command } from 'commander';
+import { ListAccountsRequest } from '#proto/auth/v1/auth.js';
 import { operatorCall, type Services } from './connect.js';
 import { CliError } from './errors.js';
 
@@ -11,7 +12,7 @@ export function withAccount(command: Command): Command {
 /** The account's id: the given one, or the only one there is. Raises a CliError when that is not clear. */
 export async function chooseAccount(auth: Services['auth'], given: string | undefined): Promise<string> {
   if (given !== undefined) return given;
-  const { accounts } = await auth.listAccounts({ pageSize: 2, pageToken: '' }, operatorCall());
+  const { accounts } = await auth.listAccounts(ListAccountsRequest.fromPartial({ pageSize: 2 }), operatorCall());
   const [first, second] = accounts;
   if (first === undefined) throw new CliError('There is no account yet.', { fix: 'Make one with `tollgate account create <name>`.' });
   if (second !== undefined) {

@@ -67,7 +67,7 @@ async function operatorId(people: Pick<PeopleService, 'createUser' | 'listUsers'
     return user!.id;
   } catch (error) {
     if (!hasReason(error, 'already_exists')) throw error;
-    const { users } = await people.listUsers({ email, pageSize: 1, pageToken: '' }, context);
+    const { users } = await people.listUsers({ email, search: '', pageSize: 1, pageToken: '' }, context);
     return users[0]!.id;
   }
 }

@@ -19,7 +19,7 @@ const exceptions = [
 function isAdditive(statement: string, newTables: ReadonlySet<string> = new Set()): boolean {
   const text = statement.replaceAll(/\s+/g, ' ').trim();
   if (exceptions.includes(text)) return true;
-  if (newTables.has(/^CREATE UNIQUE INDEX \w+ ON (\w+) /.exec(text)?.[1] ?? '')) return true;
+  if (newTables.has(/^(?:CREATE UNIQUE INDEX \w+ ON|INSERT INTO) (\w+) /.exec(text)?.[1] ?? '')) return true;
   if (/^CREATE (TABLE|INDEX) /.test(text)) return true;
   const column = /^ALTER TABLE \w+ ADD COLUMN \w+ (.*)$/.exec(text)?.[1];
   return column !== undefined && (column.includes('DEFAULT') || !column.includes('NOT NULL'));
@@ -41,7 +41,7 @@ describe.each([['auth', auth], ['catalog', catalog], ['ledger', ledger], ['meter
 });
 
 it('knows what does not only add', () => {
-  for (const statement of ['DROP TABLE a', 'ALTER TABLE a DROP COLUMN b', 'ALTER TABLE a ADD COLUMN b BIGINT NOT NULL', 'CREATE UNIQUE INDEX a ON b (c)']) {
+  for (const statement of ['DROP TABLE a', 'ALTER TABLE a DROP COLUMN b', 'ALTER TABLE a ADD COLUMN b BIGINT NOT NULL', 'CREATE UNIQUE INDEX a ON b (c)', 'INSERT INTO a (b) VALUES (1)', 'UPDATE a SET b = 1']) {
     expect(isAdditive(statement)).toBe(false);
   }
 });

@@ -1,10 +1,10 @@
 // tollgate account: whose money and keys they are.
 import { Command } from 'commander';
-import { AccountState } from '#proto/auth/v1/auth.js';
+import { AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { accountView, accountWithBalanceView } from '../views/account.js';
+import { accountInListView, accountStates, accountView, accountWithBalanceView } from '../views/account.js';
 
 /** The noun `account`. */
 export function accountCommand(cli: Cli): Command {
@@ -23,12 +23,17 @@ export function accountCommand(cli: Cli): Command {
     );
 
   withPaging(account.command('list'))
-    .description('All accounts, in order of creation.')
-    .action((options: PageOptions) =>
-      cli.withServices(({ auth }) =>
-        listPages(cli, accountView, options, async (pageSize, pageToken) => {
-          const response = await auth.listAccounts({ pageSize, pageToken }, operatorCall());
-          return { items: response.accounts, nextPageToken: response.nextPageToken };
+    .description('Accounts with their money, in order of creation.')
+    .option('--search <text>', 'only those who have this in their name, or whose id begins with it')
+    .option('--state <state>', accountStates.all.join(' or '), accountStates.parse)
+    .option('--newest-first', 'the newest first')
+    .action((options: PageOptions & { search?: string; state?: AccountState; newestFirst?: boolean }) =>
+      cli.withServices(({ auth, ledger }) =>
+        listPages(cli, accountInListView, options, async (pageSize, pageToken) => {
+          const { search = '', state = AccountState.ACCOUNT_STATE_UNSPECIFIED, newestFirst = false } = options;
+          const { accounts, keyCounts, nextPageToken } = await auth.listAccounts({ pageSize, pageToken, search, state, newestFirst, withKeyCounts: true }, operatorCall());
+          const { balances } = accounts.length === 0 ? { balances: [] } : await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall());
+          return { items: accounts.map((account, index) => ({ account, balance: balances[index]!, keys: keyCounts[index]! })), nextPageToken };
         }),
       ),
     );
@@ -47,24 +52,27 @@ export function accountCommand(cli: Cli): Command {
   account
     .command('rename <account> <name>')
     .description('Give an account another name.')
-    .action((accountId: string, name: string) => update(cli, { accountId, name, state: AccountState.ACCOUNT_STATE_UNSPECIFIED }));
+    .action((accountId: string, name: string) => update(cli, { accountId, name }));
 
   account
     .command('suspend <account>')
     .description('Refuse every call of an account, from within a second on. Nothing is deleted.')
-    .action((accountId: string) => update(cli, { accountId, name: undefined, state: AccountState.ACCOUNT_STATE_SUSPENDED }));
+    .option('--reason <text>', 'why; whoever calls with a key of the account is told')
+    .action((accountId: string, options: { reason?: string }) =>
+      update(cli, { accountId, state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: options.reason ?? '' }),
+    );
 
   account
     .command('resume <account>')
     .description('End a suspension.')
-    .action((accountId: string) => update(cli, { accountId, name: undefined, state: AccountState.ACCOUNT_STATE_ACTIVE }));
+    .action((accountId: string) => update(cli, { accountId, state: AccountState.ACCOUNT_STATE_ACTIVE }));
 
   return account;
 }
 
-function update(cli: Cli, request: { accountId: string; name: string | undefined; state: AccountState }): Promise<void> {
+function update(cli: Cli, change: DeepPartial<UpdateAccountRequest>): Promise<void> {
   return cli.withServices(async ({ auth }) => {
-    const response = await auth.updateAccount(request, operatorCall());
+    const response = await auth.updateAccount(UpdateAccountRequest.fromPartial(change), operatorCall());
     cli.out.show(accountView, response.account!);
   });
 }

@@ -31,7 +31,7 @@ export async function showLink(cli: Cli, people: Services['people'], email: stri
 async function onlyOperator(people: Services['people']): Promise<User> {
   const operators: User[] = [];
   for (let pageToken = ''; ; ) {
-    const page = await people.listUsers({ email: '', pageSize, pageToken }, operatorCall());
+    const page = await people.listUsers({ email: '', search: '', pageSize, pageToken }, operatorCall());
     operators.push(...page.users.filter(({ isOperator, isDisabled }) => isOperator && !isDisabled));
     pageToken = page.nextPageToken;
     if (pageToken === '') break;

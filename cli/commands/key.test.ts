@@ -72,8 +72,17 @@ describe('accounts and keys', () => {
     const first = await tollgate(gateway, ['account', 'list', '--limit', '2', '--json']);
     expect(jsonLines(first.stdout).map((account) => account['name'])).toEqual(['one', 'two']);
     expect(first.stderr).toContain('--page 2');
-    expect(await tollgateJson(gateway, ['account', 'list', '--page', '2'])).toMatchObject([{ name: 'three' }]);
+    expect(await tollgateJson(gateway, ['account', 'list', '--page', '2'])).toMatchObject([{ name: 'three', keys: 0, balance: { available_usd: '0' } }]);
     const lines = (await tollgate(gateway, ['account', 'list'])).stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split(/ {2,}/)[1])).toEqual(['name', 'one', 'two', 'three']);
+  });
+
+  it('say why their account is suspended', async () => {
+    await tollgate(gateway, ['account', 'create', 'Acme']);
+    const { id } = gateway.state.accounts[0]!;
+    const { stdout } = await tollgate(gateway, ['account', 'suspend', id, '--reason', 'invoice 7 is unpaid']);
+    expect(stdout).toMatch(/because +invoice 7 is unpaid/);
+    expect(await tollgateJson(gateway, ['account', 'show', id])).toMatchObject([{ state: 'suspended', state_reason: 'invoice 7 is unpaid' }]);
+    expect(await tollgateJson(gateway, ['account', 'resume', id])).toMatchObject([{ state: 'active', state_reason: null }]);
   });
 });

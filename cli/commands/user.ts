@@ -1,6 +1,6 @@
 // tollgate user: the people who use the console.
 import { Command } from 'commander';
-import { CreateUserRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
+import { CreateUserRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -28,10 +28,11 @@ export function userCommand(cli: Cli): Command {
 
   withPaging(user.command('list'))
     .description('People, in order of creation.')
-    .action((options: PageOptions) =>
+    .option('--search <text>', 'only those who have this in their name or address')
+    .action((options: PageOptions & { search?: string }) =>
       cli.withServices(({ people }) =>
         listPages(cli, userView, options, async (pageSize, pageToken) => {
-          const { users, nextPageToken } = await people.listUsers({ email: '', pageSize, pageToken }, operatorCall());
+          const { users, nextPageToken } = await people.listUsers({ email: '', search: options.search ?? '', pageSize, pageToken }, operatorCall());
           return { items: users, nextPageToken };
         }),
       ),
@@ -83,7 +84,7 @@ function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Pr
 
 /** The person of an address. Raises a CliError when there is none. */
 export async function userByEmail(people: Services['people'], email: string): Promise<User> {
-  const { users } = await people.listUsers({ email, pageSize: 1, pageToken: '' }, operatorCall());
+  const { users } = await people.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall());
   if (users[0] === undefined) throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
   return users[0];
 }

@@ -138,12 +138,13 @@ function auth(state: FakeState): object {
     getAccount: async ({ accountId }: { accountId: string }) => ({ account: find(state.accounts, accountId, 'account') }),
     listAccounts: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
       const { page, nextPageToken } = pageOf(state.accounts, pageSize, pageToken);
-      return { accounts: page, nextPageToken };
+      return { accounts: page, nextPageToken, keyCounts: page.map(({ id }) => state.keys.filter(({ accountId }) => accountId === id).length) };
     },
-    updateAccount: async (request: { accountId: string; name?: string; state: AccountState }) => {
+    updateAccount: async (request: { accountId: string; name?: string; state: AccountState; stateReason: string }) => {
       const account = find(state.accounts, request.accountId, 'account');
       if (request.name !== undefined) account.name = request.name;
       if (request.state !== AccountState.ACCOUNT_STATE_UNSPECIFIED) account.state = request.state;
+      account.stateReason = request.stateReason;
       return { account };
     },
     createKey: async (request: CreateKeyRequest) => {
@@ -222,6 +223,7 @@ function ledger(state: FakeState): object {
       return { hold: Hold.fromPartial({ id: holdId, refundedNanoUsd: state.refundedNanoUsd }) };
     },
     getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
+    listBalances: async ({ accountIds }: { accountIds: string[] }) => ({ balances: accountIds.map((accountId) => balanceOf(state, accountId)) }),
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
     listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {

@@ -1,19 +1,27 @@
 // How accounts are shown.
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
-import { type Column, instant, instantJson, type View } from '../output.js';
+import { type Column, instant, instantJson, usd, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 import { balanceView } from './balance.js';
 
-const states = wordsOf<AccountState>(AccountState, 'ACCOUNT_STATE_');
+/** The states of accounts, in words. */
+export const accountStates = wordsOf<AccountState>(AccountState, 'ACCOUNT_STATE_');
 
 /** An account. */
 export const accountView: View<Account> = {
-  json: (account) => ({ id: account.id, name: account.name, state: states.of(account.state), created_at: instantJson(account.createdAtMs) }),
+  json: (account) => ({ id: account.id, name: account.name, state: accountStates.of(account.state), state_reason: account.stateReason === '' ? null : account.stateReason, created_at: instantJson(account.createdAtMs) }),
   columns: [
     { title: 'account', text: (account) => account.id },
     { title: 'name', text: (account) => account.name },
-    { title: 'state', text: (account) => states.of(account.state) },
+    { title: 'state', text: (account) => accountStates.of(account.state) },
+    { title: 'created', text: (account) => instant(account.createdAtMs) },
+  ],
+  details: [
+    { title: 'account', text: (account) => account.id },
+    { title: 'name', text: (account) => account.name },
+    { title: 'state', text: (account) => accountStates.of(account.state) },
+    { title: 'because', text: (account) => account.stateReason },
     { title: 'created', text: (account) => instant(account.createdAtMs) },
   ],
 };
@@ -28,7 +36,23 @@ export interface AccountWithBalance {
 export const accountWithBalanceView: View<AccountWithBalance> = {
   json: ({ account, balance }) => ({ ...accountView.json(account), balance: balanceView.json(balance) }),
   columns: [
-    ...accountView.columns.map((column): Column<AccountWithBalance> => ({ ...column, text: ({ account }) => column.text(account) })),
+    ...accountView.details!.map((column): Column<AccountWithBalance> => ({ ...column, text: ({ account }) => column.text(account) })),
     ...balanceView.columns.slice(1).map((column): Column<AccountWithBalance> => ({ ...column, text: ({ balance }) => column.text(balance) })),
+  ],
+};
+
+/** An account in a list, with its money and how many keys it has. */
+export interface AccountInList extends AccountWithBalance {
+  readonly keys: number;
+}
+
+/** An account in a list. */
+export const accountInListView: View<AccountInList> = {
+  json: ({ account, balance, keys }) => ({ ...accountView.json(account), balance: balanceView.json(balance), keys }),
+  columns: [
+    ...accountView.columns.map((column): Column<AccountInList> => ({ ...column, text: ({ account }) => column.text(account) })),
+    { title: 'available', text: ({ balance }) => usd(balance.availableNanoUsd), align: 'right' },
+    { title: 'held', text: ({ balance }) => usd(balance.heldNanoUsd), align: 'right' },
+    { title: 'keys', text: ({ keys }) => String(keys), align: 'right' },
   ],
 };

@@ -29,6 +29,7 @@ class FakeAuth {
   secret = makeSecret();
   key = Key.fromPartial({ id: newId('key'), accountId: newId('acct'), lastFour: 'abcd', state: KeyState.KEY_STATE_ACTIVE, version: 1n });
   accountState = AccountState.ACCOUNT_STATE_ACTIVE;
+  accountStateReason = '';
   lookUps = 0;
   /** Of the secret before the present one; undefined: there is none. */
   former: { secret: string; untilMs: bigint } | undefined;
@@ -40,9 +41,9 @@ class FakeAuth {
     this.lookUps += 1;
     if (this.isAway) throw new AppError('service_unavailable', 'Away.');
     const isHashOf = (secret: string | undefined): boolean => secret !== undefined && createHash('sha256').update(secret).digest().equals(secretHash);
-    if (isHashOf(this.former?.secret)) return { key: this.key, accountState: this.accountState, secretExpiresAtMs: this.former!.untilMs };
+    if (isHashOf(this.former?.secret)) return { key: this.key, accountState: this.accountState, accountStateReason: this.accountStateReason, secretExpiresAtMs: this.former!.untilMs };
     if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
-    return { key: this.key, accountState: this.accountState };
+    return { key: this.key, accountState: this.accountState, accountStateReason: this.accountStateReason };
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
@@ -81,7 +82,8 @@ class FakeAuth {
 
   async suspend(): Promise<void> {
     this.accountState = AccountState.ACCOUNT_STATE_SUSPENDED;
-    const account = Account.fromPartial({ id: this.key.accountId, state: this.accountState });
+    this.accountStateReason = 'invoice 7 is unpaid';
+    const account = Account.fromPartial({ id: this.key.accountId, state: this.accountState, stateReason: this.accountStateReason });
     await this.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
   }
 
@@ -153,7 +155,7 @@ describe('the key replica', () => {
   it('refuses the keys of an account from the moment it is pushed as suspended', async () => {
     expect(await refusalOf()).toBe('admitted');
     await auth.suspend();
-    expect(await refusalOf()).toBe('account_suspended');
+    await expect(keys.authenticate(auth.secret)).rejects.toMatchObject({ reason: 'account_suspended', message: 'The account of this platform key is suspended: invoice 7 is unpaid' });
   });
 
   it('refuses a key at the very instant of its expiry', async () => {

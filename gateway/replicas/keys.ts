@@ -19,6 +19,8 @@ const unknownsMax = 10_000;
 interface Entry {
   key: Key;
   accountState: AccountState;
+  /** Why it is suspended. */
+  accountStateReason: string;
   /** The secret was replaced by a rotation and is refused from this instant on. */
   secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
@@ -62,7 +64,9 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
         for (const hash of hashesByKeyId.get(changed.value.id) ?? []) take(hash, changed.value);
       } else if (changed?.$case === 'account') {
         for (const entry of entries.values()) {
-          if (entry.key.accountId === changed.value.id) entry.accountState = changed.value.state;
+          if (entry.key.accountId !== changed.value.id) continue;
+          entry.accountState = changed.value.state;
+          entry.accountStateReason = changed.value.stateReason;
         }
       }
     }
@@ -103,7 +107,7 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
       }
       throw error;
     }
-    const entry: Entry = { key: response.key!, accountState: response.accountState, secretExpiresAtMs: response.secretExpiresAtMs, fetchedAtMs: clock.nowMs() };
+    const entry: Entry = { key: response.key!, accountState: response.accountState, accountStateReason: response.accountStateReason, secretExpiresAtMs: response.secretExpiresAtMs, fetchedAtMs: clock.nowMs() };
     if (seenBefore === changesSeen) remember(hash, entry);
     return entry;
   }
@@ -153,13 +157,15 @@ function unknownKey(): AppError {
   return new AppError('key_unknown', 'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.');
 }
 
-function assertUsable({ key, accountState, secretExpiresAtMs }: Entry, nowMs: number): void {
+function assertUsable({ key, accountState, accountStateReason, secretExpiresAtMs }: Entry, nowMs: number): void {
   if (key.state === KeyState.KEY_STATE_REVOKED) throw new AppError('key_revoked', `The platform key ending in ${key.lastFour} was revoked. Use another key.`);
   if (secretExpiresAtMs !== undefined && BigInt(nowMs) >= secretExpiresAtMs) {
     const replacedAt = new Date(Number(secretExpiresAtMs)).toISOString();
     throw new AppError('key_revoked', `This secret of the platform key was replaced and has been refused since ${replacedAt}. Use the new one, which ends in ${key.lastFour}.`);
   }
-  if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) throw new AppError('account_suspended', 'The account of this platform key is suspended.');
+  if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) {
+    throw new AppError('account_suspended', `The account of this platform key is suspended${accountStateReason === '' ? '.' : `: ${accountStateReason}`}`);
+  }
   if (key.state !== KeyState.KEY_STATE_ACTIVE) throw new AppError('key_disabled', `The platform key ending in ${key.lastFour} is disabled. Enable it or use another key.`);
   if (key.expiresAtMs !== undefined && BigInt(nowMs) >= key.expiresAtMs) {
     throw new AppError('key_expired', `The platform key ending in ${key.lastFour} expired at ${new Date(Number(key.expiresAtMs)).toISOString()}. Use another key.`);

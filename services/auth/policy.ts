@@ -2,13 +2,13 @@
 import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 
-/** The callers of each RPC beside the operator, who may call all. The gateway reads, and changes keys for
- * those who are signed in to its console; only the operator creates and changes accounts. */
+/** The callers of each RPC beside the operator, who may call all. The gateway reads, and changes keys and
+ * accounts for those who are signed in to its console and may. */
 export const authPolicy: PeerPolicy<keyof AuthService> = {
-  createAccount: [],
+  createAccount: ['gateway'],
   getAccount: ['gateway'],
-  listAccounts: [],
-  updateAccount: [],
+  listAccounts: ['gateway'],
+  updateAccount: ['gateway'],
   createKey: ['gateway'],
   getKey: ['gateway'],
   listKeys: ['gateway'],

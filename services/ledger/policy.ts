@@ -2,16 +2,18 @@
 import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 
-/** The callers of each RPC beside the operator, who may call all. Only metering charges, and only the operator credits. */
+/** The callers of each RPC beside the operator, who may call all. Only metering charges. The gateway credits and debits for the operators who are
+ * signed in to its console. */
 export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   hold: ['gateway'],
   checkpoint: ['metering'],
   settle: ['metering'],
   release: ['gateway', 'metering'],
   expireHolds: ['ledger'],
-  deposit: [],
-  adjust: [],
+  deposit: ['gateway'],
+  adjust: ['gateway'],
   getBalance: ['gateway'],
+  listBalances: ['gateway'],
   listKeySpend: ['gateway'],
   getHold: ['gateway', 'metering'],
   listOpenHolds: ['gateway'],
@@ -24,8 +26,8 @@ export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   listRedemptionCodes: ['gateway'],
   voidRedemptionCodes: ['gateway'],
   redeemCode: ['gateway'],
-  refund: [],
-  verify: ['metering'],
+  refund: ['gateway'],
+  verify: ['gateway', 'metering'],
   getHolds: ['metering'],
   listHolds: ['metering'],
   listJournal: [],

@@ -11,6 +11,7 @@ import { getBalance } from './rpcs/get-balance.js';
 import { getHold } from './rpcs/get-hold.js';
 import { getHolds } from './rpcs/get-holds.js';
 import { hold } from './rpcs/hold.js';
+import { listBalances } from './rpcs/list-balances.js';
 import { listEntries } from './rpcs/list-entries.js';
 import { listHolds } from './rpcs/list-holds.js';
 import { listJournal } from './rpcs/list-journal.js';
@@ -45,6 +46,7 @@ function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {
     deposit: (request, context = unknownCaller) => deposit(request, context, deps),
     adjust: (request, context = unknownCaller) => adjust(request, context, deps),
     getBalance: (request, context = unknownCaller) => getBalance(request, context, deps),
+    listBalances: (request, context = unknownCaller) => listBalances(request, context, deps),
     listKeySpend: (request, context = unknownCaller) => listKeySpend(request, context, deps),
     getHold: (request, context = unknownCaller) => getHold(request, context, deps),
     listOpenHolds: (request, context = unknownCaller) => listOpenHolds(request, context, deps),

@@ -2,7 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
-import type { Role } from '#proto/auth/v1/people.js';
+import { ListAuditRequest, type Role } from '#proto/auth/v1/people.js';
 import { assertMayPut, roleNames } from '../access.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
@@ -90,7 +90,7 @@ export function revokeInvitation(deps: ConsoleDeps): Middleware {
 export function listAudit(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change members');
-    const { entries, nextPageToken } = await deps.peers.people.listAudit({ accountId, ...pageOf(ctx) }, contextOf(deps));
+    const { entries, nextPageToken } = await deps.peers.people.listAudit(ListAuditRequest.fromPartial({ accountId, ...pageOf(ctx) }), contextOf(deps));
     const data = entries.map((entry) => ({
       id: entry.id,
       at: new Date(Number(entry.atMs)).toISOString(),

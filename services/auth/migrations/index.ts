@@ -3,6 +3,7 @@ import { accountsAndKeys } from './0001-accounts-and-keys.js';
 import { rotation } from './0002-rotation.js';
 import { people } from './0003-people.js';
 import { identities } from './0004-identities.js';
+import { operator } from './0005-operator.js';
 
 /** All of them. */
-export const migrations = [accountsAndKeys, rotation, people, identities];
+export const migrations = [accountsAndKeys, rotation, people, identities, operator];

@@ -33,7 +33,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     const { signedIn, account } = await signUp('Eve@Example.com');
     expect(signedIn!.user).toMatchObject({ email: 'eve@example.com', isOperator: false, emailIsProven: false });
     expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([{ account: { id: account!.id, name: 'Eve’s' }, role: Role.ROLE_OWNER }]);
-    const accounts = async () => (await auth.service.listAccounts({ pageSize: 0, pageToken: '' }, operator)).accounts.length;
+    const accounts = async () => (await auth.service.listAccounts({ pageSize: 0, pageToken: '', search: '', state: 0, newestFirst: false, withKeyCounts: false }, operator)).accounts.length;
     const before = await accounts();
     await expect(signUp('EVE@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
     expect(await accounts()).toBe(before);
@@ -99,7 +99,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     const { signedIn } = await auth.people.acceptInvitation({ token, name: 'Hired', password, client: client(), sessionId: '' }, operator);
     expect((await byIdentity(claims('hired@example.com'))).signedIn!.user!.id).toBe(signedIn!.user!.id);
     await signUp('claimed@example.com');
-    const { users } = await auth.people.listUsers({ email: 'claimed@example.com', pageSize: 0, pageToken: '' }, operator);
+    const { users } = await auth.people.listUsers({ email: 'claimed@example.com', pageSize: 0, pageToken: '', search: '' }, operator);
     await auth.people.updateUser(UpdateUserRequest.fromPartial({ userId: users[0]!.id, email: 'claimed@example.com' }), operator);
     expect((await byIdentity(claims('claimed@example.com'))).signedIn!.user!.id).toBe(users[0]!.id);
   });

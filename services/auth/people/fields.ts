@@ -8,6 +8,7 @@ const passwordCharsMin = 10;
 const passwordCharsMax = 1024;
 const addressCharsMax = 64;
 const userAgentCharsMax = 300;
+const searchCharsMax = 200;
 
 /** An e-mail address in lower case. Whether it exists only a message can show. */
 export function checkedEmail(email: string): string {
@@ -25,6 +26,13 @@ export function checkedPassword(password: string, field = 'password'): string {
     throw invalidField(field, `${field} must have ${passwordCharsMin} to ${passwordCharsMax} characters.`);
   }
   return password;
+}
+
+/** A text to search for, without spaces around it. */
+export function checkedSearch(search: string): string {
+  const text = search.trim();
+  if ([...text].length > searchCharsMax) throw invalidField('search', `search must have at most ${searchCharsMax} characters.`);
+  return text;
 }
 
 /** A role that somebody can have. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
-import { AppendAuditRequest, type Client, Role, type SignedIn, type User } from '#proto/auth/v1/people.js';
+import { AppendAuditRequest, ListAuditRequest, type Client, Role, type SignedIn, type User } from '#proto/auth/v1/people.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { hashPassword, isPassword } from './password.js';
 import { failuresMax, failureWindowMs } from './throttle.js';
@@ -132,10 +132,10 @@ describe.each(testEngines)('people on %s', (engine) => {
   it('are out at once when they are disabled', async () => {
     const user = await add('gone@example.com');
     const { token } = await signIn('gone@example.com');
-    await auth.people.updateUser({ userId: user.id, isDisabled: true }, operator);
+    await auth.people.updateUser({ userId: user.id, isDisabled: true, keepAnOperator: false }, operator);
     await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('gone@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    await auth.people.updateUser({ userId: user.id, isDisabled: false }, operator);
+    await auth.people.updateUser({ userId: user.id, isDisabled: false, keepAnOperator: false }, operator);
     await signIn('gone@example.com');
   });
 
@@ -185,7 +185,7 @@ describe.each(testEngines)('people on %s', (engine) => {
       auth.clock.advance(1);
       await auth.people.appendAudit(AppendAuditRequest.fromPartial({ entry: { accountId: account.id, action: 'key.create', targetId: `key ${number}` } }), operator);
     }
-    const page = (pageToken: string) => auth.people.listAudit({ accountId: account.id, pageSize: 3, pageToken }, operator);
+    const page = (pageToken: string) => auth.people.listAudit(ListAuditRequest.fromPartial({ accountId: account.id, pageSize: 3, pageToken }), operator);
     const first = await page('');
     expect(first.entries.map(({ targetId }) => targetId)).toEqual(['key 4', 'key 3', 'key 2']);
     const second = await page(first.nextPageToken);

@@ -2,11 +2,11 @@
 import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 
-/** The gateway acts for those who are signed in to its console; the operator may call everything. */
+/** The gateway acts for those who are signed in to its console, operators among them; the operator may call everything. */
 export const peoplePolicy: PeerPolicy<keyof PeopleService> = {
-  createUser: [],
-  listUsers: [],
-  updateUser: [],
+  createUser: ['gateway'],
+  listUsers: ['gateway'],
+  updateUser: ['gateway'],
   setPassword: ['gateway'],
   updateProfile: ['gateway'],
   confirmPassword: ['gateway'],
@@ -16,7 +16,7 @@ export const peoplePolicy: PeerPolicy<keyof PeopleService> = {
   listIdentities: ['gateway'],
   disconnectIdentity: ['gateway'],
   signIn: ['gateway'],
-  createSignInLink: [],
+  createSignInLink: ['gateway'],
   redeemSignInLink: ['gateway'],
   getSession: ['gateway'],
   listSessions: ['gateway'],
@@ -31,4 +31,5 @@ export const peoplePolicy: PeerPolicy<keyof PeopleService> = {
   removeMember: ['gateway'],
   appendAudit: ['gateway'],
   listAudit: ['gateway'],
+  verifyAudit: ['gateway'],
 };

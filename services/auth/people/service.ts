@@ -29,6 +29,7 @@ import { signIn } from './rpcs/sign-in.js';
 import { signUp } from './rpcs/sign-up.js';
 import { updateProfile } from './rpcs/update-profile.js';
 import { updateUser } from './rpcs/update-user.js';
+import { verifyAudit } from './rpcs/verify-audit.js';
 
 /** The implementation of the contract over these dependencies. */
 export function peopleService(deps: PeopleDeps): PeopleService {
@@ -60,6 +61,7 @@ export function peopleService(deps: PeopleDeps): PeopleService {
     removeMember: (request, context = unknownCaller) => removeMember(request, context, deps),
     appendAudit: (request, context = unknownCaller) => appendAudit(request, context, deps),
     listAudit: (request, context = unknownCaller) => listAudit(request, context, deps),
+    verifyAudit: (request, context = unknownCaller) => verifyAudit(request, context, deps),
   };
 }
 

@@ -8,6 +8,7 @@ const nameCharactersMax = 200;
 const idempotencyKeyCharactersMax = 200;
 // With ids of 200 characters a page of 1000 such keys has 31 MB, below what a message may have.
 const modelIdsMax = 150;
+const searchCharactersMax = 200;
 const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;
 // The end of the year 9999, behind which dates have no common written form.
@@ -42,6 +43,16 @@ export function checkedName(name: string): string {
   if (name.trim() === '' || length > nameCharactersMax) throw invalidField('name', `name must have 1 to ${nameCharactersMax} characters, not only spaces.`);
   if (/\p{Cc}/u.test(name)) throw invalidField('name', 'name must not have control characters such as line breaks.');
   return name;
+}
+
+/** A text to search for, without spaces around it; empty for none. What begins like an account's id is one, or the first digits of one. */
+export function checkedSearch(search: string): string {
+  const text = search.trim();
+  if ([...text].length > searchCharactersMax) throw invalidField('search', `search must have at most ${searchCharactersMax} characters.`);
+  if (text.startsWith('acct_') && !/^acct_[0-9a-f]{0,32}$/.test(text)) {
+    throw invalidField('search', 'search looks like an account id, which is "acct_" and up to 32 hexadecimal digits in lower case.');
+  }
+  return text;
 }
 
 /** An idempotency key, or undefined when the call is not repeatable. */

@@ -5,20 +5,31 @@ import type { RpcDeps } from '../deps.js';
 import { accountIdBytes, checkedName, invalidField } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 
+const reasonCharsMax = 500;
+
 /** Changes what is present in the request and differs. Raises invalid_request and not_found. */
 export async function updateAccount(request: UpdateAccountRequest, _context: CallContext, deps: RpcDeps): Promise<UpdateAccountResponse> {
   const id = accountIdBytes(request.accountId);
   const name = request.name === undefined ? undefined : checkedName(request.name);
   const state = checkedState(request.state);
+  const reason = checkedReason(request.stateReason);
 
   const changed = await deps.accounts.change(id, (before) => {
-    const after: Account = { ...before, name: name ?? before.name, state: state ?? before.state };
-    return after.name === before.name && after.state === before.state ? before : after;
+    const isSuspended = (state ?? before.state) === AccountState.ACCOUNT_STATE_SUSPENDED;
+    const stateReason = !isSuspended ? '' : state === undefined ? before.stateReason : reason;
+    const after: Account = { ...before, name: name ?? before.name, state: state ?? before.state, stateReason };
+    return after.name === before.name && after.state === before.state && after.stateReason === before.stateReason ? before : after;
   });
   const account = found(changed, 'account');
   deps.feed.wake();
   deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account updated');
   return { account };
+}
+
+function checkedReason(reason: string): string {
+  if ([...reason].length > reasonCharsMax) throw invalidField('state_reason', `state_reason must have at most ${reasonCharsMax} characters.`);
+  if (/\p{Cc}/u.test(reason)) throw invalidField('state_reason', 'state_reason must not have control characters such as line breaks.');
+  return reason;
 }
 
 function checkedState(state: AccountState): AccountState | undefined {

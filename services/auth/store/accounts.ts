@@ -3,16 +3,30 @@ import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { idToBytes } from '#kit/id.js';
-import type { Account } from '#proto/auth/v1/auth.js';
+import type { Account, AccountState } from '#proto/auth/v1/auth.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { accountColumns, type Row, toAccount } from './rows.js';
+
+/** Which accounts are listed. */
+export interface AccountSearch {
+  /** A part of the name, or "acct_" and the first digits of the id; empty: all. */
+  readonly search: string;
+  readonly state: AccountState | undefined;
+  readonly newestFirst: boolean;
+}
+
+/** As names are compared in a search. */
+function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
 
 /** Inserts an account, as this change, in a transaction of the caller's. */
 export async function insertAccount(tx: Knex.Transaction, account: Account, changeNumber: Awaited<ReturnType<typeof nextChangeNumber>>): Promise<void> {
   await tx('account').insert({
     id: idToBytes('acct', account.id),
     name: account.name,
+    search_name: folded(account.name),
     state: account.state,
     created_at_ms: account.createdAtMs,
     version: account.version,
@@ -37,10 +51,22 @@ export class AccountStore {
     return row === undefined ? undefined : toAccount(row);
   }
 
-  /** Up to `limit` accounts in order of creation, from the one behind `after` on. */
-  async list(after: Buffer | undefined, limit: number): Promise<Account[]> {
-    const query = this.db.knex('account').orderBy('id').limit(limit).select(...accountColumns);
-    if (after !== undefined) query.where('id', '>', after);
+  /**
+   * Up to `limit` accounts that match, in order of creation or the newest first, from the one behind `after` on. A search by name
+   * reads names in the order of the answer until there are enough.
+   */
+  async list(which: AccountSearch, after: Buffer | undefined, limit: number): Promise<Account[]> {
+    const { search, state, newestFirst } = which;
+    const query = this.db.knex('account').orderBy('id', newestFirst ? 'desc' : 'asc').limit(limit).select(...accountColumns);
+    if (after !== undefined) query.where('id', newestFirst ? '<' : '>', after);
+    if (state !== undefined) query.where({ state });
+    if (search.startsWith('acct_')) {
+      const digits = search.slice('acct_'.length);
+      query.whereBetween('id', ['0', 'f'].map((digit) => Buffer.from(digits.padEnd(32, digit), 'hex')) as [Buffer, Buffer]);
+    } else if (search !== '') {
+      // Names of before, and those that the version before still writes, are compared as the engine knows letters: SQLite knows those of ASCII.
+      query.whereRaw('(INSTR(search_name, ?) > 0 OR INSTR(LOWER(name), ?) > 0)', [folded(search), folded(search)]);
+    }
     const rows: Row[] = await query;
     return rows.map(toAccount);
   }
@@ -60,7 +86,7 @@ export class AccountStore {
       const changeNumber = await nextChangeNumber(tx);
       const updated = await tx('account')
         .where({ id, version: before.version })
-        .update({ name: after.name, state: after.state, version, change_number: changeNumber });
+        .update({ name: after.name, search_name: folded(after.name), state: after.state, state_reason: after.stateReason, version, change_number: changeNumber });
       assert.equal(updated, 1);
       return { ...after, version };
     });

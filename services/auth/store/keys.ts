@@ -1,9 +1,9 @@
 // The SQL of platform keys.
 import assert from 'node:assert/strict';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
-import { idToBytes } from '#kit/id.js';
-import type { AccountState, Key } from '#proto/auth/v1/auth.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import { type AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { changeableKeyColumns, keyColumns, type Row, toKey } from './rows.js';
@@ -13,6 +13,7 @@ export interface FoundKey {
   readonly key: Key;
   readonly secretHash: Buffer;
   readonly accountState: AccountState;
+  readonly accountStateReason: string;
   /** Of a secret of before: refused from this instant on. */
   readonly secretExpiresAtMs: bigint | undefined;
 }
@@ -29,7 +30,13 @@ export interface Rotation {
 const qualifiedKeyColumns = keyColumns.map((column) => `platform_key.${column}`);
 
 function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
-  return { key: toKey(row), secretHash: asBytes(row['secret_hash']), accountState: asNumber(row['account_state']), secretExpiresAtMs };
+  return {
+    key: toKey(row),
+    secretHash: asBytes(row['secret_hash']),
+    accountState: asNumber(row['account_state']),
+    accountStateReason: asText(row['account_state_reason']),
+    secretExpiresAtMs,
+  };
 }
 
 /** Keeps keys, and of their secrets only the hashes. */
@@ -64,19 +71,19 @@ export class KeyStore {
 
   /** The key with this secret hash, present or of before, and its account's state: a read of two unique indexes, or of three. */
   async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
-    const accountState = 'account.state as account_state';
+    const accountState = ['account.state as account_state', 'account.state_reason as account_state_reason'];
     const present: Row | undefined = await this.db
       .knex('platform_key')
       .join('account', 'account.id', 'platform_key.account_id')
       .where('platform_key.secret_hash', secretHash)
-      .first<Row | undefined>(['platform_key.secret_hash', accountState, ...qualifiedKeyColumns]);
+      .first<Row | undefined>(['platform_key.secret_hash', ...accountState, ...qualifiedKeyColumns]);
     if (present !== undefined) return foundKey(present, undefined);
     const former: Row | undefined = await this.db
       .knex('former_secret')
       .join('platform_key', 'platform_key.id', 'former_secret.key_id')
       .join('account', 'account.id', 'platform_key.account_id')
       .where('former_secret.secret_hash', secretHash)
-      .first<Row | undefined>(['former_secret.secret_hash', 'former_secret.expires_at_ms as secret_expires_at_ms', accountState, ...qualifiedKeyColumns]);
+      .first<Row | undefined>(['former_secret.secret_hash', 'former_secret.expires_at_ms as secret_expires_at_ms', ...accountState, ...qualifiedKeyColumns]);
     return former === undefined ? undefined : foundKey(former, asBigInt(former['secret_expires_at_ms']));
   }
 
@@ -117,6 +124,19 @@ export class KeyStore {
     if (after !== undefined) query.where('id', isNewestFirst ? '<' : '>', after);
     const rows: Row[] = await query;
     return rows.map(toKey);
+  }
+
+  /** How many keys that are not revoked each of these accounts has, by account id; those without any are left out. */
+  async countByAccount(accountIds: readonly Buffer[]): Promise<Map<string, number>> {
+    if (accountIds.length === 0) return new Map();
+    const rows: Row[] = await this.db
+      .knex('platform_key')
+      .whereIn('account_id', [...accountIds])
+      .whereNot({ state: KeyState.KEY_STATE_REVOKED })
+      .groupBy('account_id')
+      .select('account_id')
+      .count({ keys: '*' });
+    return new Map(rows.map((row) => [idFromBytes('acct', asBytes(row['account_id'])), asNumber(row['keys'])]));
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Account, Key } from '#proto/auth/v1/auth.js';
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of an account that `toAccount` reads. */
-export const accountColumns = ['id', 'name', 'state', 'created_at_ms', 'version'] as const;
+export const accountColumns = ['id', 'name', 'state', 'created_at_ms', 'version', 'state_reason'] as const;
 
 /** The account of a row. */
 export function toAccount(row: Row): Account {
@@ -17,6 +17,7 @@ export function toAccount(row: Row): Account {
     state: asNumber(row['state']),
     createdAtMs: asBigInt(row['created_at_ms']),
     version: asBigInt(row['version']),
+    stateReason: asText(row['state_reason']),
   };
 }
 

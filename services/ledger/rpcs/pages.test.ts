@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
+import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, settleRequest } from '../testing/requests.js';
 
@@ -91,5 +92,25 @@ describe.each(testEngines)('pages on %s', (engine) => {
       expect((await failureOf(ledger.service.listHolds({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe('invalid_request');
       expect((await failureOf(ledger.service.listJournal({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe('invalid_request');
     }
+  });
+
+  it('of balances are those that each account has, in the order asked for', async () => {
+    const unknown = newId('acct');
+    const ids = [customers[2]!.accountId, unknown, customers[0]!.accountId, customers[2]!.accountId];
+    const { balances } = await ledger.service.listBalances({ accountIds: ids });
+    const alone = await Promise.all(ids.map(async (accountId) => (await ledger.service.getBalance({ accountId })).balance));
+    expect(balances).toEqual(alone);
+    expect(balances[1]).toMatchObject({ accountId: unknown, availableNanoUsd: 0n });
+    expect((await failureOf(ledger.service.listBalances({ accountIds: [] }))).reason).toBe('invalid_request');
+  });
+
+  it('of the journal have each entry by its id, for its own account only', async () => {
+    const [own, other] = customers as [Customer, Customer];
+    const { entries } = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: own.accountId, pageSize: 10 }));
+    for (const entry of entries) expect((await ledger.service.getEntry({ accountId: own.accountId, entryId: entry.id })).entry).toEqual(entry);
+    for (const entryId of [entries[0]!.id.replace(/.$/, (digit) => (digit === 'f' ? '0' : 'f')), 'ent_x', '']) {
+      expect((await failureOf(ledger.service.getEntry({ accountId: own.accountId, entryId }))).reason).toBe('not_found');
+    }
+    expect((await failureOf(ledger.service.getEntry({ accountId: other.accountId, entryId: entries[0]!.id }))).reason).toBe('not_found');
   });
 });

@@ -30,6 +30,16 @@ export class Reads {
     return row === undefined ? undefined : toAccount(bucketTable.valuesOf(row));
   }
 
+  /** Several accounts by id; those that never had money are left out. */
+  async accounts(accountIds: readonly string[]): Promise<Map<string, AccountBucket>> {
+    const keys = accountIds.map((accountId) => accountColumns(accountId, this.db.engine));
+    const rows: Row[] = await this.db.knex('bucket')
+      .select(...bucketTable.columns)
+      // The slots too, so that the primary key leads straight to the rows.
+      .whereIn(['slot', 'account_id', 'scope_id'], keys.map(({ slot, account_id }) => [slot, account_id, accountScope]));
+    return new Map(rows.map((row) => toAccount(bucketTable.valuesOf(row))).map((account) => [account.accountId, account]));
+  }
+
   /** The keys that were ever used, or those of `keyIds` among them; in the order of their ids, at most `limit`. */
   async keys(accountId: string, keyIds: readonly string[], limit: number): Promise<KeyBucket[]> {
     const query = this.buckets(accountId).orderBy('scope_id').limit(limit);

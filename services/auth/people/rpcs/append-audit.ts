@@ -13,15 +13,22 @@ export async function appendAudit(request: AppendAuditRequest, _context: CallCon
   if (given === undefined || !/^[a-z_.]{1,64}$/.test(given.action)) throw invalidField('entry.action', 'entry.action must be a word such as key.create.');
   if (given.detailJson.length > detailCharsMax) throw invalidField('entry.detail_json', `entry.detail_json must have at most ${detailCharsMax} characters.`);
   const nowMs = clock.nowMs();
-  const entry = {
-    ...given,
+  const { accountId, action, actorUserId } = given;
+  const entry = await audit.append({
+    accountId,
+    action,
+    actorUserId,
     id: newId('aud', nowMs),
     atMs: BigInt(nowMs),
-    actorName: given.actorName.slice(0, 200),
-    clientAddress: given.clientAddress.slice(0, 64),
-    targetId: given.targetId.slice(0, 200),
-    detailJson: given.detailJson === '' ? '{}' : given.detailJson,
-  };
-  await audit.append(entry);
+    actorName: kept(given.actorName, 200),
+    clientAddress: kept(given.clientAddress, 64),
+    targetId: kept(given.targetId, 200),
+    detailJson: given.detailJson === '' ? '{}' : kept(given.detailJson, detailCharsMax),
+  });
   return { entry };
+}
+
+/** What is cut in the middle of a character would come back from a database as another text, and so with another hash. */
+function kept(text: string, charsMax: number): string {
+  return Buffer.from(text.slice(0, charsMax)).toString();
 }

@@ -1,11 +1,21 @@
 // ListAudit: what was noted, newest first, by pages.
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { ListAuditRequest, ListAuditResponse } from '#proto/auth/v1/people.js';
+import { invalidField } from '../../requests/fields.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
 import type { PeopleDeps } from '../deps.js';
 
+const filterCharsMax = 200;
+
 /** Raises invalid_request. */
 export async function listAudit(request: ListAuditRequest, _context: CallContext, { audit }: PeopleDeps): Promise<ListAuditResponse> {
-  const page = await readPage(parsePageRequest(request, 'aud'), (after, limit) => audit.list(request.accountId, after, limit));
+  const { accountId, actor, action, targetId, fromMs, untilMs } = request;
+  for (const [field, text] of Object.entries({ account_id: accountId, actor, target_id: targetId })) {
+    if (text.length > filterCharsMax) throw invalidField(field, `${field} must have at most ${filterCharsMax} characters.`);
+  }
+  if (!/^[a-z_.]{0,64}$/.test(action)) throw invalidField('action', 'action must be a word such as key.create, or what stands before its dot.');
+  if (fromMs < 0n || untilMs < 0n) throw invalidField(fromMs < 0n ? 'from_ms' : 'until_ms', 'An instant is in epoch milliseconds; 0 is no bound.');
+  const filter = { accountId, actor: actor.trim(), action, targetId, fromMs, untilMs };
+  const page = await readPage(parsePageRequest(request, 'aud'), (after, limit) => audit.list(filter, after, limit));
   return { entries: page.items, nextPageToken: page.nextPageToken };
 }

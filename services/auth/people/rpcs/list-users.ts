@@ -1,9 +1,9 @@
-// ListUsers: people in order of creation, by pages, or the one of an address.
+// ListUsers: people in order of creation, by pages; all, those of a search, or the one of an address.
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { ListUsersRequest, ListUsersResponse } from '#proto/auth/v1/people.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
 import type { PeopleDeps } from '../deps.js';
-import { checkedEmail } from '../fields.js';
+import { checkedEmail, checkedSearch } from '../fields.js';
 
 /** Raises invalid_request. */
 export async function listUsers(request: ListUsersRequest, _context: CallContext, { people }: PeopleDeps): Promise<ListUsersResponse> {
@@ -11,6 +11,6 @@ export async function listUsers(request: ListUsersRequest, _context: CallContext
     const person = await people.findByEmail(checkedEmail(request.email));
     return { users: person === undefined ? [] : [person.user], nextPageToken: '' };
   }
-  const page = await readPage(parsePageRequest(request, 'user'), (after, limit) => people.list(after, limit));
+  const page = await readPage(parsePageRequest(request, 'user'), (after, limit) => people.list(checkedSearch(request.search), after, limit));
   return { users: page.items, nextPageToken: page.nextPageToken };
 }

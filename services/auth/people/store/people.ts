@@ -71,31 +71,57 @@ export class PersonStore {
     return toPersonIf(await this.db.knex('person').where({ email }).first(...columns));
   }
 
-  /** Up to `limit` people in order of creation, from the one behind `after` on. */
-  async list(after: Buffer | undefined, limit: number): Promise<User[]> {
+  /** Up to `limit` people in order of creation, from the one behind `after` on; those who have `search` in their name or address. */
+  async list(search: string, after: Buffer | undefined, limit: number): Promise<User[]> {
     const query = this.db.knex('person').orderBy('id').limit(limit).select(...columns);
     if (after !== undefined) query.where('id', '>', after);
+    const id = idToBytes('user', search);
+    if (id !== undefined) query.where({ id });
+    // Of names only the letters that the engine knows are compared whatever their case: SQLite knows those of ASCII.
+    else if (search !== '') query.whereRaw('(INSTR(email, ?) > 0 OR INSTR(LOWER(name), ?) > 0 OR INSTR(name, ?) > 0)', [search.toLowerCase(), search.toLowerCase(), search]);
     const rows: Row[] = await query;
     return rows.map((row) => toPerson(row).user);
   }
 
   /** Sets these columns; the person after it, or undefined when there is none. Raises already_exists for an address that is another's. */
   async update(id: Buffer, change: PersonChange): Promise<User | undefined> {
-    const set = {
-      ...(change.name === undefined ? {} : { name: change.name }),
-      ...(change.email === undefined ? {} : { email: change.email }),
-      ...(change.emailIsProven === undefined ? {} : { email_is_proven: Number(change.emailIsProven) }),
-      ...(change.isOperator === undefined ? {} : { is_operator: Number(change.isOperator) }),
-      ...(change.isDisabled === undefined ? {} : { is_disabled: Number(change.isDisabled) }),
-      ...(change.password === undefined ? {} : { password: change.password }),
-    };
-    try {
-      if (Object.keys(set).length > 0) await this.db.knex('person').where({ id }).update(set);
-    } catch (error) {
-      if (isDuplicate(error)) throw emailTaken();
-      throw error;
-    }
+    await setColumns(this.db.knex, id, change);
     return (await this.find(id))?.user;
+  }
+
+  /**
+   * The same, if somebody who is an operator and not disabled is left after it: false when not, and then nothing has changed.
+   */
+  async updateKeepingAnOperator(id: Buffer, change: PersonChange): Promise<User | false | undefined> {
+    return this.db.transaction(async (tx) => {
+      // In the order of their ids, so that two operators who demote each other wait and do not both succeed.
+      const operators: Row[] = await tx('person').where({ is_operator: 1, is_disabled: 0 }).orderBy('id').forUpdate().select('id');
+      const row: Row | undefined = await tx('person').where({ id }).first(...columns);
+      if (row === undefined) return undefined;
+      const { user } = toPerson(row);
+      const staysOne = (change.isOperator ?? user.isOperator) && !(change.isDisabled ?? user.isDisabled);
+      const isOne = user.isOperator && !user.isDisabled;
+      if (isOne && !staysOne && operators.length === 1) return false;
+      await setColumns(tx, id, change);
+      return toPerson((await tx('person').where({ id }).first(...columns)) as Row).user;
+    });
+  }
+}
+
+async function setColumns(knex: Knex, id: Buffer, change: PersonChange): Promise<void> {
+  const set = {
+    ...(change.name === undefined ? {} : { name: change.name }),
+    ...(change.email === undefined ? {} : { email: change.email }),
+    ...(change.emailIsProven === undefined ? {} : { email_is_proven: Number(change.emailIsProven) }),
+    ...(change.isOperator === undefined ? {} : { is_operator: Number(change.isOperator) }),
+    ...(change.isDisabled === undefined ? {} : { is_disabled: Number(change.isDisabled) }),
+    ...(change.password === undefined ? {} : { password: change.password }),
+  };
+  try {
+    if (Object.keys(set).length > 0) await knex('person').where({ id }).update(set);
+  } catch (error) {
+    if (isDuplicate(error)) throw emailTaken();
+    throw error;
   }
 }
 

@@ -1,0 +1,120 @@
+// The log of what people did: found by what is known of an entry, and shown to be as it was written.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { AppendAuditRequest, type AuditEntry, CreateUserRequest, type DeepPartial, ListAuditRequest, ListUsersRequest, UpdateUserRequest, VerifyAuditRequest } from '#proto/auth/v1/people.js';
+import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+
+describe.each(testEngines)('the audit log on %s', (engine) => {
+  let auth: TestAuth;
+  const ada = newId('user');
+  const made: AuditEntry[] = [];
+  let firstAtMs: number;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    firstAtMs = auth.clock.nowMs();
+    await append({ action: 'key.create', actorUserId: ada, actorName: 'ada@example.com', accountId: 'acct_a', targetId: 'key_1' });
+    await append({ action: 'key.revoke', actorUserId: ada, actorName: 'ada@example.com', accountId: 'acct_a', targetId: 'key_1' });
+    await append({ action: 'account.suspend', actorName: 'operator CLI', accountId: 'acct_b', targetId: 'acct_b', detailJson: '{"reason":"x"}' });
+  });
+  afterAll(() => auth.stop());
+
+  async function append(entry: DeepPartial<AuditEntry>): Promise<AuditEntry> {
+    const response = await auth.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), operator);
+    auth.clock.advance(1000);
+    made.push(response.entry!);
+    return response.entry!;
+  }
+  const numbers = async (filter: DeepPartial<ListAuditRequest>) => (await auth.people.listAudit(ListAuditRequest.fromPartial(filter), operator)).entries.map(({ number }) => Number(number));
+  const verify = (seen: DeepPartial<VerifyAuditRequest> = {}) => auth.people.verifyAudit(VerifyAuditRequest.fromPartial(seen), operator);
+
+  it('is found by who, what, on what and when', async () => {
+    expect(await numbers({})).toEqual([3, 2, 1]);
+    expect(await numbers({ actor: ada })).toEqual([2, 1]);
+    expect(await numbers({ actor: 'ADA@' })).toEqual([2, 1]);
+    expect(await numbers({ actor: 'operator cli' })).toEqual([3]);
+    expect(await numbers({ action: 'key.create' })).toEqual([1]);
+    expect(await numbers({ action: 'key' })).toEqual([2, 1]);
+    expect(await numbers({ action: 'ke' })).toEqual([]);
+    expect(await numbers({ targetId: 'key_1', accountId: 'acct_a' })).toEqual([2, 1]);
+    expect(await numbers({ fromMs: BigInt(firstAtMs + 1000), untilMs: BigInt(firstAtMs + 2000) })).toEqual([2]);
+    await expect(numbers({ action: '%' })).rejects.toMatchObject({ reason: 'invalid_request' });
+  });
+
+  it('numbers entries without gaps, however many are added at once', async () => {
+    const entries = await Promise.all(Array.from({ length: 20 }, (_, index) => append({ action: 'key.create', targetId: `key ${index}` })));
+    expect(new Set(entries.map(({ number }) => Number(number)))).toEqual(new Set(Array.from({ length: 20 }, (_, index) => index + 4)));
+    expect(await verify()).toMatchObject({ fault: '', entriesChecked: 23n, entriesUnchained: 0n, lastNumber: 23n });
+  });
+
+  it('is chained as written down, so that anybody can check an export', async () => {
+    let before: Uint8Array = Buffer.alloc(32);
+    for (const entry of made.toSorted((a, b) => Number(a.number - b.number))) {
+      const { number, id, atMs, actorUserId, actorName, clientAddress, accountId, action, targetId, detailJson } = entry;
+      const text = JSON.stringify([String(number), id, String(atMs), actorUserId, actorName, clientAddress, accountId, action, targetId, detailJson]);
+      before = createHash('sha256').update(before).update(text).digest();
+      expect(Buffer.from(entry.hash)).toEqual(before);
+    }
+  });
+
+  it('keeps texts as the chain has them, whatever is in them', async () => {
+    await append({ action: 'user.rename', actorName: `${'x'.repeat(199)}💸 `, targetId: 'ü\u0000 ', detailJson: JSON.stringify({ name: '\ud83d' }) });
+    expect((await verify()).fault).toBe('');
+  });
+
+  it('shows that an entry was changed, taken away, or that the log is another than was seen', async () => {
+    const knex = auth.db.knex;
+    const [second] = made.filter(({ number }) => number === 2n);
+    expect((await verify({ number: 2n, hash: second!.hash })).fault).toBe('');
+    expect((await verify({ number: 2n, hash: Buffer.alloc(32) })).fault).toContain('Entry 2 has another hash');
+    expect((await verify({ number: 99n, hash: Buffer.alloc(32) })).fault).toContain('Entry 99, which was seen, is missing');
+    await knex('audit_entry').where({ number: 2 }).update({ detail: '{"a":1}' });
+    expect((await verify()).fault).toContain('Entry 2 ');
+    await knex('audit_entry').where({ number: 2 }).update({ detail: '{}' });
+    expect((await verify()).fault).toBe('');
+    const last = await knex('audit_entry').orderBy('number', 'desc').first();
+    await knex('audit_entry').where({ number: last.number }).delete();
+    expect((await verify()).fault).toContain(`Entry ${last.number} is missing`);
+    await knex('audit_entry').insert(last);
+    const row = await knex('audit_entry').where({ number: 1 }).first();
+    await knex('audit_entry').where({ number: 1 }).delete();
+    expect((await verify()).fault).toContain('Entry 1 is missing');
+    await knex('audit_entry').insert(row);
+    expect((await verify()).fault).toBe('');
+  });
+});
+
+describe.each(testEngines)('people as operators see them, on %s', (engine) => {
+  let auth: TestAuth;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+  });
+  afterAll(() => auth.stop());
+
+  const add = async (email: string, name: string, isOperator = false) => (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name, isOperator }), operator)).user!;
+  const found = async (search: string) => (await auth.people.listUsers(ListUsersRequest.fromPartial({ search }), operator)).users.map(({ email }) => email);
+  const change = (userId: string, fields: DeepPartial<UpdateUserRequest>) => auth.people.updateUser(UpdateUserRequest.fromPartial({ userId, keepAnOperator: true, ...fields }), operator);
+
+  it('are found by name, address or id', async () => {
+    const grace = await add('grace@navy.mil', 'Grace Hopper');
+    await add('ada@example.com', 'Ada');
+    expect(await found('HOPPER')).toEqual(['grace@navy.mil']);
+    expect(await found('Navy')).toEqual(['grace@navy.mil']);
+    expect(await found(grace.id)).toEqual(['grace@navy.mil']);
+    expect(await found('%')).toEqual([]);
+    expect(await found('')).toHaveLength(2);
+  });
+
+  it('keep an operator who can sign in, even when two demote each other at once', async () => {
+    const [one, two] = [await add('one@example.com', 'One', true), await add('two@example.com', 'Two', true)];
+    const outcomes = await Promise.allSettled([change(one.id, { isOperator: false }), change(two.id, { isOperator: false })]);
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const left = outcomes[0]!.status === 'rejected' ? one : two;
+    await expect(change(left.id, { isOperator: false })).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await expect(change(left.id, { isDisabled: true })).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await change(left.id, { name: 'Left' });
+    // The operator's command has the machine itself, and so may.
+    await change(left.id, { isDisabled: true, keepAnOperator: false });
+  });
+});
