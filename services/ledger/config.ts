@@ -1,5 +1,5 @@
 // The ledger's settings; every one has a default that suits one process and many.
-import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, flag, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 
 /** Settings of the ledger by the name that code uses. */
 export const ledgerSettings = {
@@ -22,6 +22,17 @@ export const ledgerSettings = {
   lanes: integer('TOLLGATE_LEDGER_LANES', 'how many transactions on MySQL run at once, each on accounts of its own; SQLite has one', { min: 1, max: 64, default: 2 }),
   archiveDir: optionalText('TOLLGATE_LEDGER_ARCHIVE_DIR', 'folder into which old entries of the journal are moved; without it all are kept'),
   retentionDays: integer('TOLLGATE_LEDGER_RETENTION_DAYS', 'days after which entries of the journal are moved into the archive', { min: 35, max: 36_500, default: 400 }),
+  alertIntervalMs: duration('TOLLGATE_LEDGER_ALERT_INTERVAL', 'how often balances are looked at for low-balance alerts, 500 accounts a look, and messages that wait are sent', {
+    minMs: 20,
+    maxMs: 3_600_000,
+    default: 1000,
+  }),
+  alertRetryMs: duration('TOLLGATE_LEDGER_ALERT_RETRY', 'how long after its first try a message that was not taken is tried again; each further time four times as long, six tries in all', {
+    minMs: 10,
+    maxMs: 600_000,
+    default: 10_000,
+  }),
+  alertPrivateWebhooks: flag('TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS', 'let webhooks of alerts lead into private networks; only where all who can sign in may reach them', { default: false }),
   archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often old entries are looked for', { minMs: 1000, maxMs: 86_400_000, default: 3_600_000 }),
 } satisfies Settings;
 

@@ -22,6 +22,9 @@ import { Reads } from './store/reads.js';
 import { createStore } from './store/store.js';
 import { Sweeper } from './sweeper.js';
 
+export { ensureSecretKey } from '#kit/secrets/secret-key.js';
+export { createAlerts } from './alerts/create-alerts.js';
+export { alertPolicy } from './alerts/policy.js';
 export { type LedgerConfig, ledgerSettings } from './config.js';
 export { ledgerPolicy } from './policy.js';
 

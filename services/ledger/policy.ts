@@ -3,7 +3,7 @@ import type { PeerPolicy } from '#kit/rpc/peer-policy.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 
 /** The callers of each RPC beside the operator, who may call all. Only metering charges. The gateway credits and debits for the operators who are
- * signed in to its console. */
+ * signed in to its console, and what a payment provider says was paid. */
 export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   hold: ['gateway'],
   checkpoint: ['metering'],
@@ -21,6 +21,7 @@ export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   listStatements: ['gateway'],
   getStatement: ['gateway'],
   getEntry: ['gateway'],
+  findEntry: ['gateway'],
   // The gateway asks for operators alone.
   createRedemptionCodes: ['gateway'],
   listRedemptionCodes: ['gateway'],

@@ -7,6 +7,7 @@ import { apply, decoratedOperations } from './rpcs/apply.js';
 import { checkpoint } from './rpcs/checkpoint.js';
 import { deposit } from './rpcs/deposit.js';
 import { expireHolds } from './rpcs/expire-holds.js';
+import { findEntry } from './rpcs/find-entry.js';
 import { getBalance } from './rpcs/get-balance.js';
 import { getHold } from './rpcs/get-hold.js';
 import { getHolds } from './rpcs/get-holds.js';
@@ -51,6 +52,7 @@ function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {
     getHold: (request, context = unknownCaller) => getHold(request, context, deps),
     listOpenHolds: (request, context = unknownCaller) => listOpenHolds(request, context, deps),
     listEntries: (request, context = unknownCaller) => listEntries(request, context, deps),
+    findEntry: (request, context = unknownCaller) => findEntry(request, context, deps),
     verify: (request, context = unknownCaller) => verify(request, context, deps),
     refund: (request, context = unknownCaller) => refund(request, context, deps),
     getHolds: (request, context = unknownCaller) => getHolds(request, context, deps),

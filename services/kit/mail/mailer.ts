@@ -114,5 +114,5 @@ function failureOf(error: unknown, { host, port, password }: MailServer): MailFa
 }
 
 function wordsOf(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').trim().slice(0, wordsCharsMax);
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim().slice(0, wordsCharsMax);
 }

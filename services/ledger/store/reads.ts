@@ -7,7 +7,7 @@ import { idFromBytes } from '#kit/id.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../model.js';
 import {
-  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, noAccount, toAccount, toEntry, toHold, toKey,
+  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, noAccount, operationId, toAccount, toEntry, toHold, toKey,
 } from './rows.js';
 
 /** A hold named with its account. */
@@ -93,6 +93,15 @@ export class Reads {
     const [open]: Row[] = await count.clone();
     const [pastExpiry]: Row[] = await count.clone().where('expires_at_ms', '<', nowMs);
     return { open: asNumber(open?.['holds'] ?? 0), pastExpiry: asNumber(pastExpiry?.['holds'] ?? 0) };
+  }
+
+  /** The entry that the deposit, adjustment or refund of this idempotency key made. */
+  async entryOf(accountId: string, idempotencyKey: string): Promise<Entry | undefined> {
+    const id = operationId(idempotencyKey);
+    const made: Row | undefined = await this.db.knex('op').select('result_seq').where({ ...accountColumns(accountId, this.db.engine), id }).first();
+    if (made === undefined) return undefined;
+    const row: Row | undefined = await this.entries(accountId).where({ seq: asNumber(made['result_seq']) }).first();
+    return row === undefined ? undefined : toEntry(journalTable.valuesOf(row));
   }
 
   /** Entries above a number and up to another, oldest first. */

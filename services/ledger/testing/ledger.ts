@@ -8,12 +8,14 @@ import type { LedgerConfig } from '../config.js';
 import { createLedger } from '../index.js';
 
 /** A ledger whose own sweeper sleeps, so that a test decides when holds end. */
-export const quietConfig: LedgerConfig = { sweepIntervalMs: 3_600_000, sweepBatchSize: 200, clockSkewMs: 500, queueMax: 5000, lanes: 2, archiveDir: undefined, retentionDays: 400, archiveIntervalMs: 3_600_000 };
+export const quietConfig: LedgerConfig = { sweepIntervalMs: 3_600_000, sweepBatchSize: 200, clockSkewMs: 500, queueMax: 5000, lanes: 2, archiveDir: undefined, retentionDays: 400, archiveIntervalMs: 3_600_000, alertIntervalMs: 3_600_000, alertRetryMs: 10_000, alertPrivateWebhooks: false };
 
 /** The ledger and what surrounds it. */
 export interface TestLedger {
   readonly service: LedgerService;
   readonly db: Database;
+  /** To open the same database again, as another process would. */
+  readonly url: string;
   readonly clock: ManualClock;
   readonly log: Logger;
   /** Every line logged so far, of every level. */
@@ -41,6 +43,7 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
   return {
     service,
     db,
+    url,
     clock,
     log,
     logLines,

@@ -1,0 +1,24 @@
+// What alerts work with.
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { Mailer } from '#kit/mail/mailer.js';
+import type { SecretBox } from '#kit/secrets/secret-box.js';
+import type { LedgerConfig } from '../config.js';
+import type { Reads } from '../store/reads.js';
+import type { AlertStore } from './store/alerts.js';
+import type { DeliveryStore } from './store/deliveries.js';
+
+/** Handed to every RPC and every background part of alerts. */
+export interface AlertDeps {
+  readonly alerts: AlertStore;
+  readonly deliveries: DeliveryStore;
+  readonly reads: Reads;
+  readonly box: SecretBox;
+  /** Undefined: no mail is sent. */
+  readonly mailer: Mailer | undefined;
+  /** Where people find the console. */
+  readonly publicUrl: string | undefined;
+  readonly config: Pick<LedgerConfig, 'alertIntervalMs' | 'alertRetryMs' | 'alertPrivateWebhooks'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

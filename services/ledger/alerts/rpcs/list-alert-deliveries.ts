@@ -1,0 +1,19 @@
+// ListAlertDeliveries: what was sent for an account, newest first.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { isId } from '#kit/id.js';
+import type { ListAlertDeliveriesRequest, ListAlertDeliveriesResponse } from '#proto/ledger/v1/alerts.js';
+import { checkedCount, checkedId, invalidField } from '../../requests/fields.js';
+import type { AlertDeps } from '../deps.js';
+import { toDeliveryMessage } from '../render.js';
+
+/** A page token is the id of the last message of the page before. Raises invalid_request. */
+export async function listAlertDeliveries(request: ListAlertDeliveriesRequest, _context: CallContext, { deliveries }: AlertDeps): Promise<ListAlertDeliveriesResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 200, default: 50 });
+  const { pageToken } = request;
+  if (pageToken !== '' && !isId('adl', pageToken)) throw invalidField('page_token', 'the next_page_token of the page before, or empty');
+  // One more shows whether there is a further page.
+  const found = await deliveries.page(accountId, pageToken === '' ? undefined : pageToken, pageSize + 1);
+  const page = found.slice(0, pageSize);
+  return { deliveries: page.map(toDeliveryMessage), nextPageToken: found.length > pageSize ? page.at(-1)!.id : '' };
+}

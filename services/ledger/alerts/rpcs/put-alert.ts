@@ -1,0 +1,41 @@
+// PutAlert: sets all of an account's alert.
+import { randomBytes } from 'node:crypto';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { checkedAmount, checkedId, invalidField } from '../../requests/fields.js';
+import type { AlertDeps } from '../deps.js';
+import { checkedEmails, checkedWebhookUrl } from '../fields.js';
+import { toAlertMessage } from '../render.js';
+import { sealPurpose } from '../try-delivery.js';
+
+/** Raises invalid_request. */
+export async function putAlert(request: PutAlertRequest, _context: CallContext, { alerts, box, clock, config }: AlertDeps): Promise<PutAlertResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const { enabled } = request;
+  const thresholdNanoUsd = checkedAmount('threshold_nano_usd', request.thresholdNanoUsd, 1n);
+  const emails = checkedEmails(request.emails);
+  const webhookUrl = checkedWebhookUrl(request.webhookUrl, config.alertPrivateWebhooks);
+  if (request.renewWebhookSecret && webhookUrl === '') throw invalidField('renew_webhook_secret', 'false where there is no webhook');
+  let webhookSecret = '';
+  const alert = await alerts.put(accountId, (present) => {
+    const isSecretNew = webhookUrl !== '' && (request.renewWebhookSecret || present?.sealedSecret === undefined);
+    webhookSecret = isSecretNew ? `whsec_${randomBytes(32).toString('base64url')}` : '';
+    const sealedSecret = isSecretNew ? box.seal(webhookSecret, sealPurpose(accountId)) : present?.sealedSecret;
+    // Who raises or lowers the threshold wants to be told of that one, whatever was told of the one before.
+    const isArmedAnew = present === undefined || present.thresholdNanoUsd !== thresholdNanoUsd || (enabled && !present.enabled);
+    return {
+      accountId,
+      enabled,
+      thresholdNanoUsd,
+      emails,
+      webhookUrl,
+      // Whoever has the secret of a webhook that was taken away is to sign nothing later.
+      sealedSecret: webhookUrl === '' ? undefined : sealedSecret,
+      fired: isArmedAnew ? false : present.fired,
+      firedAtMs: present?.firedAtMs ?? 0,
+      version: (present?.version ?? 0) + 1,
+      updatedAtMs: clock.nowMs(),
+    };
+  });
+  return { alert: toAlertMessage(accountId, alert), webhookSecret };
+}

@@ -1,0 +1,42 @@
+// TestAlert: sends a test to every destination and waits for what comes of it.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { TestAlertRequest, TestAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { accountAvailableNanoUsd, emptyAccount } from '../../buckets.js';
+import { checkedId } from '../../requests/fields.js';
+import type { AlertDeps } from '../deps.js';
+import { messagesOf } from '../messages-of.js';
+import { type AlertRecord, type Delivery, hourMs, messagesPerHourMax } from '../model.js';
+import { toDeliveryMessage } from '../render.js';
+import { claimMs, tryDelivery } from '../try-delivery.js';
+
+/** Raises invalid_request, failed_precondition (no destination) and overloaded (too many messages within an hour). */
+export async function testAlert(request: TestAlertRequest, _context: CallContext, deps: AlertDeps): Promise<TestAlertResponse> {
+  const accountId = checkedId('account_id', 'acct', request.accountId);
+  const alert = await deps.alerts.find(accountId);
+  if (alert === undefined || (alert.emails.length === 0 && alert.webhookUrl === '')) {
+    throw new AppError('failed_precondition', 'The alert names neither a mail address nor a webhook; save one first.');
+  }
+  const tests = await begun(alert, deps);
+  const ended = await Promise.all(tests.map((test) => sent(test, deps)));
+  return { deliveries: ended.map(toDeliveryMessage) };
+}
+
+/** Stored as if a first try were under way, so that no courier takes them meanwhile. */
+async function begun(alert: AlertRecord, { deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
+  const { accountId } = alert;
+  const nowMs = clock.nowMs();
+  const availableNanoUsd = accountAvailableNanoUsd((await reads.account(accountId)) ?? emptyAccount(accountId));
+  const tests = messagesOf(alert, { availableNanoUsd, isTest: true, nowMs, dueAtMs: nowMs + claimMs }).map((test) => ({ ...test, attempts: 1 }));
+  if ((await deliveries.countSince(accountId, nowMs - hourMs)) + tests.length > messagesPerHourMax) {
+    throw new AppError('overloaded', `At most ${messagesPerHourMax} messages are sent for an account within an hour; try again later.`, { retryAfterMs: hourMs });
+  }
+  for (const test of tests) await deliveries.add(test);
+  return tests;
+}
+
+async function sent(test: Delivery, deps: AlertDeps): Promise<Delivery> {
+  const outcome = await tryDelivery(test, deps);
+  await deps.deliveries.note(test, outcome);
+  return { ...test, ...outcome };
+}

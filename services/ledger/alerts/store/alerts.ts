@@ -1,0 +1,127 @@
+// The SQL of alerts.
+import type { Knex } from 'knex';
+import { isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import type { Row } from '#kit/db/plain-transaction.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import { accountColumns, accountScope } from '../../store/rows.js';
+import type { AlertRecord, Delivery } from '../model.js';
+import { deliveryRow } from './delivery-rows.js';
+
+const columns = ['account_id', 'enabled', 'threshold_nano_usd', 'emails', 'webhook_url', 'sealed_secret', 'fired', 'fired_at_ms', 'version', 'updated_at_ms'];
+
+/** What decides whether an alert fires. */
+export interface Watched {
+  readonly alert: AlertRecord;
+  readonly availableNanoUsd: bigint;
+}
+
+/** Where a page of alerts ended. */
+export interface AlertPlace {
+  readonly slot: number;
+  readonly account: Buffer;
+}
+
+/** Alerts over a database. */
+export class AlertStore {
+  constructor(private readonly db: Database) {}
+
+  async find(accountId: string): Promise<AlertRecord | undefined> {
+    const row: Row | undefined = await this.db.knex('alert').select(...columns).where(accountColumns(accountId, this.db.engine)).first();
+    return row === undefined ? undefined : toAlert(row);
+  }
+
+  /** At most `limit` alerts after a place, in the order of the key, with what their accounts have available; and where they end. */
+  async watched(after: AlertPlace | undefined, limit: number): Promise<{ watched: Watched[]; end: AlertPlace | undefined }> {
+    const query = this.db.knex('alert')
+      .leftJoin('bucket', (join) => {
+        join.on('bucket.slot', 'alert.slot').andOn('bucket.account_id', 'alert.account_id').andOnVal('bucket.scope_id', accountScope as unknown as string);
+      })
+      .select('alert.slot', ...columns.map((column) => `alert.${column}`), 'bucket.cap_nano_usd', 'bucket.spent_nano_usd', 'bucket.held_nano_usd')
+      .orderBy(['alert.slot', 'alert.account_id'])
+      .limit(limit);
+    if (after !== undefined) {
+      const { slot, account } = after;
+      query.where((later) => later.where('alert.slot', '>', slot).orWhere((same) => same.where('alert.slot', slot).where('alert.account_id', '>', account)));
+    }
+    const rows: Row[] = await query;
+    const last = rows.length < limit ? undefined : rows.at(-1);
+    return {
+      watched: rows.map((row) => ({ alert: toAlert(row), availableNanoUsd: availableOf(row) })),
+      end: last === undefined ? undefined : { slot: asNumber(last['slot']), account: asBytes(last['account_id']) },
+    };
+  }
+
+  /** Stores what `change` makes of the present alert; of two who change at once, one sees what the other did. */
+  async put(accountId: string, change: (present: AlertRecord | undefined) => AlertRecord): Promise<AlertRecord> {
+    const store = () =>
+      this.db.transaction(async (tx) => {
+        const key = accountColumns(accountId, this.db.engine);
+        const row: Row | undefined = await tx('alert').select(...columns).where(key).forUpdate().first();
+        const alert = change(row === undefined ? undefined : toAlert(row));
+        if (row === undefined) await tx('alert').insert({ slot: key.slot, ...fromAlert(alert, key.account_id) });
+        else await tx('alert').where(key).update(fromAlert(alert, key.account_id));
+        return alert;
+      });
+    return store().catch((error: unknown) => {
+      // Somebody else set the first alert meanwhile; now there is a row to lock.
+      if (isDuplicate(error)) return store();
+      throw error;
+    });
+  }
+
+  /** Notes that the alert fired, with its messages, unless it was changed or fired since it was read: of many processes one does it. */
+  async fire({ accountId, version }: AlertRecord, deliveries: readonly Delivery[], nowMs: number): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      if (!(await this.step(tx, accountId, version, { fired: 1, fired_at_ms: nowMs }))) return false;
+      for (const delivery of deliveries) await tx('alert_delivery').insert(deliveryRow(delivery, this.db.engine));
+      return true;
+    });
+  }
+
+  /** Arms a fired alert again, unless it was changed since it was read. */
+  async rearm({ accountId, version }: AlertRecord): Promise<boolean> {
+    return this.step(this.db.knex, accountId, version, { fired: 0 });
+  }
+
+  private async step(knex: Knex, accountId: string, version: number, fields: Row): Promise<boolean> {
+    const changed = await knex('alert').where({ ...accountColumns(accountId, this.db.engine), version }).update({ ...fields, version: version + 1 });
+    return changed === 1;
+  }
+}
+
+function availableOf(row: Row): bigint {
+  const amount = (column: string): bigint => asBigInt(row[column] ?? 0n);
+  return amount('cap_nano_usd') - amount('spent_nano_usd') - amount('held_nano_usd');
+}
+
+function toAlert(row: Row): AlertRecord {
+  return {
+    accountId: idFromBytes('acct', asBytes(row['account_id'])),
+    enabled: asNumber(row['enabled']) === 1,
+    thresholdNanoUsd: asBigInt(row['threshold_nano_usd']),
+    emails: JSON.parse(asText(row['emails'])) as string[],
+    webhookUrl: asText(row['webhook_url']),
+    sealedSecret: optional(row['sealed_secret'], asText),
+    fired: asNumber(row['fired']) === 1,
+    firedAtMs: asNumber(row['fired_at_ms']),
+    version: asNumber(row['version']),
+    updatedAtMs: asNumber(row['updated_at_ms']),
+  };
+}
+
+function fromAlert(alert: AlertRecord, account: Buffer): Row {
+  return {
+    account_id: account,
+    enabled: alert.enabled ? 1 : 0,
+    threshold_nano_usd: alert.thresholdNanoUsd,
+    emails: JSON.stringify(alert.emails),
+    webhook_url: alert.webhookUrl,
+    sealed_secret: alert.sealedSecret ?? null,
+    fired: alert.fired ? 1 : 0,
+    fired_at_ms: alert.firedAtMs,
+    version: alert.version,
+    updated_at_ms: alert.updatedAtMs,
+  };
+}

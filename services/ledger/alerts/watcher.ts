@@ -1,0 +1,48 @@
+// The background job that looks at the balances of accounts with an alert. A look reads a bounded page of alerts by their key, each with
+// its account's bucket, and the next look goes on where it ended: what a look costs does not grow with the number of accounts or alerts.
+import { repeat } from '#kit/repeat.js';
+import type { AlertDeps } from './deps.js';
+import { stepOf } from './hysteresis.js';
+import { messagesOf } from './messages-of.js';
+import { hourMs, messagesPerHourMax } from './model.js';
+import type { AlertPlace, Watched } from './store/alerts.js';
+
+/** Alerts of one look; more are looked at in turns, so that with n alerts each is looked at every n / 500 intervals. */
+const alertsPerLook = 500;
+
+/** Looks again and again until it is stopped. */
+export class AlertWatcher {
+  private place: AlertPlace | undefined;
+  private stopRepeating: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: AlertDeps) {}
+
+  start(): void {
+    const { config, log } = this.deps;
+    this.stopRepeating = repeat(config.alertIntervalMs, () => this.look(), (error) => log.error({ err: error }, 'balances could not be looked at for alerts; this will be tried again'));
+  }
+
+  /** Waits for the look that is under way. */
+  stop(): Promise<void> {
+    return this.stopRepeating();
+  }
+
+  /** One look. */
+  async look(): Promise<void> {
+    const { watched, end } = await this.deps.alerts.watched(this.place, alertsPerLook);
+    this.place = end;
+    for (const each of watched) await this.follow(each);
+  }
+
+  private async follow({ alert, availableNanoUsd }: Watched): Promise<void> {
+    const { alerts, deliveries, clock, log } = this.deps;
+    const step = stepOf(alert, availableNanoUsd);
+    if (step === 'rearm') await alerts.rearm(alert);
+    if (step !== 'fire') return;
+    const nowMs = clock.nowMs();
+    const messages = messagesOf(alert, { availableNanoUsd, isTest: false, nowMs, dueAtMs: nowMs });
+    // It fires when the hour is over, should the balance still be low then.
+    if ((await deliveries.countSince(alert.accountId, nowMs - hourMs)) + messages.length > messagesPerHourMax) return;
+    if (await alerts.fire(alert, messages, nowMs)) log.info({ account_id: alert.accountId, messages: messages.length }, 'a low-balance alert fired');
+  }
+}
