@@ -6,6 +6,7 @@ import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js'
 import { type PeopleService, PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { type AlertService, AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { type MeteringService, MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import type { CliConfig, ServiceName } from './config.js';
@@ -21,6 +22,7 @@ export interface Services {
   readonly people: PeopleService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
+  readonly alerts: AlertService;
   readonly metering: MeteringService;
   readonly inference: InferenceService;
   /** Raises service_unavailable unless the service says that it serves. */
@@ -54,6 +56,7 @@ export async function connect(config: CliConfig): Promise<Services> {
     people: connectionTo('auth').client(PeopleServiceDefinition),
     catalog: connectionTo('catalog').client(CatalogServiceDefinition),
     ledger: connectionTo('ledger').client(LedgerServiceDefinition),
+    alerts: connectionTo('ledger').client(AlertServiceDefinition),
     metering: connectionTo('metering').client(MeteringServiceDefinition),
     inference: connectionTo('inference').client(InferenceServiceDefinition),
     async checkHealth(name) {

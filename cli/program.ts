@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { type Cli, createCli, type World } from './cli.js';
 import { accountCommand } from './commands/account.js';
+import { alertCommand } from './commands/alert.js';
 import { balanceCommand } from './commands/balance.js';
 import { codeCommand } from './commands/code.js';
 import { configCommand } from './commands/config.js';
@@ -27,6 +28,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   balanceCommand,
   statementCommand,
   codeCommand,
+  alertCommand,
   ledgerCommand,
   usageCommand,
   modelCommand,

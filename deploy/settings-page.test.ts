@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { mailSettings } from '#kit/mail/settings.js';
 import { commonSettings } from '#kit/config/common.js';
 import { gatewaySettings } from '../gateway/index.js';
 import { authSettings } from '../services/auth/index.js';
@@ -28,6 +29,7 @@ const page = settingsPage([
   { title: 'ledger', readBy: service('the ledger'), settings: ledgerSettings },
   { title: 'metering', readBy: service('metering'), settings: meteringSettings },
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
+  { title: 'Mail', readBy: service('the ledger') + ' Of alerts; plain text, to one recipient at a time.', settings: mailSettings },
   { title: 'Every process', readBy: 'Logs, telemetry, certificates and the end.', settings: everyProcess },
 ]);
 

@@ -3,6 +3,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { type Settings, text } from '#kit/config/settings.js';
@@ -34,6 +35,7 @@ await runProcess({
         people: host.dial(peers.auth).client(PeopleServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
         ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
+        alerts: host.dial(peers.ledger).client(AlertServiceDefinition),
         metering: batchClient(MeteringServiceDefinition, host.dial(peers.metering).client(MeteringServiceDefinition), records).client,
         inference: host.dial(peers.inference).client(InferenceServiceDefinition),
       },

@@ -12,6 +12,7 @@ export interface GatewayPeers {
   readonly people: ConsolePeers['people'];
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
+  readonly alerts: ConsolePeers['alerts'];
   readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'> & ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'> & ConsolePeers['inference'];
 }

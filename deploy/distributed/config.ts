@@ -24,7 +24,7 @@ export type DistributedConfig = Values<typeof distributedSettings>;
 /** The environment of the launcher: as in single mode, a terminal shows warnings only. */
 export { singleEnvironment as distributedEnvironment } from '../single/config.js';
 
-const ofAProcess = /^TOLLGATE_(AUTH|CATALOG|LEDGER|METERING|INFERENCE|GATEWAY)_/;
+const ofAProcess = /^TOLLGATE_(AUTH|CATALOG|LEDGER|METERING|INFERENCE|GATEWAY|SMTP)_/;
 
 /** What the launcher itself is to see of its environment: a setting of one process is for that process to judge. */
 export function forLauncher(env: Environment): Environment {
@@ -37,11 +37,13 @@ export function passedOn(env: Environment, name: string): Record<string, string>
   const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TZ'];
   // Of telemetry, of Node (its compile cache, more authorities for upstreams) and of OpenSSL.
   const libraries = /^(OTEL_|NODE_|SSL_CERT_)/;
+  // Who sends mail, and who says where the console is.
+  const outside = name === 'ledger' ? /^TOLLGATE_(SMTP_|GATEWAY_PUBLIC_URL$)/ : /^$/;
   const vendor = name === 'inference' ? /^(OPENAI|ANTHROPIC)_/ : /^$/;
   return Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined && (entry[0].startsWith(own) || libraries.test(entry[0]) || common.includes(entry[0]) || vendor.test(entry[0])),
+        entry[1] !== undefined && (entry[0].startsWith(own) || libraries.test(entry[0]) || common.includes(entry[0]) || outside.test(entry[0]) || vendor.test(entry[0])),
     ),
   );
 }

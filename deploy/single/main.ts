@@ -5,6 +5,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { claimAdminSocket } from '#kit/admin-socket.js';
@@ -12,6 +13,7 @@ import { lockFolder } from '#kit/db/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
+import { mailSettings } from '#kit/mail/settings.js';
 import { type ProcessHost, runProcess } from '#kit/process.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
@@ -20,7 +22,7 @@ import { createGateway, gatewaySettings } from '../../gateway/index.js';
 import { authPolicy, authSettings, createAuth, peoplePolicy } from '../../services/auth/index.js';
 import { catalogPolicy, catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createInference, ensureSecretKey, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
-import { createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
+import { alertPolicy, createAlerts, createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringPolicy, meteringSettings } from '../../services/metering/index.js';
 import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
@@ -38,6 +40,7 @@ const settings = {
   metering: meteringSettings,
   inference: inferenceSettings,
   gateway: gatewaySettings,
+  mail: mailSettings,
 };
 
 await runProcess({ name: 'single', settings, ownPrefixes: ['TOLLGATE_'], build }, singleEnvironment(isTerminal));
@@ -65,6 +68,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
+  const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
+  const alerts = createAlerts(config.ledger, { db: databases.ledger, clock, log, secretKey, mail: config.mail, publicUrl: config.gateway.publicUrl });
   const metering = createMetering(config.metering, {
     db: databases.metering,
     clock,
@@ -72,7 +77,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering' }),
   });
-  const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey: ensureSecretKey(join(dataDir, 'secret-key')) });
+  const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey });
 
   const as = { caller: 'gateway' };
   const gateway = createGateway(config.gateway, {
@@ -81,6 +86,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       people: localClient(PeopleServiceDefinition, decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log }), as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
+      alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, { policy: alertPolicy, log }), as),
       metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }), as),
       inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, { policy: inferencePolicy, log }), as),
     },
@@ -97,6 +103,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       offer(PeopleServiceDefinition, auth.people, peoplePolicy),
       offer(CatalogServiceDefinition, catalog, catalogPolicy),
       offer(LedgerServiceDefinition, ledger, ledgerPolicy),
+      offer(AlertServiceDefinition, alerts, alertPolicy),
       offer(MeteringServiceDefinition, metering, meteringPolicy),
       offer(InferenceServiceDefinition, inference, inferencePolicy),
     ],
@@ -131,5 +138,5 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
     stop: async () => undefined,
   };
-  return [databasesPart, auth, catalog, ledger, metering, inference, firstRunPart, operatorDoor, gateway, welcomePart];
+  return [databasesPart, auth, catalog, ledger, alerts, metering, inference, firstRunPart, operatorDoor, gateway, welcomePart];
 }

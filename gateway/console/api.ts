@@ -4,6 +4,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { ConsoleDeps } from './deps.js';
 import { addOperatorRoutes } from './operator-api.js';
 import { createOidc } from './oidc/provider.js';
+import { getAlert, listAlertDeliveries, putAlert, testAlert } from './routes/alerts.js';
 import { getBalance, listEntries, listHolds } from './routes/billing.js';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
 import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
@@ -68,6 +69,11 @@ export function consoleApi(deps: ConsoleDeps): Router {
   router.get(`${account}/deposits`, known, listDeposits(deps));
   router.get(`${account}/receipts/:entry`, known, getReceipt(deps));
   router.post(`${account}/redemptions`, known, redeemCode(deps));
+
+  router.get(`${account}/alerts`, known, getAlert(deps));
+  router.put(`${account}/alerts`, known, putAlert(deps));
+  router.post(`${account}/alerts/test`, known, testAlert(deps));
+  router.get(`${account}/alerts/deliveries`, known, listAlertDeliveries(deps));
 
   router.get(`${account}/members`, known, listMembers(deps));
   router.put(`${account}/members/:user`, known, putMember(deps));

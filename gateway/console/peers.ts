@@ -3,6 +3,7 @@ import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
+import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 
@@ -13,6 +14,7 @@ export interface ConsolePeers {
   readonly auth: Pick<AuthService, 'getAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
   readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
   readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers;
+  readonly alerts: AlertService;
   readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;
   readonly catalog: Pick<CatalogService, 'listModels' | 'getModel' | 'putModel' | 'listPriceVersions' | 'putPriceDraft' | 'getPriceDraft' | 'listPriceDrafts' | 'discardPriceDraft' | 'publishPriceDraft'>;
   readonly inference: Pick<InferenceService, 'listUpstreams' | 'putUpstream' | 'deleteUpstream' | 'testUpstream'>;

@@ -1,16 +1,29 @@
 // The process of ledger when it runs apart.
+import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { publicUrl } from '#kit/config/public-url.js';
+import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
+import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/service-process.js';
-import { createLedger, ledgerPolicy, ledgerSettings } from './index.js';
+import { alertPolicy, createAlerts, createLedger, ensureSecretKey, ledgerPolicy, ledgerSettings } from './index.js';
 
 await runService({
   name: 'ledger',
   listen: '127.0.0.1:7103',
-  settings: { ...ledgerSettings, databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL') },
+  settings: {
+    ...ledgerSettings,
+    ...mailSettings,
+    publicUrl,
+    databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
+    secretKeyPath: text('TOLLGATE_LEDGER_SECRET_KEY_FILE', 'file with the key that encrypts the secrets of alerts’ webhooks, the same for every replica; made when absent', {
+      default: './data/ledger-secret-key',
+    }),
+  },
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);
     const ledger = createLedger(config, { db: database.db, clock, log });
-    return { parts: [database, ledger], offers: [offer(LedgerServiceDefinition, ledger, ledgerPolicy)] };
+    const alerts = createAlerts(config, { db: database.db, clock, log, secretKey: ensureSecretKey(config.secretKeyPath), mail: config, publicUrl: config.publicUrl });
+    return { parts: [database, ledger, alerts], offers: [offer(LedgerServiceDefinition, ledger, ledgerPolicy), offer(AlertServiceDefinition, alerts, alertPolicy)] };
   },
 });

@@ -4,17 +4,18 @@ import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
+import { renderLow } from '../render/alerts.js';
 import { renderBalance, renderEntry, renderHold } from '../render/money.js';
 import { accountOf } from '../session.js';
 
 const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
-/** GET balance. */
+/** GET balance, and whether it is low. */
 export function getBalance(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { balance } = await deps.peers.ledger.getBalance({ accountId }, contextOf(deps));
-    ctx.body = renderBalance(balance!);
+    const [{ balance }, alert] = await Promise.all([deps.peers.ledger.getBalance({ accountId }, contextOf(deps)), deps.peers.alerts.getAlert({ accountId }, contextOf(deps))]);
+    ctx.body = { ...renderBalance(balance!), ...renderLow(alert) };
   };
 }
 

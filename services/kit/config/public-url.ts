@@ -1,10 +1,10 @@
-// Where people find the console, for links that are sent to them.
+// Where people find the console, for links that services send to them: what the gateway is told, read by others too.
 import type { Setting } from './settings.js';
 
 /** The public address, without a slash at its end. */
 export const publicUrl: Setting<string | undefined> = {
-  env: 'TOLLGATE_PUBLIC_URL',
-  description: 'address under which people reach this installation, such as https://models.example.com or https://example.com/tollgate; for links in mails and for the way back from a payment',
+  env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
+  description: 'where browsers reach the gateway, for example https://ai.example.com/tollgate, for links in mails; unless set, mails hold none',
   default: undefined,
   parse(text) {
     const url = URL.parse(text);

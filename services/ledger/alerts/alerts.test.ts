@@ -44,7 +44,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   };
 
   it('are off and name nobody until they are set', async () => {
-    expect(await get()).toMatchObject({ alert: { enabled: false, thresholdNanoUsd: 0n, emails: [], webhookUrl: '' }, low: false, availableNanoUsd: 20n * usd, mailConfigured: true });
+    expect(await get()).toMatchObject({ alert: { enabled: false, thresholdNanoUsd: 0n, emails: [], webhookUrl: '' }, low: false, availableNanoUsd: 20n * usd, settledNanoUsd: 20n * usd, mailConfigured: true });
     await spend(20n * usd);
     await look();
     expect(await deliveries()).toEqual([]);
@@ -59,7 +59,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     for (let turn = 0; turn < 3; turn += 1) await look();
     expect(alerts.mails.map(({ to }) => to).sort()).toEqual(['ada@example.com', 'bob@example.com']);
     const [mail] = alerts.mails;
-    expect(mail!.subject).toBe('Low balance: $9 available');
+    expect(mail!.subject).toBe('Low balance: $9 left');
     expect(mail!.text).toContain('below your threshold of $10');
     expect(mail!.text).toContain('https://console.example.com/console/');
     expect(receiver.received).toHaveLength(1);
@@ -70,6 +70,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
       type: 'balance.low',
       account_id: customer.accountId,
       threshold_usd: '10',
+      settled_usd: '9',
       available_usd: '9',
       at: new Date(alerts.ledger.clock.nowMs()).toISOString(),
       id: log[0]!.eventId,
@@ -83,11 +84,17 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     ]);
   });
 
-  it('count money that calls hold as gone', async () => {
-    await put();
-    await alerts.ledger.service.hold(holdRequest(customer, 11n * usd));
+  it('are not fired by money that calls only hold, but tell of it', async () => {
+    await put({ webhookUrl: receiver.url });
+    const { hold } = await alerts.ledger.service.hold(holdRequest(customer, 11n * usd));
     await look();
-    expect(alerts.mails).toHaveLength(1);
+    expect(await get()).toMatchObject({ low: false, settledNanoUsd: 20n * usd, availableNanoUsd: 9n * usd });
+    expect(await deliveries()).toEqual([]);
+    await alerts.ledger.service.hold(holdRequest(customer, 2n * usd));
+    await alerts.ledger.service.settle(settleRequest(customer, hold!.id, 11n * usd));
+    await look();
+    expect(alerts.mails[0]!.text).toContain('has $9 left (of which calls in flight hold $2)');
+    expect(JSON.parse(receiver.received[0]!.body)).toMatchObject({ settled_usd: '9', available_usd: '7' });
   });
 
   it('fire again only after a clear rise', async () => {

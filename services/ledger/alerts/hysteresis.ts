@@ -1,4 +1,5 @@
-// When an alert fires and when it is armed again. Pure.
+// When an alert fires and when it is armed again. It is about the settled balance: what calls only hold comes back, and each burst of
+// calls would fire an alert otherwise and arm it again at its end. Pure.
 
 /** What an account's alert does next. */
 export type Step = 'fire' | 'rearm' | 'stay';
@@ -6,8 +7,8 @@ export type Step = 'fire' | 'rearm' | 'stay';
 const centNanoUsd = 10_000_000n;
 
 /**
- * What has to be available before a fired alert is armed again: 1.2 times the threshold, and at least a cent above it. A balance that
- * moves about the threshold, as calls hold and free money, then fires once.
+ * To what a balance has to rise before a fired alert is armed again: 1.2 times the threshold, and at least a cent above it. One that
+ * moves about the threshold, as small deposits and calls follow each other, then fires once.
  */
 export function rearmAtNanoUsd(thresholdNanoUsd: bigint): bigint {
   // Rounded up, so that it is never less than 1.2 times.
@@ -16,14 +17,14 @@ export function rearmAtNanoUsd(thresholdNanoUsd: bigint): bigint {
   return risenNanoUsd > aCentAboveNanoUsd ? risenNanoUsd : aCentAboveNanoUsd;
 }
 
-/** Whether less than the threshold is available. */
-export function isLow(alert: { readonly enabled: boolean; readonly thresholdNanoUsd: bigint }, availableNanoUsd: bigint): boolean {
-  return alert.enabled && availableNanoUsd < alert.thresholdNanoUsd;
+/** Whether a balance is below the threshold. */
+export function isLow(alert: { readonly enabled: boolean; readonly thresholdNanoUsd: bigint }, settledNanoUsd: bigint): boolean {
+  return alert.enabled && settledNanoUsd < alert.thresholdNanoUsd;
 }
 
-/** The step for what is available now. */
-export function stepOf(alert: { readonly enabled: boolean; readonly fired: boolean; readonly thresholdNanoUsd: bigint }, availableNanoUsd: bigint): Step {
+/** The step for the balance as it is now. */
+export function stepOf(alert: { readonly enabled: boolean; readonly fired: boolean; readonly thresholdNanoUsd: bigint }, settledNanoUsd: bigint): Step {
   if (!alert.enabled) return 'stay';
-  if (!alert.fired) return isLow(alert, availableNanoUsd) ? 'fire' : 'stay';
-  return availableNanoUsd >= rearmAtNanoUsd(alert.thresholdNanoUsd) ? 'rearm' : 'stay';
+  if (!alert.fired) return isLow(alert, settledNanoUsd) ? 'fire' : 'stay';
+  return settledNanoUsd >= rearmAtNanoUsd(alert.thresholdNanoUsd) ? 'rearm' : 'stay';
 }

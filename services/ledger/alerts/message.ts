@@ -4,11 +4,12 @@ import { rearmAtNanoUsd } from './hysteresis.js';
 import type { Delivery } from './model.js';
 
 /** The body of a webhook's request. */
-export function webhookBody({ isTest, accountId, thresholdNanoUsd, availableNanoUsd, createdAtMs, eventId }: Delivery): string {
+export function webhookBody({ isTest, accountId, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, createdAtMs, eventId }: Delivery): string {
   return JSON.stringify({
     type: isTest ? 'balance.low.test' : 'balance.low',
     account_id: accountId,
     threshold_usd: formatUsd(thresholdNanoUsd),
+    settled_usd: formatUsd(settledNanoUsd),
     available_usd: formatUsd(availableNanoUsd),
     at: new Date(createdAtMs).toISOString(),
     id: eventId,
@@ -17,23 +18,25 @@ export function webhookBody({ isTest, accountId, thresholdNanoUsd, availableNano
 
 /** Subject and text of a mail. Without a public address there is no link, but the way is told. */
 export function mailText(delivery: Delivery, publicUrl: string | undefined): { subject: string; text: string } {
-  const { isTest, accountId, thresholdNanoUsd, availableNanoUsd, eventId, createdAtMs } = delivery;
+  const { isTest, accountId, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, eventId, createdAtMs } = delivery;
+  const heldNanoUsd = settledNanoUsd - availableNanoUsd;
+  const held = heldNanoUsd === 0n ? '' : ` (of which calls in flight hold $${formatUsd(heldNanoUsd)})`;
   const place = publicUrl === undefined ? 'the console, under Billing' : `${publicUrl}/console/accounts/${accountId}/billing`;
   const lines = isTest
     ? [
         `This is a test of the low-balance alert of account ${accountId}. Nothing is wrong.`,
-        `Available now: $${formatUsd(availableNanoUsd)}. The alert fires below $${formatUsd(thresholdNanoUsd)}.`,
+        `Left now: $${formatUsd(settledNanoUsd)}${held}. The alert fires below $${formatUsd(thresholdNanoUsd)}.`,
       ]
     : [
-        `Account ${accountId} has $${formatUsd(availableNanoUsd)} available, which is below your threshold of $${formatUsd(thresholdNanoUsd)}.`,
+        `Account ${accountId} has $${formatUsd(settledNanoUsd)} left${held}, which is below your threshold of $${formatUsd(thresholdNanoUsd)}.`,
         'Calls are refused once the balance does not cover them.',
         '',
         `Add money: ${place}`,
         '',
-        `You are told once, and again only after the available balance has risen to $${formatUsd(rearmAtNanoUsd(thresholdNanoUsd))}.`,
+        `You are told once, and again only after the balance has risen to $${formatUsd(rearmAtNanoUsd(thresholdNanoUsd))}.`,
       ];
   return {
-    subject: `${isTest ? 'Test: low' : 'Low'} balance: $${formatUsd(availableNanoUsd)} available`,
+    subject: `${isTest ? 'Test: low' : 'Low'} balance: $${formatUsd(settledNanoUsd)} left`,
     text: [...lines, '', `To change this alert or switch it off: ${place}`, `${eventId}, ${new Date(createdAtMs).toISOString()}`, ''].join('\n'),
   };
 }

@@ -1,11 +1,11 @@
 // The messages of one event, one for each destination. Pure but for the ids.
 import { newId } from '#kit/id.js';
 import { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
-import type { AlertRecord, Delivery } from './model.js';
+import type { AlertRecord, Delivery, Money } from './model.js';
 
 /** `dueAtMs` is when they are to be tried. */
-export function messagesOf(alert: AlertRecord, event: { availableNanoUsd: bigint; isTest: boolean; nowMs: number; dueAtMs: number }): Delivery[] {
-  const { availableNanoUsd, isTest, nowMs, dueAtMs } = event;
+export function messagesOf(alert: AlertRecord, event: { money: Money; isTest: boolean; nowMs: number; dueAtMs: number }): Delivery[] {
+  const { money, isTest, nowMs, dueAtMs } = event;
   const eventId = newId('evt', nowMs);
   const destinations = [
     ...alert.emails.map((destination) => ({ channel: AlertChannel.ALERT_CHANNEL_MAIL, destination })),
@@ -22,7 +22,7 @@ export function messagesOf(alert: AlertRecord, event: { availableNanoUsd: bigint
     attempts: 0,
     outcome: '',
     thresholdNanoUsd: alert.thresholdNanoUsd,
-    availableNanoUsd,
+    ...money,
     createdAtMs: nowMs,
     dueAtMs,
   }));

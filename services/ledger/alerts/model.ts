@@ -29,10 +29,17 @@ export interface Delivery {
   readonly attempts: number;
   readonly outcome: string;
   readonly thresholdNanoUsd: bigint;
+  readonly settledNanoUsd: bigint;
   readonly availableNanoUsd: bigint;
   readonly createdAtMs: number;
   /** When it is tried next; of one that has ended, its end. */
   readonly dueAtMs: number;
+}
+
+/** What an account has: settled is credited less spent, available is settled less what calls hold. */
+export interface Money {
+  readonly settledNanoUsd: bigint;
+  readonly availableNanoUsd: bigint;
 }
 
 /** Most mail addresses of an alert. */

@@ -1,6 +1,14 @@
 // Records as messages of the contract. Pure.
 import { type Alert, type AlertDelivery, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
-import type { AlertRecord, Delivery } from './model.js';
+import { accountAvailableNanoUsd, emptyAccount } from '../buckets.js';
+import type { AccountBucket } from '../model.js';
+import type { AlertRecord, Delivery, Money } from './model.js';
+
+/** What an account has; nothing before its first entry. */
+export function moneyOf(accountId: string, bucket: AccountBucket | undefined): Money {
+  const account = bucket ?? emptyAccount(accountId);
+  return { settledNanoUsd: account.creditedNanoUsd - account.spentNanoUsd, availableNanoUsd: accountAvailableNanoUsd(account) };
+}
 
 /** An account's alert; of one that was never set, one that is off. */
 export function toAlertMessage(accountId: string, alert: AlertRecord | undefined): Alert {
@@ -17,7 +25,7 @@ export function toAlertMessage(accountId: string, alert: AlertRecord | undefined
 }
 
 export function toDeliveryMessage(delivery: Delivery): AlertDelivery {
-  const { id, accountId, eventId, isTest, channel, destination, state, attempts, outcome, thresholdNanoUsd, availableNanoUsd, createdAtMs, dueAtMs } = delivery;
+  const { id, accountId, eventId, isTest, channel, destination, state, attempts, outcome, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, createdAtMs, dueAtMs } = delivery;
   const hasEnded = state !== AlertDeliveryState.ALERT_DELIVERY_STATE_PENDING;
   return {
     id,
@@ -30,6 +38,7 @@ export function toDeliveryMessage(delivery: Delivery): AlertDelivery {
     attempts,
     outcome,
     thresholdNanoUsd,
+    settledNanoUsd,
     availableNanoUsd,
     createdAtMs: BigInt(createdAtMs),
     nextAttemptAtMs: hasEnded ? 0n : BigInt(dueAtMs),

@@ -34,13 +34,13 @@ export class AlertWatcher {
     for (const each of watched) await this.follow(each);
   }
 
-  private async follow({ alert, availableNanoUsd }: Watched): Promise<void> {
+  private async follow({ alert, money }: Watched): Promise<void> {
     const { alerts, deliveries, clock, log } = this.deps;
-    const step = stepOf(alert, availableNanoUsd);
+    const step = stepOf(alert, money.settledNanoUsd);
     if (step === 'rearm') await alerts.rearm(alert);
     if (step !== 'fire') return;
     const nowMs = clock.nowMs();
-    const messages = messagesOf(alert, { availableNanoUsd, isTest: false, nowMs, dueAtMs: nowMs });
+    const messages = messagesOf(alert, { money, isTest: false, nowMs, dueAtMs: nowMs });
     // It fires when the hour is over, should the balance still be low then.
     if ((await deliveries.countSince(alert.accountId, nowMs - hourMs)) + messages.length > messagesPerHourMax) return;
     if (await alerts.fire(alert, messages, nowMs)) log.info({ account_id: alert.accountId, messages: messages.length }, 'a low-balance alert fired');

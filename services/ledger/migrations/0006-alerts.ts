@@ -35,6 +35,7 @@ export const alerts: Migration = {
         attempts ${sql.int32} NOT NULL,
         outcome ${sql.text(500)} NOT NULL,
         threshold_nano_usd ${sql.int64} NOT NULL,
+        settled_nano_usd ${sql.int64} NOT NULL,
         available_nano_usd ${sql.int64} NOT NULL,
         created_at_ms ${sql.int64} NOT NULL,
         due_at_ms ${sql.int64} NOT NULL,

@@ -2,12 +2,11 @@
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { TestAlertRequest, TestAlertResponse } from '#proto/ledger/v1/alerts.js';
-import { accountAvailableNanoUsd, emptyAccount } from '../../buckets.js';
 import { checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
 import { messagesOf } from '../messages-of.js';
 import { type AlertRecord, type Delivery, hourMs, messagesPerHourMax } from '../model.js';
-import { toDeliveryMessage } from '../render.js';
+import { moneyOf, toDeliveryMessage } from '../render.js';
 import { claimMs, tryDelivery } from '../try-delivery.js';
 
 /** Raises invalid_request, failed_precondition (no destination) and overloaded (too many messages within an hour). */
@@ -26,8 +25,7 @@ export async function testAlert(request: TestAlertRequest, _context: CallContext
 async function begun(alert: AlertRecord, { deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
   const { accountId } = alert;
   const nowMs = clock.nowMs();
-  const availableNanoUsd = accountAvailableNanoUsd((await reads.account(accountId)) ?? emptyAccount(accountId));
-  const tests = messagesOf(alert, { availableNanoUsd, isTest: true, nowMs, dueAtMs: nowMs + claimMs }).map((test) => ({ ...test, attempts: 1 }));
+  const tests = messagesOf(alert, { money: moneyOf(accountId, await reads.account(accountId)), isTest: true, nowMs, dueAtMs: nowMs + claimMs }).map((test) => ({ ...test, attempts: 1 }));
   if ((await deliveries.countSince(accountId, nowMs - hourMs)) + tests.length > messagesPerHourMax) {
     throw new AppError('overloaded', `At most ${messagesPerHourMax} messages are sent for an account within an hour; try again later.`, { retryAfterMs: hourMs });
   }

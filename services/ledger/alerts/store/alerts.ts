@@ -6,7 +6,7 @@ import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { accountColumns, accountScope } from '../../store/rows.js';
-import type { AlertRecord, Delivery } from '../model.js';
+import type { AlertRecord, Delivery, Money } from '../model.js';
 import { deliveryRow } from './delivery-rows.js';
 
 const columns = ['account_id', 'enabled', 'threshold_nano_usd', 'emails', 'webhook_url', 'sealed_secret', 'fired', 'fired_at_ms', 'version', 'updated_at_ms'];
@@ -14,7 +14,7 @@ const columns = ['account_id', 'enabled', 'threshold_nano_usd', 'emails', 'webho
 /** What decides whether an alert fires. */
 export interface Watched {
   readonly alert: AlertRecord;
-  readonly availableNanoUsd: bigint;
+  readonly money: Money;
 }
 
 /** Where a page of alerts ended. */
@@ -32,7 +32,7 @@ export class AlertStore {
     return row === undefined ? undefined : toAlert(row);
   }
 
-  /** At most `limit` alerts after a place, in the order of the key, with what their accounts have available; and where they end. */
+  /** At most `limit` alerts after a place, in the order of the key, with what their accounts have; and where they end. */
   async watched(after: AlertPlace | undefined, limit: number): Promise<{ watched: Watched[]; end: AlertPlace | undefined }> {
     const query = this.db.knex('alert')
       .leftJoin('bucket', (join) => {
@@ -48,7 +48,7 @@ export class AlertStore {
     const rows: Row[] = await query;
     const last = rows.length < limit ? undefined : rows.at(-1);
     return {
-      watched: rows.map((row) => ({ alert: toAlert(row), availableNanoUsd: availableOf(row) })),
+      watched: rows.map((row) => ({ alert: toAlert(row), money: moneyOf(row) })),
       end: last === undefined ? undefined : { slot: asNumber(last['slot']), account: asBytes(last['account_id']) },
     };
   }
@@ -91,9 +91,10 @@ export class AlertStore {
   }
 }
 
-function availableOf(row: Row): bigint {
+function moneyOf(row: Row): Money {
   const amount = (column: string): bigint => asBigInt(row[column] ?? 0n);
-  return amount('cap_nano_usd') - amount('spent_nano_usd') - amount('held_nano_usd');
+  const settledNanoUsd = amount('cap_nano_usd') - amount('spent_nano_usd');
+  return { settledNanoUsd, availableNanoUsd: settledNanoUsd - amount('held_nano_usd') };
 }
 
 function toAlert(row: Row): AlertRecord {

@@ -7,7 +7,7 @@ import { accountColumns, bytesOf } from '../../store/rows.js';
 import type { Delivery } from '../model.js';
 
 export const deliveryColumns = [
-  'account_id', 'id', 'event_id', 'is_test', 'channel', 'destination', 'state', 'attempts', 'outcome', 'threshold_nano_usd', 'available_nano_usd', 'created_at_ms', 'due_at_ms',
+  'account_id', 'id', 'event_id', 'is_test', 'channel', 'destination', 'state', 'attempts', 'outcome', 'threshold_nano_usd', 'settled_nano_usd', 'available_nano_usd', 'created_at_ms', 'due_at_ms',
 ] as const;
 
 export function deliveryRow(delivery: Delivery, engine: Engine): Row {
@@ -22,6 +22,7 @@ export function deliveryRow(delivery: Delivery, engine: Engine): Row {
     attempts: delivery.attempts,
     outcome: delivery.outcome,
     threshold_nano_usd: delivery.thresholdNanoUsd,
+    settled_nano_usd: delivery.settledNanoUsd,
     available_nano_usd: delivery.availableNanoUsd,
     created_at_ms: delivery.createdAtMs,
     due_at_ms: delivery.dueAtMs,
@@ -40,6 +41,7 @@ export function toDelivery(row: Row): Delivery {
     attempts: asNumber(row['attempts']),
     outcome: asText(row['outcome']),
     thresholdNanoUsd: asBigInt(row['threshold_nano_usd']),
+    settledNanoUsd: asBigInt(row['settled_nano_usd']),
     availableNanoUsd: asBigInt(row['available_nano_usd']),
     createdAtMs: asNumber(row['created_at_ms']),
     dueAtMs: asNumber(row['due_at_ms']),
