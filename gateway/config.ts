@@ -85,6 +85,12 @@ export const gatewaySettings = {
     default: undefined,
     parse: baseUrl,
   },
+  traceUrl: {
+    env: 'TOLLGATE_GATEWAY_TRACE_URL',
+    description: "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; unless set, they show the id alone",
+    default: undefined,
+    parse: traceUrl,
+  },
   signUp: flag('TOLLGATE_GATEWAY_SIGN_UP', 'anybody who reaches the console may sign up, with an account of their own', { default: false }),
   oidcIssuer: {
     env: 'TOLLGATE_GATEWAY_OIDC_ISSUER',
@@ -112,6 +118,14 @@ function baseUrl(value: string): string {
     throw new Error('must be an address such as https://ai.example.com');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** An address with the place of the trace id in it. */
+function traceUrl(value: string): string {
+  if (!value.includes('{trace_id}') || !/^https?:\/\//.test(value) || !URL.canParse(value.replaceAll('{trace_id}', '0'))) {
+    throw new Error('must be an address with {trace_id} in it, such as https://traces.example.com/trace/{trace_id}');
+  }
+  return value;
 }
 
 /** The parsed settings of the gateway. */

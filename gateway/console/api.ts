@@ -13,9 +13,10 @@ import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from '.
 import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
 import { redeemCode } from './routes/redemptions.js';
 import { getReceipt, getStatement, listDeposits, listStatements } from './routes/statements.js';
+import { getSettings } from './routes/settings.js';
 import { listErrors } from './routes/usage-errors.js';
 import { getSignInOptions, signUp } from './routes/sign-up.js';
-import { exportRecords, getRecord, getTotals, listRecords } from './routes/usage.js';
+import { exportRecords, getRecord, getRecordHold, getTotals, listRecords } from './routes/usage.js';
 import { sameSite, signedIn } from './session.js';
 
 /** The routes below /console/api. */
@@ -37,6 +38,7 @@ export function consoleApi(deps: ConsoleDeps): Router {
   router.get('/oidc/callback', finishOidc(deps, oidc));
 
   router.get('/me', known, getMe());
+  router.get('/settings', known, getSettings(deps));
   router.patch('/me', known, updateMe(deps));
   router.get('/me/identities', known, listIdentities(deps, oidc));
   router.post('/me/identities', known, connectIdentity(deps, oidc));
@@ -56,6 +58,7 @@ export function consoleApi(deps: ConsoleDeps): Router {
 
   router.get(`${account}/usage/records`, known, listRecords(deps));
   router.get(`${account}/usage/records/:id`, known, getRecord(deps));
+  router.get(`${account}/usage/records/:id/hold`, known, getRecordHold(deps));
   router.get(`${account}/usage/errors`, known, listErrors(deps));
   router.get(`${account}/usage/totals`, known, getTotals(deps));
   router.get(`${account}/usage/export`, known, exportRecords(deps));

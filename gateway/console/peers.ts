@@ -13,7 +13,7 @@ type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'l
 export interface ConsolePeers {
   readonly auth: Pick<AuthService, 'getAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
   readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
-  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers;
+  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'getHold' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers;
   readonly alerts: AlertService;
   readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;
   readonly catalog: Pick<CatalogService, 'listModels' | 'getModel' | 'putModel' | 'listPriceVersions' | 'putPriceDraft' | 'getPriceDraft' | 'listPriceDrafts' | 'discardPriceDraft' | 'publishPriceDraft'>;

@@ -1,5 +1,5 @@
 // Keys with their spending, balances, holds and entries as JSON. Amounts are decimal-string USD. Pure.
-import { type Balance, BookAccount, type Entry, EntryKind, type Hold } from '#proto/ledger/v1/ledger.js';
+import { type Balance, BookAccount, type Entry, EntryKind, type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#kit/money.js';
 import { type KeyStanding, keyStateWord } from '../../../proto/key-state.js';
@@ -85,6 +85,17 @@ function effectNanoUsd({ credit, debit, amountNanoUsd }: Entry): bigint {
 function sourceOf({ kind, debit }: Entry): 'cash' | 'promotion' | null {
   if (kind !== EntryKind.ENTRY_KIND_DEPOSIT) return null;
   return debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : 'cash';
+}
+
+/** What became of the money that was set aside for a call. */
+export function renderRecordHold(hold: Hold): Record<string, unknown> {
+  return {
+    ...renderHold(hold),
+    state: HoldState[hold.state].replace('HOLD_STATE_', '').toLowerCase(),
+    captured_usd: formatUsd(hold.capturedNanoUsd),
+    shortfall_usd: formatUsd(hold.shortfallNanoUsd),
+    refunded_usd: formatUsd(hold.refundedNanoUsd),
+  };
 }
 
 /** A line of the statement: what it did to the money that is not held, and what there was after it. */

@@ -4,12 +4,13 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#kit/money.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
-import type { UsageFilter } from '#proto/metering/v1/metering.js';
 import { leaving } from '../../leaving.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';
 import { recordCsvHead, recordCsvLine } from '../record-csv.js';
+import { type RecordSearch, recordSearchOf, searchRecords } from '../record-search.js';
+import { renderRecordHold } from '../render/money.js';
 import { accountOf } from '../session.js';
 import { usageFilterOf, usageGroupingOf } from '../usage-filter.js';
 
@@ -19,7 +20,7 @@ const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller
 export function listRecords(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { records, nextPageToken } = await deps.peers.metering.listUsageRecords({ filter: usageFilterOf(ctx, accountId), ...pageOf(ctx) }, contextOf(deps));
+    const { records, nextPageToken } = await searchRecords(recordSearchOf(ctx, accountId), pageOf(ctx), deps);
     ctx.body = { data: records.map(renderUsageRecord), next: nextPageToken === '' ? null : nextPageToken };
   };
 }
@@ -33,10 +34,20 @@ export function getRecord(deps: ConsoleDeps): Middleware {
   };
 }
 
+/** GET usage/records/{id}/hold: what the ledger set aside for the call, and what became of it. */
+export function getRecordHold(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { accountId } = accountOf(ctx, 'look');
+    const { hold } = await deps.peers.ledger.getHold({ holdId: String(ctx['params'].id), accountId }, contextOf(deps));
+    ctx.body = renderRecordHold(hold!);
+  };
+}
+
 /** GET usage/totals: sums over the same filter, in groups and groups within those. */
 export function getTotals(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
+    if (queryText(ctx, 'request_id') !== '') throw new AppError('invalid_request', 'request_id: names one call; sums are over all calls of a filter', { details: { field: 'request_id' } });
     const { groups } = await deps.peers.metering.getUsageTotals({ filter: usageFilterOf(ctx, accountId), ...usageGroupingOf(ctx) }, contextOf(deps));
     ctx.body = {
       data: groups.map((group) => ({
@@ -62,20 +73,20 @@ export function exportRecords(deps: ConsoleDeps): Middleware {
     const { accountId } = accountOf(ctx, 'look');
     const format = queryText(ctx, 'format') || 'csv';
     if (format !== 'csv' && format !== 'jsonl') throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
-    const filter = usageFilterOf(ctx, accountId);
+    const search = recordSearchOf(ctx, accountId);
     ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
     ctx.attachment(`usage.${format}`);
-    ctx.body = Readable.from(exportLines(filter, format, leaving(ctx.res), deps));
+    ctx.body = Readable.from(exportLines(search, format, leaving(ctx.res), deps));
   };
 }
 
 const exportPageSize = 1000;
 
-async function* exportLines(filter: UsageFilter, format: 'csv' | 'jsonl', left: AbortSignal, deps: ConsoleDeps): AsyncGenerator<string, void, void> {
+async function* exportLines(search: RecordSearch, format: 'csv' | 'jsonl', left: AbortSignal, deps: ConsoleDeps): AsyncGenerator<string, void, void> {
   if (format === 'csv') yield recordCsvHead;
   let pageToken = '';
   do {
-    const page = await deps.peers.metering.listUsageRecords({ filter, pageSize: exportPageSize, pageToken }, contextOf(deps));
+    const page = await searchRecords(search, { pageSize: exportPageSize, pageToken }, deps);
     const lines = page.records.map((record) => (format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`));
     yield lines.join('');
     pageToken = page.nextPageToken;
