@@ -71,7 +71,7 @@ export function createApp(deps: AppDeps): Koa {
     ctx.type = 'json';
     ctx.body = openapiText;
   });
-  router.use(consoleApi(deps).routes());
+  router.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
   const console_ = consolePages();
   router.get('/console', console_.home);
   router.get('/console/*path', console_.page);

@@ -10,6 +10,7 @@ import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './
 import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
 import { finishOidc, startOidc } from './routes/oidc.js';
 import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from './routes/profile.js';
+import { asKey } from './routes/playground.js';
 import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
 import { redeemCode } from './routes/redemptions.js';
 import { getReceipt, getStatement, listDeposits, listStatements } from './routes/statements.js';
@@ -19,8 +20,8 @@ import { getSignInOptions, signUp } from './routes/sign-up.js';
 import { exportRecords, getRecord, getRecordHold, getTotals, listRecords } from './routes/usage.js';
 import { sameSite, signedIn } from './session.js';
 
-/** The routes below /console/api. */
-export function consoleApi(deps: ConsoleDeps): Router {
+/** The routes below /console/api. `call` is what answers a call in the chat-completions format once its key is known. */
+export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Router {
   const router = new Router({ prefix: '/console/api' });
   const known = signedIn(deps);
   const oidc = createOidc(deps.config, deps);
@@ -55,6 +56,7 @@ export function consoleApi(deps: ConsoleDeps): Router {
   router.patch(`${account}/keys/:key`, known, updateKey(deps));
   router.post(`${account}/keys/:key/rotate`, known, rotateKey(deps));
   router.post(`${account}/keys/:key/revoke`, known, revokeKey(deps));
+  router.post(`${account}/keys/:key/chat/completions`, known, asKey(deps), ...call);
 
   router.get(`${account}/usage/records`, known, listRecords(deps));
   router.get(`${account}/usage/records/:id`, known, getRecord(deps));

@@ -1,11 +1,12 @@
 // The local cache of authenticated keys, kept right by auth's pushed changes, so that a call needs no RPC to be let in.
-import { AccountState, type AuthenticateResponse, type Key, KeyState, type WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import type { AccountState, AuthenticateResponse, Key, WatchKeysResponse } from '#proto/auth/v1/auth.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { hashSecret, isWellFormedSecret } from '../key-secret.js';
 import type { GatewayPeers } from '../peers.js';
+import { assertUsable } from '../usable-key.js';
 import { watch, type Watch } from './watch.js';
 
 /** Life of an entry while auth's changes arrive: a bound on memory of idle keys, not on staleness. */
@@ -147,7 +148,7 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
         throw new AppError('key_malformed', 'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.');
       }
       const entry = await lookUp(hashSecret(secret));
-      assertUsable(entry, clock.nowMs());
+      assertUsable(entry.key, entry, clock.nowMs());
       return entry.key;
     },
   };
@@ -155,19 +156,4 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
 
 function unknownKey(): AppError {
   return new AppError('key_unknown', 'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.');
-}
-
-function assertUsable({ key, accountState, accountStateReason, secretExpiresAtMs }: Entry, nowMs: number): void {
-  if (key.state === KeyState.KEY_STATE_REVOKED) throw new AppError('key_revoked', `The platform key ending in ${key.lastFour} was revoked. Use another key.`);
-  if (secretExpiresAtMs !== undefined && BigInt(nowMs) >= secretExpiresAtMs) {
-    const replacedAt = new Date(Number(secretExpiresAtMs)).toISOString();
-    throw new AppError('key_revoked', `This secret of the platform key was replaced and has been refused since ${replacedAt}. Use the new one, which ends in ${key.lastFour}.`);
-  }
-  if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) {
-    throw new AppError('account_suspended', `The account of this platform key is suspended${accountStateReason === '' ? '.' : `: ${accountStateReason}`}`);
-  }
-  if (key.state !== KeyState.KEY_STATE_ACTIVE) throw new AppError('key_disabled', `The platform key ending in ${key.lastFour} is disabled. Enable it or use another key.`);
-  if (key.expiresAtMs !== undefined && BigInt(nowMs) >= key.expiresAtMs) {
-    throw new AppError('key_expired', `The platform key ending in ${key.lastFour} expired at ${new Date(Number(key.expiresAtMs)).toISOString()}. Use another key.`);
-  }
 }

@@ -1,7 +1,7 @@
 // Every page in both themes and both widths: no fault by axe, nothing to be scrolled sideways, nothing logged; with a picture of each.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
 
@@ -37,6 +37,18 @@ const views: readonly View[] = [
   { name: 'billing', path: ofAccount('/billing') },
 
   { name: 'playground', path: ofAccount('/playground') },
+  {
+    name: 'playground-compared',
+    path: ofAccount('/playground'),
+    async act(page) {
+      await page.getByLabel('Compare with a second model').check();
+      await page.getByLabel('Model', { exact: true }).selectOption('sandbox/story');
+      await page.getByLabel('Your message').fill('Which of you is the faster?');
+      await page.keyboard.press('Enter');
+      await page.locator('[data-answer=done]').nth(1).waitFor();
+      await page.getByRole('link', { name: 'Usage record', exact: true }).nth(1).waitFor();
+    },
+  },
 
   { name: 'operator-accounts', path: () => '/operator/accounts' },
   { name: 'operator-account', path: ({ accountId }) => `/operator/accounts/${accountId}` },
@@ -88,7 +100,7 @@ describe('every page of the console', () => {
       await view.act?.(page, furnished);
       await settledPage(page);
       for (const theme of themes) {
-        await page.emulateMedia({ colorScheme: theme });
+        await showTheme(page, theme);
         await screenshot(page, `${name}-${theme}-${width}`);
         expect({ theme, faults: await accessibilityFaults(page) }).toEqual({ theme, faults: [] });
       }

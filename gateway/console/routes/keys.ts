@@ -105,7 +105,7 @@ export function revokeKey(deps: ConsoleDeps): Middleware {
 }
 
 /** The key in the path, if it is the account's: ids of other accounts' keys are nobody's business. */
-async function ownKey(ctx: Context, accountId: string, deps: ConsoleDeps): Promise<Key> {
+export async function ownKey(ctx: Context, accountId: string, deps: ConsoleDeps): Promise<Key> {
   const { key } = await deps.peers.auth.getKey({ keyId: String(ctx['params'].key) }, contextOf(deps));
   if (key!.accountId !== accountId) throw new AppError('not_found', 'There is no key with this id.', { details: { what: 'key' } });
   return key!;

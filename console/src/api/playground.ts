@@ -1,0 +1,58 @@
+// A call from the playground, charged to a key; its answer as it comes.
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { ApiError, apiUrl } from './client.js';
+
+/** A turn of a conversation. */
+export interface Turn {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** What is asked. */
+export interface PlaygroundCall {
+  readonly model: string;
+  readonly messages: readonly Turn[];
+  readonly max_tokens?: number;
+  readonly temperature?: number;
+}
+
+/** A piece of an answer. */
+export interface Piece {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null; readonly refusal?: string | null } }[];
+  readonly error?: { readonly message: string; readonly code?: string | null };
+}
+
+/** The body that is sent, as anybody would send it to the API. */
+export const bodyOf = (call: PlaygroundCall): object => ({ ...call, stream: true });
+
+/** Makes the call: the request id at once, then pieces until the answer is whole and on record. Raises ApiError. */
+export async function* callModel(accountId: string, keyId: string, call: PlaygroundCall, signal: AbortSignal, onBegun: (requestId: string) => void): AsyncGenerator<Piece, void, void> {
+  const response = await fetch(apiUrl(`/accounts/${accountId}/keys/${keyId}/chat/completions`), {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'x-tollgate-console': '1' },
+    body: JSON.stringify(bodyOf(call)),
+    signal,
+  });
+  const requestId = response.headers.get('x-request-id') ?? '';
+  if (!response.ok || response.body === null) {
+    const { error } = (await response.json()) as { error: { code: string; message: string; field: string | null } };
+    throw new ApiError(response.status, error.code, error.message, error.field, requestId);
+  }
+  onBegun(requestId);
+  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
+  for (;;) {
+    const { done, value } = await events.read();
+    if (done || value.data === '[DONE]') return;
+    const chunk = JSON.parse(value.data) as Chunk;
+    if (chunk.error !== undefined) throw new ApiError(200, chunk.error.code ?? 'upstream_failed', chunk.error.message, null, requestId);
+    const delta = chunk.choices?.[0]?.delta;
+    const piece = { text: (delta?.content ?? '') + (delta?.refusal ?? ''), reasoning: delta?.reasoning_content ?? '' };
+    if (piece.text !== '' || piece.reasoning !== '') yield piece;
+  }
+}

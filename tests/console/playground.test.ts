@@ -1,0 +1,86 @@
+// The playground: answers stream in, are charged to the chosen key, and cost on screen what the books say.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium } from 'playwright-core';
+import { settled, type UsageRow } from '../support/calls.js';
+import { newMember, type Person, startChromium } from '../support/chromium.js';
+import { addPerson, Browser } from '../support/console.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import { type Furnished, furnish } from './furnished.js';
+
+describe.each(modes)('the playground, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let furnished: Furnished;
+  let person: Person;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
+    person = await newMember(chromium, system, furnished.owner);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  it('asks two models at once and shows what each cost, as the books have it', async () => {
+    const page = await person.open(`/accounts/${furnished.accountId}/playground`);
+    await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
+    await page.getByLabel('Compare with a second model').check();
+    await page.getByLabel('Second model', { exact: true }).selectOption('sandbox/story');
+    await page.getByLabel('Your message').fill('Tell me of the sea');
+    await page.getByLabel('Your message').press('Enter');
+    await page.locator('[data-answer=done]').nth(1).waitFor();
+    expect(await page.locator('[data-answer=done]').first().innerText()).toBe('Tell me of the sea');
+
+    await page.getByRole('link', { name: 'Usage record', exact: true }).nth(1).waitFor();
+    await settled(system, furnished.accountId);
+    const records = JSON.parse(`[${(await system.cli('usage', 'list', '--account', furnished.accountId, '--json')).trim().split('\n').join(',')}]`) as UsageRow[];
+    for (const link of await page.getByRole('link', { name: 'Usage record', exact: true }).all()) {
+      const requestId = (await link.getAttribute('href'))!.split('/').at(-1);
+      const record = records.find(({ id }) => id === requestId)!;
+      expect(record.key_id).toBe(furnished.keyId);
+      const shown = await page.locator('li', { has: page.locator(`a[href$="${requestId}"]`) }).getByText('Cost').locator('xpath=following-sibling::dd[1]').innerText();
+      expect(Math.round(Number(shown.replace('$', '')) * 1e9)).toBe(Number(record.charge_nano_usd));
+    }
+    expect(person.faults).toEqual([]);
+    await page.close();
+  });
+
+  it('goes on with the conversation, and stops an answer when asked to', async () => {
+    const page = await person.open(`/accounts/${furnished.accountId}/playground`);
+    await page.getByLabel('Model', { exact: true }).selectOption('sandbox/stall');
+    await page.getByLabel('Your message').fill('Wait for me');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped by you').waitFor();
+    await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
+    await page.getByLabel('Your message').fill('Once more');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-answer=done]').waitFor();
+    expect(await page.locator('[data-answer=done]').innerText()).toBe('Once more');
+    await page.close();
+  });
+
+  it('is for those who could make a key, with keys of their own account that are in force', async () => {
+    await addPerson(system, 'viewer@example.com', furnished.owner.password);
+    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', furnished.accountId);
+    const viewer = new Browser(system);
+    await viewer.signIn('viewer@example.com', furnished.owner.password);
+    const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] };
+    const path = (keyId: string, accountId = furnished.accountId) => `/accounts/${accountId}/keys/${keyId}/chat/completions`;
+    expect(await viewer.refusal('POST', path(furnished.keyId), body)).toEqual([403, 'role_not_permitted']);
+
+    const owner = new Browser(system);
+    await owner.signIn(furnished.owner.email, furnished.owner.password);
+    expect((await owner.ask('POST', path(furnished.keyId), body)).status).toBe(200);
+    expect((await owner.ask('POST', path(furnished.keyId), body, { 'x-tollgate-console': '' })).status).toBe(403);
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
+    expect(await owner.refusal('POST', path(furnished.keyId, other), body)).toEqual([404, 'not_found']);
+    const { data: keys } = await owner.get<{ data: { id: string; state: string }[] }>(`/accounts/${furnished.accountId}/keys`);
+    expect(await owner.refusal('POST', path(keys.find(({ state }) => state === 'disabled')!.id), body)).toEqual([403, 'key_disabled']);
+    await system.cli('account', 'suspend', furnished.accountId);
+    expect(await owner.refusal('POST', path(furnished.keyId), body)).toEqual([403, 'account_suspended']);
+  });
+});
