@@ -109,6 +109,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
 
   it.each([
     ['limit_usd', { limit_usd: '0' }],
+    ['limit_usd', { limit_usd: '9999999999' }],
     ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
     ['expires_at', { expires_at: '2027-02-31T12:00:00+99:00' }],
     ['name', { name: '  ' }],

@@ -28,7 +28,13 @@ const views: readonly View[] = [
 
   { name: 'home', path: ofAccount('') },
   { name: 'keys', path: ofAccount('/keys') },
+  { name: 'keys-none-found', path: ofAccount('/keys?q=nothing+like+it') },
+  { name: 'keys-create', path: ofAccount('/keys?create'), act: (page) => page.getByText('Limits', { exact: false }).first().click() },
   { name: 'key', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}` },
+  { name: 'key-edit', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}?edit`, act: (page) => page.getByText('Only some').click() },
+  { name: 'key-rotate', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}`, act: (page) => page.getByRole('button', { name: 'Rotate secret' }).click() },
+  { name: 'key-revoke', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}`, act: (page) => page.getByRole('button', { name: 'Revoke' }).click() },
+  { name: 'key-reveal', path: ofAccount('/keys?create'), act: reveal },
 
   { name: 'usage', path: ofAccount('/usage') },
   { name: 'records', path: ofAccount('/usage/records') },
@@ -60,6 +66,12 @@ const views: readonly View[] = [
   { name: 'operator-upstreams', path: () => '/operator/upstreams' },
   { name: 'operator-codes', path: () => '/operator/codes' },
 ];
+
+async function reveal(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('just made');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('Waiting for the first call').waitFor();
+}
 
 const widths = [1280, 375] as const;
 const themes = ['light', 'dark'] as const;

@@ -30,10 +30,10 @@ export interface Person {
 const screensFolder = join(import.meta.dirname, '../../screens');
 
 /** Starts the browser; once per file of tests. */
-export async function startChromium(): Promise<Browser> {
+export async function startChromium(options: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env['TOLLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
   // Root, as in a container, has no sandbox of its own to give.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...options] });
 }
 
 /** A new person's browser, with nobody signed in. `address` is where they find the gateway. */

@@ -132,10 +132,14 @@ async function known(keys: readonly Key[], accountId: string, deps: ConsoleDeps)
   );
 }
 
+// Below what a signed integer of 64 bits holds.
+const limitNanoUsdMax = 9_000_000_000n * 1_000_000_000n;
+
 // The services would refuse these too, but by names of fields that no client of ours has sent.
 function limitNanoUsd(text: string): bigint {
   const limit = parseUsd(text)!;
   if (limit <= 0n) throw invalid('limit_usd', 'must be above 0; leave it away for a key without a limit');
+  if (limit > limitNanoUsdMax) throw invalid('limit_usd', 'must be at most 9,000,000,000');
   return limit;
 }
 

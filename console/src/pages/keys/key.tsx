@@ -1,6 +1,128 @@
-// KeyPage.
-import { PageHeader } from '../../ui/layout.js';
+// One key: how it stands, its limits, what it has spent, and what can be done with it.
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useParams, useSearchParams } from 'wouter';
+import { type ApiKey, getKey } from '../../api/keys.js';
+import { keysText } from '../../i18n/keys.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { liveMs } from '../../session/queries.js';
+import { Button } from '../../ui/button.js';
+import { CopyButton } from '../../ui/copy.js';
+import { Card, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { Usd, When } from '../../ui/values.js';
+import { isOff, KeyDialogs, type OpenDeed, useToggle } from './key-actions.js';
+import { KeyUsage } from './key-usage.js';
+import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
+import { keyKey } from './queries.js';
+import { type Revealed, RevealKeyDialog } from './reveal-key.js';
 
 export default function KeyPage() {
-  return <PageHeader title="Tollgate" />;
+  const account = useAccount();
+  const { key: id = '' } = useParams<{ key: string }>();
+  const query = useQuery({ queryKey: keyKey(account.id, id), queryFn: ({ signal }) => getKey(account.id, id, signal), refetchInterval: liveMs });
+  return <Fetched query={query}>{(apiKey) => <Key apiKey={apiKey} />}</Fetched>;
+}
+
+function Key({ apiKey }: { apiKey: ApiKey }) {
+  const account = useAccount();
+  const t = useText(keysText);
+  const meaning = useStateMeaning();
+  const toggle = useToggle();
+  const [params, setParams] = useSearchParams();
+  const [revealed, setRevealed] = useState<Revealed>();
+  const [open, setOpen] = useState<OpenDeed>();
+  const mayChange = account.can('change keys') && apiKey.state !== 'revoked';
+  // `?edit` opens the form, so that other pages can lead to it.
+  const shown: OpenDeed | undefined = open ?? (mayChange && params.has('edit') ? { deed: 'edit', apiKey } : undefined);
+
+  function close(): void {
+    setOpen(undefined);
+    if (params.has('edit')) setParams({}, { replace: true });
+  }
+
+  return (
+    <>
+      <PageHeader
+        title={apiKey.name}
+        back={
+          <Link to={account.path('/keys')} className="link">
+            {t.back}
+          </Link>
+        }
+        description={
+          <>
+            <KeyStateBadge state={apiKey.state} /> {meaning(apiKey)}
+          </>
+        }
+        actions={
+          mayChange && (
+            <>
+              <Button onClick={() => setOpen({ deed: 'edit', apiKey })}>{t.edit}</Button>
+              <Button onClick={() => setOpen({ deed: 'rotate', apiKey })}>{t.rotate}</Button>
+              <Button busy={toggle.isPending} onClick={() => toggle.mutate({ apiKey, state: isOff(apiKey) ? 'active' : 'disabled' })}>
+                {isOff(apiKey) ? t.enable : t.disable}
+              </Button>
+              <Button look="danger" onClick={() => setOpen({ deed: 'revoke', apiKey })}>
+                {t.revoke}
+              </Button>
+            </>
+          )
+        }
+      />
+      {toggle.error !== null && <ErrorNotice error={toggle.error} />}
+      <Section title={t.limits} description={apiKey.limit_usd === null ? undefined : t.hardLimit}>
+        <Stats>
+          <Stat label={t.spent} value={<Usd value={apiKey.spent_usd} />} />
+          <Stat label={t.held} value={<Usd value={apiKey.held_usd} />} />
+          <Stat label={t.remaining} value={apiKey.remaining_usd === null ? t.spendNoLimit : <Usd value={apiKey.remaining_usd} />} />
+          <Stat label={t.limitShort} value={apiKey.limit_usd === null ? t.spendNoLimit : <Usd value={apiKey.limit_usd} />} />
+        </Stats>
+        {apiKey.limit_usd !== null && apiKey.remaining_usd !== null && (
+          <LimitBar spent={apiKey.spent_usd} held={apiKey.held_usd} limit={apiKey.limit_usd} remaining={apiKey.remaining_usd} />
+        )}
+      </Section>
+      <Section title={t.overview}>
+        <Card>
+          <Facts
+            facts={[
+              [
+                t.keyId,
+                <span key="id" className="inline-flex flex-wrap items-center gap-2">
+                  <code>{apiKey.id}</code>
+                  <CopyButton look="ghost" size="small" text={apiKey.id} />
+                </span>,
+              ],
+              [t.endsIn, <code key="hint">…{apiKey.last_four}</code>],
+              [t.models, <ModelChips key="models" models={apiKey.models} all />],
+              [t.created, <When key="created" at={apiKey.created_at} />],
+              [t.expires, apiKey.expires_at === null ? t.expiresNever : <When key="expires" at={apiKey.expires_at} />],
+              apiKey.former_secrets_until !== null && apiKey.state === 'rotating' && [t.oldSecret, <When key="old" at={apiKey.former_secrets_until} />],
+              apiKey.revoked_at !== null && [t.revokedAt, <When key="revoked" at={apiKey.revoked_at} />],
+              [t.lastUsed, <LastUse key="used" apiKey={apiKey} />],
+            ]}
+          />
+        </Card>
+      </Section>
+      <KeyUsage keyId={apiKey.id} />
+      <KeyDialogs open={shown} onClose={close} onRevealed={setRevealed} />
+      {revealed !== undefined && <RevealKeyDialog key={revealed.secret} revealed={revealed} onClose={() => setRevealed(undefined)} />}
+    </>
+  );
+}
+
+function LastUse({ apiKey }: { apiKey: ApiKey }) {
+  const account = useAccount();
+  const t = useText(keysText);
+  if (apiKey.last_used_at === null) return t.neverUsed;
+  return (
+    <>
+      <When at={apiKey.last_used_at} style="relative" /> · <code>{apiKey.last_used_model}</code> ·{' '}
+      <Link className="link" to={account.path(`/usage/records/${apiKey.last_used_request_id}`)}>
+        {t.lastCall}
+      </Link>
+    </>
+  );
 }

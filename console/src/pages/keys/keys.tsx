@@ -1,9 +1,198 @@
-// The account's API keys.
-import { shellText } from '../../i18n/shell.js';
+// All keys of an account: how they stand, what they may and what they have spent.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { type ApiKey, keyStates, listKeys } from '../../api/keys.js';
+import { commonText } from '../../i18n/common.js';
+import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
-import { PageHeader } from '../../ui/layout.js';
+import { useAccount } from '../../session/account.js';
+import { Button } from '../../ui/button.js';
+import { SelectField } from '../../ui/field.js';
+import { Card, Empty, PageHeader } from '../../ui/layout.js';
+import { ActionMenu } from '../../ui/menu.js';
+import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
+import { DataTable } from '../../ui/table.js';
+import { When } from '../../ui/values.js';
+import { CreateKeyDialog } from './create-key.js';
+import { KeyDialogs, type OpenDeed, useKeyMenu, useToggle } from './key-actions.js';
+import { KeyStateBadge, ModelChips, Spend, useStateMeaning } from './key-words.js';
+import { keysKey } from './queries.js';
+import { type Revealed, RevealKeyDialog } from './reveal-key.js';
 
-export default function Keys() {
-  const t = useText(shellText);
-  return <PageHeader title={t.keys} />;
+const pageSize = 50;
+const inUse = keyStates.filter((state) => state !== 'revoked').join(',');
+const typingMs = 250;
+/** Spending and last use move by themselves; slower than a single key, for there may be many. */
+const refetchMs = 5000;
+
+export default function KeysPage() {
+  const account = useAccount();
+  const t = useText(keysText);
+  const [params, setParams] = useSearchParams();
+  const [revealed, setRevealed] = useState<Revealed>();
+  const [open, setOpen] = useState<OpenDeed>();
+  const createRef = useRef<HTMLButtonElement>(null);
+  const mayChange = account.can('change keys');
+
+  const set = (name: string, value: string): void =>
+    setParams(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (value === '') after.delete(name);
+        else after.set(name, value);
+        return after;
+      },
+      { replace: true },
+    );
+  const isCreating = mayChange && params.has('create');
+  const create = (): void => set('create', '1');
+  function closeRevealed(): void {
+    setRevealed(undefined);
+    // The dialog that it came after is gone, and so is what had the focus there.
+    setTimeout(() => createRef.current?.focus());
+  }
+  const createButton = mayChange && (
+    <Button ref={createRef} look="primary" onClick={create}>
+      <Plus size={16} aria-hidden />
+      {t.create}
+    </Button>
+  );
+
+  return (
+    <>
+      <PageHeader title={t.title} description={mayChange ? t.about : t.mayNot} actions={createButton} />
+      <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} set={set} />
+      <KeyList q={params.get('q') ?? ''} state={params.get('state') ?? ''} onClear={() => setParams({}, { replace: true })} create={createButton} open={setOpen} />
+      {isCreating && (
+        <CreateKeyDialog
+          onClose={() => set('create', '')}
+          onCreated={(created) => {
+            set('create', '');
+            setRevealed(created);
+          }}
+        />
+      )}
+      <KeyDialogs open={open} onClose={() => setOpen(undefined)} onRevealed={setRevealed} />
+      {revealed !== undefined && <RevealKeyDialog key={revealed.secret} revealed={revealed} onClose={closeRevealed} />}
+    </>
+  );
+}
+
+function Search({ q, state, set }: { q: string; state: string; set: (name: string, value: string) => void }) {
+  const t = useText(keysText);
+  const [text, setText] = useState(q);
+  // The address follows what is typed after a moment, and the field follows the address when that changes by itself.
+  const [known, setKnown] = useState(q);
+  if (q !== known) {
+    setKnown(q);
+    setText(q);
+  }
+  useEffect(() => {
+    if (text.trim() === q) return undefined;
+    const timer = setTimeout(() => {
+      setKnown(text.trim());
+      set('q', text.trim());
+    }, typingMs);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <form role="search" className="mb-4 flex flex-wrap items-end gap-3" onSubmit={(event) => event.preventDefault()}>
+      <input type="search" className="control max-w-sm" aria-label={t.searchLabel} placeholder={t.searchHint} value={text} autoComplete="off" onChange={(event) => setText(event.target.value)} />
+      <SelectField
+        label={t.stateLabel}
+        hideLabel
+        value={state}
+        onChange={(value) => set('state', value)}
+        options={[{ value: '', label: t.stateInUse }, { value: 'all', label: t.stateAll }, ...keyStates.map((each) => ({ value: each, label: t[each] }))]}
+      />
+    </form>
+  );
+}
+
+interface ListProps {
+  readonly q: string;
+  readonly state: string;
+  readonly onClear: () => void;
+  readonly create: React.ReactNode;
+  readonly open: (deed: OpenDeed) => void;
+}
+
+function KeyList({ q, state, onClear, create, open }: ListProps) {
+  const account = useAccount();
+  const [t, common] = [useText(keysText), useText(commonText)];
+  const toggle = useToggle();
+  const menu = useKeyMenu(open, toggle);
+  const meaning = useStateMeaning();
+  const query = useInfiniteQuery({
+    queryKey: [...keysKey(account.id), 'list', q, state],
+    queryFn: ({ pageParam, signal }) => listKeys(account.id, { q, state: state === 'all' ? '' : state === '' ? inUse : state, limit: pageSize, cursor: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    refetchInterval: refetchMs,
+    placeholderData: (before) => before,
+  });
+  if (query.data === undefined) return query.error === null ? <Loading /> : <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+
+  const keys = query.data.pages.flatMap(({ data }) => data);
+  const faults = [query.error, toggle.error].filter((error) => error !== null);
+  const more = query.hasNextPage && (
+    <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
+      {common.loadMore}
+    </Button>
+  );
+  return (
+    <>
+      {faults.map((error) => (
+        <ErrorNotice key={error.message} error={error} onRetry={error === query.error ? () => void query.refetch() : undefined} />
+      ))}
+      {keys.length > 0 ? (
+        <Card flush>
+          <DataTable<ApiKey>
+            caption={t.title}
+            rows={keys}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                name: t.name,
+                cell: (key) => (
+                  <>
+                    <Link to={account.path(`/keys/${key.id}`)} className="link wrap-anywhere">
+                      {key.name}
+                    </Link>{' '}
+                    <code className="whitespace-nowrap text-soft">…{key.last_four}</code>
+                  </>
+                ),
+              },
+              {
+                name: t.stateLabel,
+                cell: (key) => (
+                  <span title={meaning(key)}>
+                    <KeyStateBadge state={key.state} />
+                  </span>
+                ),
+              },
+              { name: t.models, cell: (key) => <ModelChips models={key.models} /> },
+              { name: t.spend, cell: (key) => <Spend apiKey={key} /> },
+              { name: t.lastUsed, cell: (key) => (key.last_used_at === null ? <span className="text-soft">{t.neverUsed}</span> : <When at={key.last_used_at} style="relative" />) },
+              { name: t.expires, cell: (key) => (key.expires_at === null ? <span className="text-soft">{t.expiresNever}</span> : <When at={key.expires_at} style="day" />) },
+              { name: common.actions, hideName: true, className: 'num', cell: (key) => <ActionMenu label={t.actionsOf({ name: key.name })} actions={menu(key)} /> },
+            ]}
+          />
+        </Card>
+      ) : query.hasNextPage ? (
+        <Notice>{t.searching}</Notice>
+      ) : q === '' && state === '' ? (
+        <Empty title={t.none} action={create}>
+          {t.noneHint}
+        </Empty>
+      ) : (
+        <Empty title={t.noneFound} action={<Button onClick={onClear}>{t.clearSearch}</Button>}>
+          {t.noneFoundHint}
+        </Empty>
+      )}
+      {more && <div className="mt-4 flex justify-center">{more}</div>}
+    </>
+  );
 }

@@ -45,13 +45,14 @@ const makers: Readonly<Record<SampleId, Maker>> = {
     blocks: [
       shell(`${exported(keyVariable, secret)}
 curl ${quoted(`${baseAddress}/v1/chat/completions`)} \\
-  -H "Authorization: Bearer $${keyVariable}" -H 'Content-Type: application/json' \\
+  -H "Authorization: Bearer $${keyVariable}" \\
+  -H 'Content-Type: application/json' \\
   -d ${quoted(JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }))}`),
     ],
   }),
 
   'openai-js': ({ baseAddress, secret, model }) => ({
-    title: 'OpenAI SDK · JavaScript',
+    title: 'OpenAI JS',
     blocks: [
       shell(`${exported(keyVariable, secret)}\nnpm install openai\nnode hello.mjs`),
       {
@@ -69,7 +70,7 @@ console.log(completion.choices[0].message.content);`,
   }),
 
   'openai-python': ({ baseAddress, secret, model }) => ({
-    title: 'OpenAI SDK · Python',
+    title: 'OpenAI Python',
     blocks: [
       shell(`${exported(keyVariable, secret)}\npip install openai\npython hello.py`),
       {
@@ -88,7 +89,7 @@ print(completion.choices[0].message.content)`,
   }),
 
   'anthropic-js': ({ baseAddress, secret, model }) => ({
-    title: 'Anthropic SDK · JavaScript',
+    title: 'Anthropic JS',
     blocks: [
       shell(`${exported(keyVariable, secret)}\nnpm install @anthropic-ai/sdk\nnode hello.mjs`),
       {
@@ -107,7 +108,7 @@ console.log(message.content[0].text);`,
   }),
 
   'anthropic-python': ({ baseAddress, secret, model }) => ({
-    title: 'Anthropic SDK · Python',
+    title: 'Anthropic Python',
     blocks: [
       shell(`${exported(keyVariable, secret)}\npip install anthropic\npython hello.py`),
       {

@@ -1,0 +1,75 @@
+// Making a key: only a name is needed.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useRef, useState } from 'react';
+import { newIdempotencyKey } from '../../api/client.js';
+import { createKey, isAbout, type KeyWithSecret } from '../../api/keys.js';
+import { useZone } from '../../format/time.js';
+import { commonText } from '../../i18n/common.js';
+import { keysText } from '../../i18n/keys.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { FormError } from '../../ui/notice.js';
+import { KeyFields, shownFields } from './key-fields.js';
+import { emptyForm, faultsOf, type KeyForm, type KeyFormFaults, newKeyOf } from './key-form.js';
+import { keysKey } from './queries.js';
+
+const formId = 'create-key';
+
+export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (created: KeyWithSecret) => void }) {
+  const account = useAccount();
+  const zone = useZone();
+  const [t, common] = [useText(keysText), useText(commonText)];
+  const client = useQueryClient();
+  const nameRef = useRef<HTMLInputElement>(null);
+  const [form, setForm] = useState<KeyForm>(emptyForm);
+  const [faults, setFaults] = useState<KeyFormFaults>({});
+  // One key for as long as the form says the same: what is sent twice, by a double press or because no answer came, makes one key.
+  const repeat = useRef({ key: newIdempotencyKey(), form });
+  const isSending = useRef(false);
+  const creation = useMutation({
+    mutationFn: () => createKey(account.id, newKeyOf(form, zone, Date.now()), repeat.current.key),
+    onSuccess: (created) => {
+      void client.invalidateQueries({ queryKey: keysKey(account.id) });
+      onCreated(created);
+    },
+    onSettled: () => (isSending.current = false),
+  });
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (isSending.current) return;
+    const found = faultsOf(form, zone, Date.now());
+    setFaults(found);
+    if (Object.keys(found).length > 0) {
+      if (found.name !== undefined) nameRef.current?.focus();
+      return;
+    }
+    if (repeat.current.form !== form) repeat.current = { key: newIdempotencyKey(), form };
+    isSending.current = true;
+    creation.mutate();
+  }
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.createTitle}
+      initialFocus={nameRef}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" form={formId} look="primary" busy={creation.isPending}>
+            {t.create}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} noValidate>
+        {!shownFields.some((field) => isAbout(creation.error, field)) && <FormError error={creation.error} />}
+        <KeyFields {...{ form, faults, nameRef }} error={creation.error} onChange={setForm} />
+      </form>
+    </Dialog>
+  );
+}

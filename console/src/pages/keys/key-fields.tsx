@@ -1,0 +1,94 @@
+// The fields of a key: a name, and folded below it what may be left as it is.
+import { type ReactNode, type RefObject } from 'react';
+import { isAbout } from '../../api/keys.js';
+import { useTime, zoneName } from '../../format/time.js';
+import { keysText } from '../../i18n/keys.js';
+import { useText } from '../../i18n/text.js';
+import { Disclosure } from '../../ui/disclosure.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { Segmented } from '../../ui/segmented.js';
+import { expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
+import { ModelPicker } from './model-picker.js';
+
+/** `faults` are those found here, `error` is what the API refused. */
+export function KeyFields({
+  form,
+  onChange,
+  faults,
+  error,
+  isUnfolded = false,
+  nameRef,
+}: {
+  form: KeyForm;
+  onChange: (form: KeyForm) => void;
+  faults: KeyFormFaults;
+  error: unknown;
+  isUnfolded?: boolean;
+  nameRef?: RefObject<HTMLInputElement | null>;
+}) {
+  const t = useText(keysText);
+  const time = useTime();
+  const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
+  const refused = (field: string): string | undefined => (isAbout(error, field) ? error.message.replace(`${error.field}: `, '') : undefined);
+  const nameError = faults.name === undefined ? refused('name') : t.faultMissing;
+  const limitError = faults.limit_usd === undefined ? refused('limit_usd') : faults.limit_usd === 'zero' ? t.faultLimitZero : t.faultLimitForm;
+  const expiryError = faults.expires_at === undefined ? refused('expires_at') : faults.expires_at === 'past' ? t.faultExpiryPast : t.faultExpiryForm;
+  const modelsError = faults.models === undefined ? refused('models') : t.faultModels;
+  const expiry = expiryOf(form, time.zone, Date.now());
+  const customZone = zoneName(time.zone, form.expiry === 'custom' && expiry instanceof Date ? expiry : new Date());
+  const expiryHint: ReactNode = expiry instanceof Date ? t.expiresOn({ when: time.full(expiry) }) : undefined;
+  return (
+    <div className="flex flex-col gap-4">
+      <TextField ref={nameRef} label={t.name} hint={t.nameHint} error={nameError} required maxLength={200} value={form.name} onChange={(event) => change({ name: event.target.value })} />
+      <Disclosure open={isUnfolded || limitError !== undefined || expiryError !== undefined} summary={<Summary title={t.limits} hint={t.limitsHint} />}>
+        <div className="flex flex-col gap-4">
+          <TextField label={t.limit} hint={t.limitHint} error={limitError} optional inputMode="decimal" value={form.limit} onChange={(event) => change({ limit: event.target.value })} />
+          <SelectField
+            label={t.expiry}
+            hint={form.expiry === 'custom' ? undefined : expiryHint}
+            error={form.expiry === 'custom' ? undefined : expiryError}
+            value={form.expiry}
+            onChange={(choice) => change({ expiry: choice })}
+            options={expiryChoices.map((value) => ({ value, label: value === 'never' ? t.expiryNever : value === 'custom' ? t.expiryCustom : t.expiryDays({ days: value }) }))}
+          />
+          {form.expiry === 'custom' && (
+            <TextField
+              type="datetime-local"
+              label={t.expiresAt({ zone: customZone })}
+              hint={expiryHint}
+              error={expiryError}
+              required
+              value={form.expiresAt}
+              onChange={(event) => change({ expiresAt: event.target.value })}
+            />
+          )}
+        </div>
+      </Disclosure>
+      <Disclosure open={isUnfolded || modelsError !== undefined} summary={<Summary title={t.access} hint={t.accessHint} />}>
+        <div className="flex flex-col gap-3">
+          <Segmented
+            label={t.accessLabel}
+            value={form.access}
+            onChange={(access) => change({ access })}
+            options={[
+              { value: 'all', label: t.accessAll },
+              { value: 'some', label: t.accessSome },
+            ]}
+          />
+          {form.access === 'some' && <ModelPicker chosen={form.models} onChange={(models) => change({ models })} error={modelsError} />}
+        </div>
+      </Disclosure>
+    </div>
+  );
+}
+
+function Summary({ title, hint }: { title: string; hint: string }) {
+  return (
+    <>
+      {title} <span className="font-normal text-soft">· {hint}</span>
+    </>
+  );
+}
+
+/** The fields whose errors stand beside them. */
+export const shownFields = ['name', 'limit_usd', 'expires_at', 'models'];

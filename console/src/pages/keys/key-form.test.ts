@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ApiKey } from '../../api/keys.js';
+import { changesOf, emptyForm, expiryOf, faultsOf, formOf, type KeyForm, newKeyOf } from './key-form.js';
+
+const nowMs = Date.UTC(2026, 10, 22, 12);
+const form = (changes: Partial<KeyForm>): KeyForm => ({ ...emptyForm, name: 'server', ...changes });
+const key = (changes: Partial<ApiKey>): ApiKey => ({ name: 'server', limit_usd: '5', expires_at: '2027-01-31T12:34:56.789Z', models: ['a', 'b'], ...changes }) as ApiKey;
+
+describe('the form of a key', () => {
+  it('needs a name and nothing else', () => {
+    expect(faultsOf(emptyForm, 'utc', nowMs)).toEqual({ name: 'missing' });
+    expect(faultsOf(form({}), 'utc', nowMs)).toEqual({});
+    expect(newKeyOf(form({ name: ' server ' }), 'utc', nowMs)).toEqual({ name: 'server' });
+  });
+
+  it('sends what was filled in', () => {
+    const filled = form({ limit: '$ 5.25', expiry: '30', access: 'some', models: ['sandbox/echo'] });
+    expect(newKeyOf(filled, 'utc', nowMs)).toEqual({ name: 'server', limit_usd: '5.25', expires_at: '2026-12-22T12:00:00.000Z', models: ['sandbox/echo'] });
+    // Models that were chosen and then put away are not sent.
+    expect(newKeyOf({ ...filled, access: 'all' }, 'utc', nowMs)).not.toHaveProperty('models');
+  });
+
+  it('takes a date and time for one of the zone in use', () => {
+    const custom = form({ expiry: 'custom', expiresAt: '2027-01-31T12:00' });
+    expect(expiryOf(custom, 'utc', nowMs)?.toISOString()).toBe('2027-01-31T12:00:00.000Z');
+    expect(expiryOf(custom, 'local', nowMs)?.getTime()).toBe(new Date(2027, 0, 31, 12).getTime());
+    for (const zone of ['utc', 'local'] as const) expect(expiryOf(formOf(key({}), zone), zone, nowMs)?.toISOString()).toBe('2027-01-31T12:34:00.000Z');
+  });
+
+  it.each<[Partial<KeyForm>, object]>([
+    [{ limit: 'five' }, { limit_usd: 'form' }],
+    [{ limit: '5,00' }, { limit_usd: 'form' }],
+    [{ limit: '0.00' }, { limit_usd: 'zero' }],
+    [{ limit: '0.0000000001' }, { limit_usd: 'form' }],
+    [{ expiry: 'custom', expiresAt: '' }, { expires_at: 'form' }],
+    [{ expiry: 'custom', expiresAt: '2026-11-22T12:00' }, { expires_at: 'past' }],
+    [{ access: 'some' }, { models: 'none' }],
+  ])('finds the fault in %j', (changes, faults) => {
+    expect(faultsOf(form(changes), 'utc', nowMs)).toEqual(faults);
+  });
+
+  it('sends of a change only what was changed', () => {
+    const before = formOf(key({}), 'utc');
+    expect(changesOf(before, before, 'utc', nowMs)).toEqual({});
+    expect(changesOf(before, { ...before, name: 'other ' }, 'utc', nowMs)).toEqual({ name: 'other' });
+    expect(changesOf(before, { ...before, limit: '' }, 'utc', nowMs)).toEqual({ limit_usd: null });
+    expect(changesOf(before, { ...before, limit: ' 5' }, 'utc', nowMs)).toEqual({});
+    expect(changesOf(before, { ...before, expiry: 'never' }, 'utc', nowMs)).toEqual({ expires_at: null });
+    expect(changesOf(before, { ...before, access: 'all' }, 'utc', nowMs)).toEqual({ models: null });
+    expect(changesOf(before, { ...before, models: ['a'] }, 'utc', nowMs)).toEqual({ models: ['a'] });
+  });
+});

@@ -1,0 +1,98 @@
+// What is filled in when a key is made or changed, and what is sent of it. Pure.
+import type { ApiKey, KeyFields } from '../../api/keys.js';
+import type { Zone } from '../../format/time.js';
+
+/** Days until the expiry, or none, or an instant of one's own. */
+export const expiryChoices = ['never', '30', '60', '90', 'custom'] as const;
+export type ExpiryChoice = (typeof expiryChoices)[number];
+
+/** The form as it stands. */
+export interface KeyForm {
+  readonly name: string;
+  /** As it was typed. */
+  readonly limit: string;
+  readonly expiry: ExpiryChoice;
+  /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
+  readonly expiresAt: string;
+  readonly access: 'all' | 'some';
+  readonly models: readonly string[];
+}
+
+/** What is wrong with a form, by field. */
+export interface KeyFormFaults {
+  readonly name?: 'missing';
+  readonly limit_usd?: 'form' | 'zero';
+  readonly expires_at?: 'form' | 'past';
+  readonly models?: 'none';
+}
+
+export const emptyForm: KeyForm = { name: '', limit: '', expiry: 'never', expiresAt: '', access: 'all', models: [] };
+
+const dayMs = 86_400_000;
+
+/** The form of a key as it is. */
+export function formOf(key: ApiKey, zone: Zone): KeyForm {
+  return {
+    name: key.name,
+    limit: key.limit_usd ?? '',
+    expiry: key.expires_at === null ? 'never' : 'custom',
+    expiresAt: key.expires_at === null ? '' : controlText(new Date(key.expires_at), zone),
+    access: key.models === null ? 'all' : 'some',
+    models: key.models ?? [],
+  };
+}
+
+/** When the key would expire; null is never, undefined is no time at all. */
+export function expiryOf(form: KeyForm, zone: Zone, nowMs: number): Date | null | undefined {
+  if (form.expiry === 'never') return null;
+  if (form.expiry !== 'custom') return new Date(nowMs + Number(form.expiry) * dayMs);
+  const date = new Date(zone === 'utc' ? `${form.expiresAt}Z` : form.expiresAt);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+/** What is wrong before anything is asked of the gateway. */
+export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFaults {
+  const limit = limitOf(form);
+  const expiry = expiryOf(form, zone, nowMs);
+  return {
+    ...(form.name.trim() === '' ? { name: 'missing' } : {}),
+    ...(limit === null ? {} : !/^\d{1,10}(\.\d{1,9})?$/.test(limit) ? { limit_usd: 'form' } : /^[0.]+$/.test(limit) ? { limit_usd: 'zero' } : {}),
+    ...(expiry === undefined ? { expires_at: 'form' } : expiry !== null && expiry.getTime() <= nowMs ? { expires_at: 'past' } : {}),
+    ...(form.access === 'some' && form.models.length === 0 ? { models: 'none' } : {}),
+  };
+}
+
+/** What is sent to make a key of a form without faults. */
+export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): KeyFields {
+  const limit = limitOf(form);
+  const expiry = expiryOf(form, zone, nowMs);
+  return {
+    name: form.name.trim(),
+    ...(limit === null ? {} : { limit_usd: limit }),
+    ...(expiry == null ? {} : { expires_at: expiry.toISOString() }),
+    ...(form.access === 'some' ? { models: form.models } : {}),
+  };
+}
+
+/** What is sent of a changed form: only what differs from the form as it was, so that nothing else is touched. */
+export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: number): KeyFields {
+  const differs = (...names: (keyof KeyForm)[]): boolean => names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  return {
+    ...(differs('name') ? { name: after.name.trim() } : {}),
+    ...(limitOf(before) === limitOf(after) ? {} : { limit_usd: limitOf(after) }),
+    ...(differs('expiry', 'expiresAt') ? { expires_at: expiryOf(after, zone, nowMs)?.toISOString() ?? null } : {}),
+    ...(differs('access', 'models') ? { models: after.access === 'all' ? null : after.models } : {}),
+  };
+}
+
+/** Null is no limit. People type `$5`, too. */
+function limitOf({ limit }: KeyForm): string | null {
+  const text = limit.trim().replace(/^\$\s*/, '');
+  return text === '' ? null : text;
+}
+
+/** An instant as the browser's control for date and time has it. */
+export function controlText(date: Date, zone: Zone): string {
+  const shown = zone === 'utc' ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return shown.toISOString().slice(0, 16);
+}

@@ -1,0 +1,23 @@
+// What the pages about keys fetch, and how a change shows everywhere.
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ApiKey } from '../../api/keys.js';
+import { listCatalog } from '../../api/models.js';
+import { useAccount } from '../../session/account.js';
+
+/** All that is fetched of an account's keys. */
+export const keysKey = (accountId: string) => ['keys', accountId] as const;
+/** One key. */
+export const keyKey = (accountId: string, keyId: string) => ['keys', accountId, 'one', keyId] as const;
+
+/** All models of the catalog. */
+export const useCatalog = () => useQuery({ queryKey: ['catalog'], queryFn: ({ signal }) => listCatalog(signal), staleTime: 60_000 });
+
+/** Tells the pages of a key that has changed. */
+export function useKeyChanged(): (key: ApiKey) => void {
+  const { id: accountId } = useAccount();
+  const client = useQueryClient();
+  return (key) => {
+    client.setQueryData(keyKey(accountId, key.id), key);
+    void client.invalidateQueries({ queryKey: keysKey(accountId) });
+  };
+}

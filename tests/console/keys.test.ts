@@ -1,0 +1,369 @@
+// API keys in a real browser: made, shown once without being lost, copied, used by real clients, watched, rotated, disabled and revoked.
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import type { Browser as Chromium } from 'playwright-core';
+import { usdText } from '../../console/src/format/money.js';
+import { chat, settled } from '../support/calls.js';
+import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { addPerson, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+const owner = { email: 'owner@example.com', password };
+const viewer = { email: 'viewer@example.com', password };
+/** A name that only our browser knows: over plain http it is no secure context, as an address of a local network is none. */
+const plainHost = 'tollgate.test';
+
+describe.each(modes)('API keys in the console, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let api: Browser;
+  let accountId: string;
+  let keysPath: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    chromium = await startChromium([`--host-resolver-rules=MAP ${plainHost} 127.0.0.1`]);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    keysPath = `/accounts/${accountId}/keys`;
+    await system.cli('balance', 'deposit', '5', '--account', accountId);
+    for (const [who, role] of [[owner, 'owner'], [viewer, 'viewer']] as const) {
+      await addPerson(system, who.email, password);
+      await system.cli('member', 'put', who.email, '--role', role, '--account', accountId);
+    }
+    api = new Browser(system);
+    await api.signIn(owner.email, password);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  interface KeyView {
+    readonly id: string;
+    readonly name: string;
+    readonly state: string;
+    readonly spent_usd: string;
+    readonly limit_usd: string | null;
+    readonly models: readonly string[] | null;
+    readonly expires_at: string | null;
+  }
+
+  const keyNamed = async (name: string): Promise<KeyView> => (await api.get<{ data: KeyView[] }>(`${keysPath}?q=${encodeURIComponent(name)}`)).data[0]!;
+  const status = async (secret: string): Promise<number> => {
+    const response = await chat(system, secret);
+    await response.text();
+    return response.status;
+  };
+  const dialog = (page: Page) => page.getByRole('dialog');
+  const secretOn = async (page: Page): Promise<string> => (await page.getByTestId('secret').textContent())!.trim();
+  const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+
+  async function create(page: Page, name: string): Promise<void> {
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await dialog(page).getByLabel('Name').fill(name);
+    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    await page.getByTestId('secret').waitFor();
+  }
+
+  async function act(page: Page, name: string, action: string): Promise<void> {
+    await page.getByRole('button', { name: `Actions for ${name}` }).click();
+    await page.getByRole('menuitem', { name: action }).click();
+  }
+
+  async function paste(page: Page): Promise<string> {
+    const field = page.getByRole('searchbox', { name: 'Search keys' });
+    await field.fill('');
+    await field.press('Control+V');
+    const pasted = await field.inputValue();
+    await field.fill('');
+    return pasted;
+  }
+
+  const soon = (check: () => Promise<void>): Promise<boolean> => eventually(async () => (await check(), true));
+
+  async function expectNoFaults(person: Person): Promise<void> {
+    expect(person.faults).toEqual([]);
+    await person.close();
+  }
+
+  it('are made with a name alone, shown until they are saved, work at once, and turn the page green', async () => {
+    const person = await newMember(chromium, system, owner);
+    await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await person.open(keysPath);
+    await page.getByText('No API key yet').waitFor();
+    await create(page, 'server');
+    const secret = await secretOn(page);
+    expect(secret).toMatch(/^sk-tg-\w{49}$/);
+    await page.getByText('keep it only in a server-side environment variable or a secret manager; never in client-side code').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await screenshot(page, 'key-reveal-light-1280');
+
+    // Nothing done by accident closes it.
+    await page.keyboard.press('Escape');
+    await page.mouse.click(4, 4);
+    await page.evaluate(() => history.back());
+    await page.evaluate(() => history.back());
+    const asked = new Promise<string>((resolve) => page.once('dialog', (box) => void box.dismiss().then(() => resolve(box.type()))));
+    await page.evaluate(() => setTimeout(() => location.reload()));
+    expect(await asked).toBe('beforeunload');
+    expect(await secretOn(page)).toBe(secret);
+
+    await page.getByRole('button', { name: 'Copy key' }).click();
+    await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
+
+    await page.getByText('Waiting for the first call with this key…').waitFor();
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: secret });
+    const { choices } = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
+    expect(choices[0]!.message.content).toBe('Hello');
+    await page.getByText('It works: the call is on record').waitFor();
+    const { data: records } = await api.get<{ data: { request_id: string; charge_usd: string; model: string }[] }>(`/accounts/${accountId}/usage/records`);
+    await page.getByText(`sandbox/echo, ${usdText(records[0]!.charge_usd)}`).waitFor();
+    expect(await page.getByRole('link', { name: 'See the record' }).getAttribute('href')).toBe(`${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`);
+
+    // It was copied, so that it may be closed now.
+    await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(secret);
+
+    const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: secret });
+    await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] });
+    await settled(system, accountId);
+
+    // What the page says is spent is what the API, the records and the ledger say.
+    const key = await keyNamed('server');
+    const { spent_usd: ledgerSpent } = await system.json<{ spent_usd: string }>('key', 'show', key.id);
+    const { data: totals } = await api.get<{ data: { charge_usd: string }[] }>(`/accounts/${accountId}/usage/totals?key=${key.id}`);
+    expect([key.spent_usd, totals[0]!.charge_usd]).toEqual([ledgerSpent, ledgerSpent]);
+    await row(page, 'server').getByText(usdText(ledgerSpent)).waitFor();
+    await row(page, 'server').getByText(/ago|now/).waitFor();
+    await row(page, 'server').getByRole('link', { name: 'server' }).click();
+    await page.getByRole('heading', { level: 1, name: 'server' }).waitFor();
+    await page.getByText(usdText(ledgerSpent)).first().waitFor();
+    await page.getByRole('row').filter({ hasText: usdText(records[0]!.charge_usd) }).first().waitFor();
+    await expectNoFaults(person);
+  });
+
+  it('are copied over plain http, and never said to be copied when they were not', async () => {
+    const address = system.baseUrl.replace('127.0.0.1', plainHost);
+    const person = await newPerson(chromium, address);
+    const page = await person.open('/sign-in');
+    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await page.evaluate(
+      (who) => fetch('api/session', { method: 'POST', headers: { 'content-type': 'application/json', 'x-tollgate-console': '1' }, body: JSON.stringify(who) }).then(() => undefined),
+      owner,
+    );
+    await page.goto(`console${keysPath}`);
+    await create(page, 'over http');
+    const secret = await secretOn(page);
+
+    // A browser that copies nothing at all.
+    await page.evaluate(() => {
+      const own = document.execCommand.bind(document);
+      Object.assign(globalThis, { restore: () => (document.execCommand = own) });
+      document.execCommand = () => false;
+    });
+    await page.getByRole('button', { name: 'Copy key' }).click();
+    await page.getByText('Could not copy. The text is selected').waitFor();
+    expect(await page.evaluate(() => getSelection()?.toString().trim())).toBe(secret);
+    expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    expect(await secretOn(page)).toBe(secret);
+
+    await page.evaluate(() => (globalThis as unknown as { restore(): void }).restore());
+    await page.getByRole('button', { name: 'Copy key' }).click();
+    await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
+    // The samples have the address by which the console was reached.
+    await dialog(page).getByText(`curl ${address}/v1/chat/completions`).waitFor();
+    await page.getByRole('tab', { name: 'Anthropic JS' }).click();
+    await dialog(page).getByText(`baseURL: "${address}"`).waitFor();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    expect(await paste(page)).toBe(secret);
+    expect(await status(secret)).toBe(200);
+    // A header that browsers heed only of a secure address is told, not a fault.
+    expect(person.faults.filter((fault) => !fault.includes('Cross-Origin-Opener-Policy'))).toEqual([]);
+    await person.close();
+  });
+
+  it('are one, however often the button is pressed', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${keysPath}?create`);
+    await dialog(page).getByLabel('Name').fill('pressed twice');
+    await dialog(page).getByRole('button', { name: 'Create key' }).dblclick();
+    const secret = await secretOn(page);
+    const { data } = await api.get<{ data: KeyView[] }>(`${keysPath}?q=pressed`);
+    expect(data.length).toBe(1);
+    expect(await status(secret)).toBe(200);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await expectNoFaults(person);
+  });
+
+  it('come with a secret also when the answer that made them was lost', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${keysPath}?create`);
+    let lost = 0;
+    await page.route('**/keys', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+      lost += 1;
+      await route.fetch();
+      return route.abort();
+    });
+    await dialog(page).getByLabel('Name').fill('lost answer');
+    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    await dialog(page).getByText('The gateway cannot be reached').waitFor();
+    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    const secret = await secretOn(page);
+    expect([lost, (await api.get<{ data: KeyView[] }>(`${keysPath}?q=lost+answer`)).data.length, await status(secret)]).toEqual([1, 1, 200]);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await expectNoFaults(person);
+  });
+
+  it('have limits and models of their own, whose faults stand at their fields', async () => {
+    const person = await newMember(chromium, system, owner, { timeZone: 'Asia/Kolkata' });
+    const page = await person.open(`${keysPath}?create`);
+    const form = dialog(page);
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await form.getByText('Give the key a name.').waitFor();
+    await form.getByLabel('Name').fill('careful');
+    await form.getByText('Limits', { exact: false }).first().click();
+    await form.getByLabel('Lifetime limit in USD').fill('a lot');
+    await form.getByLabel('Expires').selectOption('custom');
+    await form.getByText('Access', { exact: false }).first().click();
+    await form.getByText('Only some').click();
+    await form.getByRole('button', { name: 'Create key' }).click();
+    for (const fault of ['An amount in USD, such as 5 or 0.25.', 'Choose a date and a time.', 'Choose at least one model.']) await form.getByText(fault).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await screenshot(page, 'key-create-faults-light-1280');
+    await form.getByLabel('Lifetime limit in USD').fill('0.50');
+    await form.getByLabel('Date and time (UTC+05:30)').fill('2027-01-31T12:00');
+    await form.getByLabel('Search models').fill('echo');
+    await form.getByRole('checkbox', { name: 'sandbox/echo' }).check();
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    expect(await keyNamed('careful')).toMatchObject({ limit_usd: '0.5', models: ['sandbox/echo'], expires_at: '2027-01-31T06:30:00.000Z' });
+
+    // What the gateway refuses stands at the field, too.
+    await act(page, 'careful', 'Edit');
+    await dialog(page).getByLabel('Lifetime limit in USD').fill('9999999999.99');
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await dialog(page).getByText('must be at most 9,000,000,000').waitFor();
+    await dialog(page).getByLabel('Lifetime limit in USD').fill('2');
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await act(page, 'careful', 'Edit');
+    await dialog(page).getByLabel('Lifetime limit in USD').fill('');
+    await dialog(page).getByText('All current and future models').click();
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    expect(await keyNamed('careful')).toMatchObject({ limit_usd: null, models: null, expires_at: '2027-01-31T06:30:00.000Z' });
+    await expectNoFaults(person);
+  });
+
+  it('are rotated with an overlap and at once, disabled and enabled, and revoked by name', async () => {
+    const { secret: first } = await api.must<{ secret: string }>('POST', keysPath, { name: 'turning' }, 201);
+    expect(await status(first)).toBe(200);
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(keysPath);
+
+    async function rotate(overlap: string): Promise<string> {
+      await act(page, 'turning', 'Rotate secret');
+      await dialog(page).getByText(overlap, { exact: true }).click();
+      await dialog(page).getByRole('button', { name: 'Make a new secret' }).click();
+      await page.getByText('Your new secret').waitFor();
+      const secret = await secretOn(page);
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'I have saved it' }).click();
+      await dialog(page).waitFor({ state: 'detached' });
+      return secret;
+    }
+
+    const second = await rotate('In 1 hour');
+    expect(await Promise.all([first, second].map(status))).toEqual([200, 200]);
+    await row(page, 'turning').getByText('Rotating').waitFor();
+    const third = await rotate('At once');
+    await soon(async () => expect(await Promise.all([first, second, third].map(status))).toEqual([401, 401, 200]));
+    await row(page, 'turning').getByText('Active').waitFor();
+
+    await act(page, 'turning', 'Disable');
+    await row(page, 'turning').getByText('Disabled').waitFor();
+    await soon(async () => expect(await status(third)).toBe(403));
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await row(page, 'turning').getByText('Active').waitFor();
+    await soon(async () => expect(await status(third)).toBe(200));
+
+    // It was used a moment ago.
+    await act(page, 'turning', 'Revoke');
+    await dialog(page).getByText('Something may still depend on it.').waitFor();
+    expect(await dialog(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
+    await dialog(page).getByLabel('Type turning to confirm').fill('turning');
+    await dialog(page).getByRole('button', { name: 'Revoke' }).click();
+    await row(page, 'turning').waitFor({ state: 'detached' });
+    await soon(async () => expect(await status(third)).toBe(401));
+    await page.getByLabel('State').selectOption('revoked');
+    await row(page, 'turning').getByText('Revoked').waitFor();
+    expect(new URL(page.url()).searchParams.get('state')).toBe('revoked');
+    await expectNoFaults(person);
+  });
+
+  it('are found by name, state and address, and read on page by page', async () => {
+    for (let index = 0; index < 60; index += 1) await api.must('POST', keysPath, { name: `many ${index}` }, 201);
+    const person = await newMember(chromium, system, owner, { width: 375 });
+    const page = await person.open(`${keysPath}?q=many`);
+    await page.getByRole('link', { name: 'many 59', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(50);
+    await screenshot(page, 'keys-many-light-375');
+    expect(await sidewaysScroll(page)).toBe(0);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await page.getByRole('link', { name: 'many 0', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(60);
+    await page.getByRole('searchbox').fill('many 7');
+    await page.getByRole('link', { name: 'many 59' }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.get('q')).toBe('many 7');
+    await page.getByRole('searchbox').fill('nothing like it');
+    await page.getByText('No key is like that').waitFor();
+    await expectNoFaults(person);
+  });
+
+  it('are only looked at by those who may not change them', async () => {
+    const person = await newMember(chromium, system, viewer);
+    const page = await person.open(`${keysPath}?q=server&create`);
+    await row(page, 'server').waitFor();
+    expect([await dialog(page).count(), await page.getByRole('button', { name: 'Create key' }).count()]).toEqual([0, 0]);
+    await page.getByRole('button', { name: 'Actions for server' }).click();
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['See usage']);
+    await expectNoFaults(person);
+  });
+
+  it('are made and copied by keyboard alone', async () => {
+    const person = await newMember(chromium, system, owner);
+    await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await person.open(keysPath);
+    const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+    const tabTo = async (name: string): Promise<void> => {
+      for (let presses = 0; presses < 60 && !(await focused()).startsWith(name); presses += 1) await page.keyboard.press('Tab');
+      expect(await focused()).toMatch(new RegExp(`^${name}`));
+    };
+    await tabTo('Create key');
+    await page.keyboard.press('Enter');
+    await dialog(page).waitFor();
+    // The name has the focus, and Enter sends the form.
+    await page.keyboard.type('by keyboard');
+    await page.keyboard.press('Enter');
+    const secret = await secretOn(page);
+    await tabTo('Copy key');
+    await page.keyboard.press('Enter');
+    await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
+    await tabTo('I have saved it');
+    await page.keyboard.press('Enter');
+    await dialog(page).waitFor({ state: 'detached' });
+    await soon(async () => expect(await focused()).toMatch(/^Create key/));
+    expect(await status(secret)).toBe(200);
+    await expectNoFaults(person);
+  });
+});
