@@ -46,8 +46,15 @@ export function historyOf(days: number, nowMs: number): History {
   return { accounts, models: Array.from({ length: 15 }, (_, index) => `vendor/model-${index + 1}`), fromMs: nowMs - days * dayMs, untilMs: nowMs };
 }
 
-/** Stores so many settled records in the order of their starts, evenly spread over the time; some keys and models are used more than others. */
-export async function generate(db: Database, history: History, records: number): Promise<void> {
+/** Of so many records in a row, the last is the second account's. */
+const recordsOfTurn = 11;
+
+/**
+ * Stores so many settled records of the first account, and a tenth as many of the second, in the order of their starts, evenly spread over
+ * the time; some keys and models are used more than others.
+ */
+export async function generate(db: Database, history: History, recordsOfFirst: number): Promise<void> {
+  const records = Math.floor((recordsOfFirst * recordsOfTurn) / (recordsOfTurn - 1));
   const random = randomOf(5);
   const insert = insertText('usage_record', allRecordColumns);
   const prices = history.models.map((modelId, index) => priceOf(modelId, BigInt(index + 1), history.fromMs));
@@ -56,7 +63,7 @@ export async function generate(db: Database, history: History, records: number):
   const row = (): unknown[] => {
     const startedAtMs = Math.floor(history.fromMs + made * stepMs);
     made += 1;
-    const priced = recordOf(startedAtMs, history, prices, random);
+    const priced = recordOf(startedAtMs, history.accounts[made % recordsOfTurn === 0 ? 1 : 0]!, prices, random);
     return [...recordValues(priced), priced.record.chargeNanoUsd, 0n, startedAtMs + 2000];
   };
   while (made < records) {
@@ -88,8 +95,7 @@ function priceOf(modelId: string, dollars: bigint, createdAtMs: number): PriceVe
   });
 }
 
-function recordOf(startedAtMs: number, history: History, prices: readonly PriceVersion[], random: () => number): PricedRecord {
-  const account = history.accounts[random() < 0.5 ? 0 : 1]!;
+function recordOf(startedAtMs: number, account: History['accounts'][number], prices: readonly PriceVersion[], random: () => number): PricedRecord {
   const price = pick(prices, random);
   const call = Call.fromPartial({
     id: newId('req', startedAtMs),

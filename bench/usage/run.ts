@@ -1,12 +1,15 @@
 // Pages of usage records and sums over them, with as many records as months leave, on SQLite and on MariaDB. See README.md.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { Ending, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '#services/metering/deps.js';
+import { Folder } from '#services/metering/folder.js';
 import { migrations } from '#services/metering/migrations/index.js';
 import { encodePageToken } from '#services/metering/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
@@ -40,8 +43,8 @@ function casesOf(db: Database, { accounts, models, fromMs, untilMs }: History): 
   const { id: accountId, keys } = accounts[0]!;
   const page = (filter: Partial<UsageFilter>, pageToken = '') => () =>
     listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ...filter }), pageSize: 50, pageToken }, context, deps);
-  const totals = (lengthMs: number, groupBy: GroupBy, thenBy = GroupBy.GROUP_BY_UNSPECIFIED) => () =>
-    getUsageTotals({ filter: UsageFilter.fromPartial({ accountId, fromMs: BigInt(untilMs - lengthMs) }), groupBy, thenBy, offsetMinutes: 345 }, context, deps);
+  const totals = (lengthMs: number, groupBy: GroupBy, thenBy = GroupBy.GROUP_BY_UNSPECIFIED, filter: Partial<UsageFilter> = {}) => () =>
+    getUsageTotals({ filter: UsageFilter.fromPartial({ accountId, fromMs: BigInt(untilMs - lengthMs), ...filter }), groupBy, thenBy, offsetMinutes: 345 }, context, deps);
   const deep = encodePageToken({ startedAtMs: BigInt(fromMs + dayMs), callId: `req_${'0'.repeat(32)}` });
   const cases: Case[] = [
     { name: 'records: first page', ask: page({}) },
@@ -61,7 +64,15 @@ function casesOf(db: Database, { accounts, models, fromMs, untilMs }: History): 
       { name: `totals by model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_MODEL) },
       { name: `totals by key, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_KEY) },
       { name: `totals by day and model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_MODEL) },
+      { name: `totals by key and model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_KEY, GroupBy.GROUP_BY_MODEL) },
+      { name: `totals by day and model of the busiest key, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_MODEL, { keyId: keys[0]! }) },
+      { name: `totals by day of the busiest key and model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_DAY, undefined, { keyId: keys[0]!, modelId: models[0]! }) },
+      { name: `totals by day and key of completed calls, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_KEY, { ending: Ending.ENDING_COMPLETED }) },
     );
+  }
+  // An answer may have 10,000 groups.
+  for (const [length, lengthMs] of [['24 h', dayMs], ['7 d', 7 * dayMs], ['27 d', 27 * dayMs]] as const) {
+    cases.push({ name: `totals by hour and model, ${length}`, ask: totals(lengthMs, GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_MODEL) });
   }
   return cases;
 }
@@ -90,7 +101,11 @@ async function measure(engine: Engine): Promise<void> {
     const history = historyOf(Number(options.days), Date.now());
     const start = performance.now();
     await generate(db, history, Number(options.records));
-    if (engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record');
+    const folding = performance.now();
+    await new Folder({ config: { foldIntervalMs: 1000 }, db, clock: systemClock, log: createLogger({ name: 'bench', level: 'error' }, process.stderr) }).fold();
+    const [sums] = (await db.knex('usage_rollup').count({ rows: '*' })) as { rows: number }[];
+    print(`\nAdded up in ${((performance.now() - folding) / 1000).toFixed(0)} s, half of it resting: ${sums!.rows} rows of sums.`);
+    if (engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_rollup, usage_series');
     print(`\n${engine}: ${options.records} records over ${options.days} days, made in ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
     print('| asked | p50 ms | p95 ms |\n| --- | ---: | ---: |');
     for (const each of casesOf(db, history)) {

@@ -126,6 +126,10 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
     name: group.name,
     then_name: group.thenName || null,
     calls: Number(group.calls),
+    errors: Number(group.errors),
+    quarantined: Number(group.quarantined),
+    mean_duration_ms: group.calls === 0n ? null : Math.round(Number(group.durationMs) / Number(group.calls)),
+    mean_first_output_ms: group.firstOutputCalls === 0n ? null : Math.round(Number(group.firstOutputMs) / Number(group.firstOutputCalls)),
     ...usdJson('charge', group.chargeNanoUsd),
     input_tokens: Number(group.inputTokens),
     cache_read_tokens: Number(group.cacheReadTokens),
@@ -136,6 +140,7 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
   columns: [
     { title: 'group', text: (group) => group.name || 'all' },
     { title: 'calls', text: (group) => group.calls.toString(), align: 'right' },
+    { title: 'errors', text: (group) => group.errors.toString(), align: 'right' },
     { title: 'charge', text: (group) => usd(group.chargeNanoUsd), align: 'right' },
     { title: 'input', text: (group) => group.inputTokens.toString(), align: 'right' },
     { title: 'cache read', text: (group) => group.cacheReadTokens.toString(), align: 'right' },

@@ -6,7 +6,10 @@ import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from './config.js';
 import { recordLine } from './record-line.js';
-import { oldSettledRecords, removeRecords } from './store/archive.js';
+import { oldSettledRecords } from './store/archive.js';
+import { removeFolded } from './store/fold.js';
+import { bytesOf } from './store/record-rows.js';
+import { SeriesNumbers } from './store/rollups.js';
 
 /** Records of one file at most, which are in memory while it is written. */
 const recordsOfFile = 10_000;
@@ -23,6 +26,7 @@ export interface ArchiverDeps {
 export class Archiver {
   private stopRepeating: () => Promise<void> = async () => {};
   private isStopping = false;
+  private readonly numbers = new SeriesNumbers();
 
   constructor(private readonly deps: ArchiverDeps) {}
 
@@ -58,7 +62,7 @@ export class Archiver {
       const records = await oldSettledRecords(db, untilMs, recordsOfFile);
       if (records.length === 0 || this.isStopping) return archived;
       const path = await writeArchive(folder, 'usage', records.map(recordLine), nowMs);
-      await removeRecords(db, records.map(({ call }) => call!.id));
+      await removeFolded(db, this.numbers, records.map(({ call }) => bytesOf('req', call!.id)));
       log.info({ path, records: records.length }, 'old usage records were archived');
       archived += records.length;
     }

@@ -9,6 +9,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archiver.js';
 import type { MeteringConfig } from './config.js';
+import { Folder } from './folder.js';
 import { createKeyLane } from './key-lane.js';
 import { startKeySweeper } from './key-sweeper.js';
 import { LeaseGrace } from './lease-grace.js';
@@ -51,6 +52,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   let stopKeySweeper = async (): Promise<void> => {};
   let endObserving = (): void => {};
   const archiver = new Archiver({ config, ...deps });
+  const folder = new Folder({ config, ...deps });
   return {
     name: 'metering',
     service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile, metrics }),
@@ -62,9 +64,11 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       stopKeySweeper = startKeySweeper({ config, ...deps });
       endObserving = observeMetering({ db, clock: deps.clock, log: deps.log, results: () => reconcileJob.results });
       archiver.start();
+      folder.start();
     },
     async stop() {
       endObserving();
+      await folder.stop();
       await archiver.stop();
       await reconcileJob.stop();
       await sweeper.stop();

@@ -54,6 +54,10 @@ export function getTotals(deps: ConsoleDeps): Middleware {
         name: group.name === '' ? null : group.name,
         then_name: group.thenName === '' ? null : group.thenName,
         calls: Number(group.calls),
+        errors: Number(group.errors),
+        quarantined: Number(group.quarantined),
+        mean_duration_ms: mean(group.durationMs, group.calls),
+        mean_first_output_ms: mean(group.firstOutputMs, group.firstOutputCalls),
         charge_usd: formatUsd(group.chargeNanoUsd),
         tokens: {
           input: Number(group.inputTokens),
@@ -65,6 +69,11 @@ export function getTotals(deps: ConsoleDeps): Middleware {
       })),
     };
   };
+}
+
+/** To the nearest millisecond; null where there is nothing to measure. */
+function mean(sumMs: bigint, calls: bigint): number | null {
+  return calls === 0n ? null : Number((sumMs + calls / 2n) / calls);
 }
 
 /** GET usage/export?format=csv or jsonl: exactly the filter's records, streamed page by page at the reader's pace. */

@@ -27,6 +27,16 @@ export function upsertText(engine: Engine, table: string, columns: readonly stri
   return textOfRows((rows) => `${insert(rows)} ${update}`);
 }
 
+/** INSERT that adds the values of `added` to those of rows whose `key` is there already. */
+export function addText(engine: Engine, table: string, key: readonly string[], added: readonly string[]): TextOfRows {
+  const insert = insertText(table, [...key, ...added]);
+  const update =
+    engine === 'sqlite'
+      ? `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${added.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`
+      : `ON DUPLICATE KEY UPDATE ${added.map((column) => `${column} = ${column} + VALUES(${column})`).join(', ')}`;
+  return textOfRows((rows) => `${insert(rows)} ${update}`);
+}
+
 /** A condition that holds for rows with one of so many keys: the values of all columns of the first key, then of the next. */
 export function keyedText(columns: readonly string[]): TextOfRows {
   const [only] = columns;

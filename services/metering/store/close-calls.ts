@@ -1,5 +1,5 @@
 // Closing calls. The record, the end of its call in flight and its settlement to deliver are one
-// transaction. Every transaction touches idempotency_key first, then open_call, usage_record, outbox and what is kept of answers, so
+// transaction. Every transaction touches idempotency_key first, then open_call, usage_record, usage_unfolded, outbox and what is kept of answers, so
 // that two never wait in a circle. Whatever stores a record asks `lockKeysOf` first and ends with `closeKey`: without them one
 // idempotency key could be charged twice.
 import { AppError } from '#kit/errors/app-error.js';
@@ -7,6 +7,7 @@ import type { Database } from '#kit/db/open.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { Ending } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../usage-record.js';
+import { noteUnfolded } from './fold.js';
 import type { OpenCall } from './open-calls.js';
 import { closeKey, lockKeysOf } from './keyed-calls.js';
 import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.js';
@@ -38,6 +39,7 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
     if (closed.size > 0) throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
     await tx.run(deleteOpenCalls(records.length), records.map(({ record }) => bytesOf('req', record.call.id)));
     await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
+    await noteUnfolded(tx, records.map(namesOf));
     await enqueueSettlements(tx, records, instants.claimedUntilMs);
     for (const record of records) await closeKey(tx, record, instants.keptUntilMs);
   });
@@ -56,6 +58,7 @@ export async function insertLostRecord(db: Database, lost: OpenCall, record: Pri
     // A checkpoint that overtook the record of its call leaves a row behind; the record stands and the row goes.
     if (closed.size > 0 || (await recordedIds(tx, [id])).size > 0) return false;
     await tx.run(insertUsageRecords(1), recordValues(record));
+    await noteUnfolded(tx, [namesOf(record)]);
     await deferSettlement(tx, record, settledAtMs);
     await closeKey(tx, record, instants.keptUntilMs);
     return true;
@@ -79,6 +82,10 @@ export async function replaceLostRecord(db: Database, record: PricedRecord, inst
     if (error instanceof SettledMeanwhile) return false;
     throw error;
   });
+}
+
+function namesOf({ record }: PricedRecord): [Buffer, Buffer] {
+  return [bytesOf('req', record.call.id), bytesOf('acct', record.call.accountId)];
 }
 
 /** Rolls the replacement of a record back whose settlement is under way. */

@@ -10,7 +10,7 @@ import { bytesOf } from './record-rows.js';
 const pending = 0;
 const failed = 1;
 /** Of a lost call, whose own report may still come: nobody delivers it before its time. */
-const deferred = 2;
+export const deferred = 2;
 const errorCharsMax = 200;
 
 const columns = [

@@ -2,74 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, GetUsageTotalsRequest, type GetUsageTotalsResponse_Group, GroupBy, type MeteringService, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Ending, GetUsageTotalsRequest, GroupBy, type MeteringService } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
+import { byName, groupings, scan, zones } from '../testing/scan.js';
 
 const keys = [newId('key'), newId('key'), newId('key')];
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
 const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT];
-const dimensions = [GroupBy.GROUP_BY_UNSPECIFIED, GroupBy.GROUP_BY_KEY, GroupBy.GROUP_BY_MODEL, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_ENDING];
 
-/** An offset as people write it, beside its minutes. */
-const zones: readonly (readonly [number, string])[] = [[0, 'Z'], [840, '+14:00'], [-660, '-11:00'], [345, '+05:45'], [-210, '-03:30'], [525, '+08:45']];
-
-const formats = new Map(
-  zones.map(([, offset]) => {
-    const timeZone = offset === 'Z' ? '+00:00' : offset;
-    return [offset, new Intl.DateTimeFormat('en-CA', { timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' })];
-  }),
-);
-
-/** The local time of an instant in this zone, found by the platform and not by the sums' own arithmetic. */
-function localText(atMs: bigint, offset: string): string {
-  const parts = formats.get(offset)!.formatToParts(Number(atMs));
-  const part = (type: string): string => parts.find((each) => each.type === type)!.value;
-  return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}`;
-}
-
-function nameOf(stored: UsageRecord, groupBy: GroupBy, offset: string): string {
-  const { keyId, modelId, startedAtMs: atMs } = stored.call!;
-  switch (groupBy) {
-    case GroupBy.GROUP_BY_KEY:
-      return keyId;
-    case GroupBy.GROUP_BY_MODEL:
-      return modelId;
-    case GroupBy.GROUP_BY_DAY:
-      return localText(atMs, offset).slice(0, 10);
-    case GroupBy.GROUP_BY_HOUR:
-      return `${localText(atMs, offset)}:00${offset}`;
-    case GroupBy.GROUP_BY_ENDING:
-      return Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase();
-    default:
-      return '';
-  }
-}
-
-/** Adds records up one by one. */
-function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: GroupBy, offset: string): GetUsageTotalsResponse_Group[] {
-  const groups = new Map<string, GetUsageTotalsResponse_Group>();
-  for (const stored of records) {
-    const name = nameOf(stored, groupBy, offset);
-    const thenName = nameOf(stored, thenBy, offset);
-    const sums = groups.get(`${name} ${thenName}`) ?? {
-      name, thenName, calls: 0n, chargeNanoUsd: 0n, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, outputTokens: 0n, reasoningTokens: 0n,
-    };
-    const used = stored.tokens!;
-    sums.calls += 1n;
-    sums.chargeNanoUsd += stored.chargeNanoUsd;
-    sums.inputTokens += BigInt(used.inputTokens);
-    sums.cacheReadTokens += BigInt(used.cacheReadTokens);
-    sums.cacheWriteTokens += BigInt(used.cacheWrite5mTokens + used.cacheWrite1hTokens);
-    sums.outputTokens += BigInt(used.outputTokens);
-    sums.reasoningTokens += BigInt(used.reasoningTokens);
-    groups.set(`${name} ${thenName}`, sums);
-  }
-  return [...groups.values()];
-}
-
-const named = ({ name, thenName }: GetUsageTotalsResponse_Group): string => `${name} ${thenName}`;
-const byName = (groups: readonly GetUsageTotalsResponse_Group[]) => groups.toSorted((a, b) => (named(a) < named(b) ? -1 : 1));
 const totals = (service: MeteringService, request: Parameters<typeof GetUsageTotalsRequest.fromPartial>[0]) =>
   service.getUsageTotals(GetUsageTotalsRequest.fromPartial(request)).then(({ groups }) => groups);
 
@@ -102,8 +43,8 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
             record(service, report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), ending })),
           ),
         );
-        for (const groupBy of dimensions) {
-          for (const thenBy of groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? [groupBy] : dimensions.filter((each) => each !== groupBy)) {
+        for (const groupBy of groupings) {
+          for (const thenBy of groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? [groupBy] : groupings.filter((each) => each !== groupBy)) {
             const groups = await totals(service, { filter: { accountId }, groupBy, thenBy, offsetMinutes });
             expect(byName(groups)).toEqual(byName(scan(records, groupBy, thenBy, offset)));
           }

@@ -1,13 +1,18 @@
-// Sums over usage records, in groups and groups within those.
-import type { Knex } from 'knex';
+// Sums over usage, in groups and groups within those.
 import { AppError } from '#kit/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
-import { filtered } from './queries.js';
+import type { TimeGrain } from '../rollups/plan.js';
+import { addSums, namedSums, noSums, type Sums } from '../rollups/sums.js';
+import { bytesOf } from './record-rows.js';
+import { type DimensionColumn, filterOf, groupOf, type GroupRow, type Question, readSummed, recordGroups, recordSelect } from './summed-totals.js';
 
 const groupsMax = 10_000;
+/** Several rows may belong to one group. */
+const rowsMax = 100_000;
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
@@ -22,47 +27,58 @@ export interface Grouping {
 }
 
 /** Sums of one group. */
-export interface Totals {
+export interface Totals extends ReturnType<typeof namedSums> {
   readonly name: string;
   readonly thenName: string;
-  readonly calls: bigint;
-  readonly chargeNanoUsd: bigint;
-  readonly inputTokens: bigint;
-  readonly cacheReadTokens: bigint;
-  readonly cacheWriteTokens: bigint;
-  readonly outputTokens: bigint;
-  readonly reasoningTokens: bigint;
 }
 
-/** How a dimension is asked of the database and how its groups are called. */
+/** How a dimension is read from a row and how its groups are called. */
 interface Dimension {
-  readonly expression: string;
+  readonly column: DimensionColumn | 'bucket';
   readonly nameOf: (value: unknown) => string;
-  /** In the order of their names, which is that of time; others are ordered by charge. */
-  readonly isTime: boolean;
 }
 
-/** Undefined for no dimension. */
+/** Undefined for no dimension. Each value is named once. */
 function dimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | undefined {
+  const dimension = plainDimensionOf(groupBy, offsetMinutes);
+  if (dimension === undefined) return undefined;
+  const names = new Map<unknown, string>();
+  const nameOf = (value: unknown): string => {
+    const known = names.get(value);
+    if (known !== undefined) return known;
+    const name = dimension.nameOf(value);
+    names.set(value, name);
+    return name;
+  };
+  return { column: dimension.column, nameOf };
+}
+
+function plainDimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | undefined {
   switch (groupBy) {
     case GroupBy.GROUP_BY_KEY:
-      return { expression: 'key_id', nameOf: (value) => idFromBytes('key', asBytes(value)), isTime: false };
+      return { column: 'key_id', nameOf: (value) => idFromBytes('key', asBytes(value)) };
     case GroupBy.GROUP_BY_MODEL:
-      return { expression: 'model_id', nameOf: asText, isTime: false };
+      return { column: 'model_id', nameOf: asText };
     case GroupBy.GROUP_BY_ENDING:
-      return { expression: 'ending', nameOf: (value) => endingName(asNumber(value)), isTime: false };
+      return { column: 'ending', nameOf: (value) => endingName(asNumber(value)) };
     case GroupBy.GROUP_BY_DAY:
-      return { expression: bucketOf(dayMs, offsetMinutes), nameOf: (value) => localText(value).slice(0, 10), isTime: true };
+      return { column: 'bucket', nameOf: (value) => localText(value).slice(0, 10) };
     case GroupBy.GROUP_BY_HOUR:
-      return { expression: bucketOf(hourMs, offsetMinutes), nameOf: (value) => `${localText(value)}${zoneText(offsetMinutes)}`, isTime: true };
+      return { column: 'bucket', nameOf: (value) => `${localText(value)}${zoneText(offsetMinutes)}` };
     default:
       return undefined;
   }
 }
 
+/** Of days and hours, one within the other, the hours tell both. */
+function grainOf({ groupBy, thenBy }: Grouping): TimeGrain {
+  const asked = [groupBy, thenBy];
+  return asked.includes(GroupBy.GROUP_BY_HOUR) ? 'hour' : asked.includes(GroupBy.GROUP_BY_DAY) ? 'day' : 'none';
+}
+
 /** The start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
-function bucketOf(lengthMs: number, offsetMinutes: number): string {
-  const local = `(started_at_ms + ${offsetMinutes * minuteMs + dayMs})`;
+function bucketOf(column: string, lengthMs: number, offsetMinutes: number): string {
+  const local = `(${column} + ${offsetMinutes * minuteMs + dayMs})`;
   return `${local} - ${local} % ${lengthMs}`;
 }
 
@@ -80,24 +96,59 @@ function zoneText(offsetMinutes: number): string {
 }
 
 /** Sums over the filter. Raises failed_precondition when there are more groups than one answer may have. */
-export async function sumRecords(db: Database, filter: UsageFilter, { groupBy, thenBy, offsetMinutes }: Grouping): Promise<Totals[]> {
+export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+  return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
+}
+
+/** The same in an open transaction. What it reads is of one instant even where the statements of a transaction are not. */
+export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+  const { groupBy, thenBy, offsetMinutes } = grouping;
   const first = dimensionOf(groupBy, offsetMinutes);
   const second = dimensionOf(thenBy, offsetMinutes);
-  const query = filtered(db.knex('usage_record'), filter).select(
-    db.knex.raw('COUNT(*) AS calls'),
-    sum(db.knex, 'charge_nano_usd', 'charge'),
-    sum(db.knex, 'input_tokens', 'input'),
-    sum(db.knex, 'cache_read_tokens', 'cache_read'),
-    sum(db.knex, 'cache_write_5m_tokens + cache_write_1h_tokens', 'cache_write'),
-    sum(db.knex, 'output_tokens', 'output'),
-    sum(db.knex, 'reasoning_tokens', 'reasoning'),
-  );
-  if (first !== undefined) query.select(db.knex.raw(`${first.expression} AS grouped`)).groupByRaw(first.expression).limit(groupsMax + 1);
-  if (second !== undefined) query.select(db.knex.raw(`${second.expression} AS then_grouped`)).groupByRaw(second.expression);
-  const rows: Record<string, unknown>[] = await query;
-  if (rows.length > groupsMax) throw new AppError('failed_precondition', `There are more than ${groupsMax} groups; narrow the filter.`);
-  const totals = rows.map((row) => totalsOf(row, first?.nameOf(row['grouped']) ?? '', second?.nameOf(row['then_grouped']) ?? ''));
-  return inOrder(totals, first?.isTime ?? false, second?.isTime ?? false);
+  const grain = grainOf(grouping);
+  const columns = new Set([first?.column, second?.column].filter((column) => column !== undefined && column !== 'bucket'));
+  const lengthMs = grain === 'hour' ? hourMs : dayMs;
+  const question: Question = { filter, columns, grain, offsetMinutes, bucketOf: (column) => bucketOf(column, lengthMs, offsetMinutes) };
+  const rows = (await readSummed(tx, question, rowsMax)) ?? (await readRecords(tx, question));
+  if (rows.length > rowsMax) throw tooManyGroups();
+  const groups = new Map<string, Map<string, Sums>>();
+  for (const row of rows) {
+    // Sums over no records, which only an answer without groups shows.
+    if (row.sums[0] === 0n && first !== undefined) continue;
+    const name = first?.nameOf(row[first.column]) ?? '';
+    const thenName = second?.nameOf(row[second.column]) ?? '';
+    const within = groups.get(name) ?? new Map<string, Sums>();
+    groups.set(name, within);
+    const sums = within.get(thenName);
+    if (sums === undefined) within.set(thenName, row.sums);
+    else addSums(sums, row.sums);
+  }
+  if (first === undefined && groups.size === 0) groups.set('', new Map([['', noSums()]]));
+  const totals = [...groups].flatMap(([name, within]) => [...within].map(([thenName, sums]): Totals => ({ name, thenName, ...namedSums(sums) })));
+  if (totals.length > groupsMax) throw tooManyGroups();
+  return inOrder(totals, isTime(groupBy), isTime(thenBy));
+}
+
+/** From the records alone. */
+async function readRecords(tx: PlainTransaction, question: Question): Promise<GroupRow[]> {
+  const { accountId, fromMs, untilMs } = question.filter;
+  const { text, values } = filterOf(question.filter, 'r');
+  const conditions: [string, unknown][] = [];
+  if (accountId !== '') conditions.push(['r.account_id = ?', bytesOf('acct', accountId)]);
+  if (fromMs > 0n) conditions.push(['r.started_at_ms >= ?', Number(fromMs)]);
+  if (untilMs > 0n) conditions.push(['r.started_at_ms < ?', Number(untilMs)]);
+  const where = `1 = 1${conditions.map(([condition]) => ` AND ${condition}`).join('')}${text}`;
+  const select = `${recordSelect(question)} FROM usage_record r WHERE ${where}${recordGroups(question)} LIMIT ${rowsMax + 1}`;
+  const rows = await tx.query(select, [...conditions.map(([, value]) => value), ...values]);
+  return rows.map((row) => groupOf(row, new Map(), question.columns));
+}
+
+function tooManyGroups(): AppError {
+  return new AppError('failed_precondition', `There are more than ${groupsMax} groups; narrow the filter.`);
+}
+
+function isTime(groupBy: GroupBy): boolean {
+  return groupBy === GroupBy.GROUP_BY_DAY || groupBy === GroupBy.GROUP_BY_HOUR;
 }
 
 /** Times in their order, other groups by the charge of the whole group, the highest first; so within each group. */
@@ -111,24 +162,6 @@ function inOrder(totals: Totals[], isFirstTime: boolean, isSecondTime: boolean):
       (isSecondTime ? 0 : compare(b.chargeNanoUsd, a.chargeNanoUsd)) ||
       compare(a.thenName, b.thenName),
   );
-}
-
-function sum(knex: Knex, expression: string, name: string): Knex.Raw {
-  return knex.raw(`COALESCE(SUM(${expression}), 0) AS sum_${name}`);
-}
-
-function totalsOf(row: Record<string, unknown>, name: string, thenName: string): Totals {
-  return {
-    name,
-    thenName,
-    calls: asBigInt(row['calls']),
-    chargeNanoUsd: asBigInt(row['sum_charge']),
-    inputTokens: asBigInt(row['sum_input']),
-    cacheReadTokens: asBigInt(row['sum_cache_read']),
-    cacheWriteTokens: asBigInt(row['sum_cache_write']),
-    outputTokens: asBigInt(row['sum_output']),
-    reasoningTokens: asBigInt(row['sum_reasoning']),
-  };
 }
 
 function endingName(ending: Ending): string {

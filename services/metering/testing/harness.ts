@@ -10,7 +10,7 @@ import { createMetering, type MeteringConfig, meteringSettings } from '../index.
 import { startedAtMs } from './calls.js';
 import { FakeLedger } from './fake-ledger.js';
 
-const config: MeteringConfig = { ...parseSettings(meteringSettings, {}), outboxPollMs: 5, sweepIntervalMs: 5, lostGraceMs: 0, drainTimeoutMs: 500 };
+const config: MeteringConfig = { ...parseSettings(meteringSettings, {}), outboxPollMs: 5, sweepIntervalMs: 5, foldIntervalMs: 5, lostGraceMs: 0, drainTimeoutMs: 500 };
 
 /** Replicas of metering on one database, and what they stand on. */
 export class Harness {
@@ -33,6 +33,11 @@ export class Harness {
 
   get db(): Database {
     return this.database.db;
+  }
+
+  /** To open the database again. */
+  get url(): string {
+    return this.database.url;
   }
 
   /** Starts a replica. On MySQL it has connections of its own; a SQLite file has one connection in one process. */

@@ -1,0 +1,86 @@
+// The background job that adds records to the sums that totals are read from.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
+import type { MeteringConfig } from './config.js';
+import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold } from './store/fold.js';
+import { SeriesNumbers } from './store/rollups.js';
+
+/** Records of one transaction. On SQLite nothing else runs meanwhile. */
+const recordsPerStep = 400;
+/** A replica that stopped without a word is followed by another after this. */
+const leaseMs = 15_000;
+const pauseMsMin = 2;
+const fromStart = Buffer.alloc(16);
+
+export interface FolderDeps {
+  readonly config: Pick<MeteringConfig, 'foldIntervalMs'>;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Folds in metering from `start` to `stop`; of several replicas one at a time does. */
+export class Folder {
+  private readonly replica = randomBytes(16);
+  private readonly numbers = new SeriesNumbers();
+  private leasedUntilMs = 0;
+  private readonly ending = new AbortController();
+  private stopRepeating: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: FolderDeps) {}
+
+  start(): void {
+    const { config, log } = this.deps;
+    this.stopRepeating = repeat(
+      config.foldIntervalMs,
+      () => this.fold(),
+      (error) => {
+        if (!this.ending.signal.aborted) log.warn({ err: error }, 'usage could not be added up; this will be tried again, and totals are read from the records meanwhile');
+      },
+    );
+  }
+
+  /** Ends between two steps. */
+  async stop(): Promise<void> {
+    this.ending.abort();
+    await this.stopRepeating();
+  }
+
+  /** Adds everything that there is now to the sums, unless another replica does. Records that come meanwhile may be left for the next time. */
+  async fold(): Promise<void> {
+    const { db } = this.deps;
+    await ensureFold(db);
+    const { phase, isWaiting } = await readFold(db);
+    // While nothing happens nothing is written.
+    if (phase === Phase.complete && !isWaiting) return;
+    if (phase === Phase.clearing) await this.goThrough(() => clearRollups(db));
+    // Those of late first, since they are what readers must add up by themselves.
+    if (isWaiting) await this.goThrough((after) => foldUnfolded(db, this.numbers, after, recordsPerStep));
+    if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, recordsPerStep));
+  }
+
+  /** Step by step; after each it rests as long as the step took, so that calls have their turn. */
+  private async goThrough(step: (after: Buffer) => Promise<FoldStep>): Promise<void> {
+    let next: Buffer | undefined = fromStart;
+    while (await this.isOurs()) {
+      const startMs = performance.now();
+      ({ next } = await step(next));
+      if (next === undefined) return;
+      await pause(Math.max(pauseMsMin, performance.now() - startMs), undefined, { signal: this.ending.signal });
+    }
+  }
+
+  /** Renews the lease when half of it is over. */
+  private async isOurs(): Promise<boolean> {
+    const { clock, db } = this.deps;
+    const nowMs = clock.nowMs();
+    if (nowMs < this.leasedUntilMs - leaseMs / 2) return true;
+    const isOurs = await leaseFold(db, this.replica, nowMs, nowMs + leaseMs);
+    this.leasedUntilMs = isOurs ? nowMs + leaseMs : 0;
+    return isOurs;
+  }
+}

@@ -1,0 +1,76 @@
+// Which sums and which records together make up the sums over a stretch of time. Pure.
+import { allQuartersOf, blockMs, blocksOf, dayMs, hasSpans, quarterMs, quartersOf, type Shape, spanMs, spansOf } from './shapes.js';
+
+/** Within what the answer must tell times apart. */
+export type TimeGrain = 'none' | 'day' | 'hour';
+
+/** From an instant to before another. */
+export interface Stretch {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Kept sums whose buckets begin within a stretch. */
+export interface Piece extends Stretch {
+  readonly parts: readonly number[];
+  /** Time of the day, in UTC, of the block that begins on one day of the zone and ends on the next: it is not read. */
+  readonly exceptAtMs?: number;
+}
+
+/** What to read. */
+export interface Plan {
+  /** Where kept sums are read, with what is not in them yet. */
+  readonly summed: Stretch;
+  readonly pieces: readonly Piece[];
+  /** Where records are read one by one. */
+  readonly edges: readonly Stretch[];
+}
+
+/** Beyond every instant that a record can have, and a whole number of spans. */
+const endOfTimeMs = 1_000_000 * spanMs;
+
+/** For times from 0 or this instant on, until the end of time or before this other. */
+export function planOf(shape: Shape, fromMs: number, untilMs: number, grain: TimeGrain, offsetMinutes: number): Plan {
+  const end = untilMs === 0 ? endOfTimeMs : Math.min(untilMs, endOfTimeMs);
+  const summed = { fromMs: up(fromMs, quarterMs), untilMs: down(end, quarterMs) };
+  if (summed.fromMs >= summed.untilMs) return { summed: { fromMs, untilMs: fromMs }, pieces: [], edges: isEmpty({ fromMs, untilMs: end }) ? [] : [{ fromMs, untilMs: end }] };
+  const edges = [{ fromMs, untilMs: summed.fromMs }, { fromMs: summed.untilMs, untilMs: end }].filter((edge) => !isEmpty(edge));
+  return { summed, pieces: piecesOf(shape, summed, grain, offsetMinutes).filter((piece) => !isEmpty(piece)), edges };
+}
+
+function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes: number): Piece[] {
+  const quarters = allQuartersOf(shape);
+  if (grain === 'hour') return [{ ...summed, parts: quarters }];
+  const [blocks, aroundBlocks] = within(summed, blockMs);
+  const pieces: Piece[] = aroundBlocks.map((stretch) => ({ ...stretch, parts: quarters }));
+  if (blocks === undefined) return pieces;
+  if (grain === 'day') {
+    const midnightMs = (dayMs - ((offsetMinutes * 60_000) % dayMs)) % dayMs;
+    const cutMs = down(midnightMs, blockMs);
+    if (cutMs === midnightMs) return [...pieces, { ...blocks, parts: [blocksOf(shape)] }];
+    return [...pieces, { ...blocks, parts: [blocksOf(shape)], exceptAtMs: cutMs }, { ...blocks, parts: [quartersOf(shape, cutMs / blockMs)] }];
+  }
+  const [spans, aroundSpans] = hasSpans(shape) ? within(blocks, spanMs) : [undefined, [blocks]];
+  pieces.push(...aroundSpans.map((stretch) => ({ ...stretch, parts: [blocksOf(shape)] })));
+  if (spans !== undefined) pieces.push({ ...spans, parts: [spansOf(shape)] });
+  return pieces;
+}
+
+/** The whole units of a stretch, if any, and what is left before and after. */
+function within(stretch: Stretch, unitMs: number): [Stretch | undefined, Stretch[]] {
+  const whole = { fromMs: up(stretch.fromMs, unitMs), untilMs: down(stretch.untilMs, unitMs) };
+  if (isEmpty(whole)) return [undefined, [stretch]];
+  return [whole, [{ fromMs: stretch.fromMs, untilMs: whole.fromMs }, { fromMs: whole.untilMs, untilMs: stretch.untilMs }]];
+}
+
+function isEmpty({ fromMs, untilMs }: Stretch): boolean {
+  return fromMs >= untilMs;
+}
+
+function up(ms: number, unitMs: number): number {
+  return Math.ceil(ms / unitMs) * unitMs;
+}
+
+function down(ms: number, unitMs: number): number {
+  return Math.floor(ms / unitMs) * unitMs;
+}

@@ -1,0 +1,63 @@
+// What is summed of calls: once as columns of usage_rollup and once as expressions over usage_record. Pure.
+import { asBigInt } from '#kit/db/values.js';
+import { Ending } from '#proto/metering/v1/metering.js';
+
+/** The calls that failed. A caller who left, or an output cap that was reached, is no failure. */
+export const errorEndings: readonly Ending[] = [
+  Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT,
+  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Ending.ENDING_TIMEOUT,
+  Ending.ENDING_GATEWAY_LOST,
+  Ending.ENDING_GATEWAY_ERROR,
+];
+
+/** Of each sum: its column in usage_rollup, and what one row of usage_record (`r`) adds to it. */
+const expressions = {
+  calls: '1',
+  errors: `CASE WHEN r.ending IN (${errorEndings.join(', ')}) THEN 1 ELSE 0 END`,
+  quarantined: 'r.quarantined',
+  charge_nano_usd: 'r.charge_nano_usd',
+  input_tokens: 'r.input_tokens',
+  cache_read_tokens: 'r.cache_read_tokens',
+  cache_write_tokens: 'r.cache_write_5m_tokens + r.cache_write_1h_tokens',
+  output_tokens: 'r.output_tokens',
+  reasoning_tokens: 'r.reasoning_tokens',
+  duration_ms: 'r.duration_ms',
+  first_output_calls: 'CASE WHEN r.first_output_ms IS NULL THEN 0 ELSE 1 END',
+  first_output_ms: 'COALESCE(r.first_output_ms, 0)',
+} as const;
+
+type SumColumn = keyof typeof expressions;
+
+/** The columns of sums, in the order of `Sums`. */
+export const sumColumns = Object.keys(expressions) as SumColumn[];
+
+/** Sums in the order of `sumColumns`. */
+export type Sums = bigint[];
+
+/** The sums over rows of usage_record `r`, as items of a SELECT. */
+export const sumsOfRecords = sumColumns.map((column) => `SUM(${expressions[column]}) AS ${column}`).join(', ');
+/** The sums over rows of usage_rollup, as items of a SELECT. */
+export const sumsOfRollups = sumColumns.map((column) => `SUM(${column}) AS ${column}`).join(', ');
+
+/** Nothing yet. */
+export function noSums(): Sums {
+  return sumColumns.map(() => 0n);
+}
+
+/** The sums of a row that was read; those over no rows are NULL. */
+export function sumsFromRow(row: Readonly<Record<string, unknown>>): Sums {
+  return sumColumns.map((column) => asBigInt(row[column] ?? 0));
+}
+
+/** Adds to the first. */
+export function addSums(to: Sums, sums: Sums): void {
+  for (let index = 0; index < sums.length; index += 1) to[index]! += sums[index]!;
+}
+
+/** By the names of the contract. */
+export function namedSums(sums: Sums) {
+  const [calls, errors, quarantined, chargeNanoUsd, inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens, durationMs, firstOutputCalls, firstOutputMs] =
+    sums as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
+  return { calls, errors, quarantined, chargeNanoUsd, inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens, durationMs, firstOutputCalls, firstOutputMs };
+}

@@ -1,0 +1,233 @@
+// Whatever happens to records and to the sums that are kept of them, totals are those of the records that are there at that instant.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database } from '#kit/db/open.js';
+import { openDatabase } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Ending, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';
+import { call, report, startedAtMs, tokens } from '../testing/calls.js';
+import { Harness, record, until } from '../testing/harness.js';
+import { byName, groupings, scan, zones } from '../testing/scan.js';
+import { priceRecord } from '../usage-record.js';
+import { validateCall } from '../validate-call.js';
+import { insertLostRecord, replaceLostRecord } from './close-calls.js';
+import { Phase, readFold, removeFolded, sumAnew } from './fold.js';
+import { putOpenCalls } from './open-calls.js';
+import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
+import { SeriesNumbers } from './rollups.js';
+import { sumIn } from './totals.js';
+
+const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
+const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, Ending.ENDING_TIMEOUT];
+const quarterMs = 900_000;
+const daysMax = 11;
+
+const below = (limit: number): number => Math.floor(Math.random() * limit);
+const oneOf = <T>(items: readonly T[]): T => items[below(items.length)]!;
+/** A quarter of an hour and the milliseconds around it: sums are cut there. */
+const someInstant = (): bigint => startedAtMs + BigInt(below(daysMax * 96) * quarterMs + below(3) - 1);
+
+describe.each(testEngines)('what totals are read from on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+  let accountId: string;
+  let keys: string[];
+  const extra: Database[] = [];
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+    accountId = newId('acct');
+    keys = [newId('key'), newId('key'), newId('key')];
+  });
+
+  afterEach(async () => {
+    await harness.close();
+    for (const db of extra.splice(0)) await db.close();
+  });
+
+  const someCall = () => call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() });
+  const recordSome = async (): Promise<string> => {
+    const made = await record(
+      service,
+      report({ call: someCall(), ending: oneOf(endings), tokens: tokens({ inputTokens: below(10_000), cacheReadTokens: below(99), outputTokens: below(100) }), quarantined: below(9) === 0, ...(below(4) === 0 ? { firstOutputMs: undefined } : {}) }),
+    );
+    return made.call!.id;
+  };
+
+  /** A transaction in which all statements see one instant. */
+  async function snapshots(): Promise<<T>(work: (tx: PlainTransaction) => Promise<T>) => Promise<T>> {
+    if (engine === 'sqlite') return (work) => harness.db.plainTransaction(work);
+    const db = openDatabase(harness.url);
+    extra.push(db);
+    return (work) =>
+      db.plainTransaction(async (tx) => {
+        // Of the transactions that follow on this connection; the first here only sets it.
+        await tx.run('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ', []);
+        await tx.run('COMMIT', []);
+        await tx.run('BEGIN', []);
+        return work(tx);
+      });
+  }
+
+  const isFolded = async (): Promise<boolean> => {
+    const { phase, isWaiting } = await readFold(harness.db);
+    return phase === Phase.complete && !isWaiting;
+  };
+
+  const question = () => {
+    const groupBy = oneOf(groupings);
+    const thenBy = groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? groupBy : oneOf(groupings.filter((each) => each !== groupBy));
+    const [offsetMinutes, offset] = oneOf(zones);
+    const fromMs = below(2) === 0 ? 0n : someInstant();
+    const filter = UsageFilter.fromPartial({
+      accountId,
+      keyId: below(3) === 0 ? oneOf(keys) : '',
+      modelId: below(3) === 0 ? oneOf(models) : '',
+      ending: below(3) === 0 ? oneOf(endings) : Ending.ENDING_UNSPECIFIED,
+      fromMs,
+      untilMs: below(2) === 0 ? 0n : fromMs + BigInt(below(daysMax * 24 * 4) * quarterMs + below(quarterMs)),
+    });
+    return { filter, groupBy, thenBy, offsetMinutes, offset };
+  };
+
+  /** Asks for sums and adds the records up, at one instant; how far the kept sums were. */
+  async function compare(tx: PlainTransaction): Promise<Phase> {
+    const { filter, groupBy, thenBy, offsetMinutes, offset } = question();
+    const rows = (await tx.query(`SELECT ${allRecordColumns.join(', ')} FROM usage_record WHERE account_id = ?`, [bytesOf('acct', accountId)])) as unknown as RecordRow[];
+    const records = rows.map(recordFromRow).filter(({ call: made, ending }) => {
+      const { keyId, modelId, startedAtMs: atMs } = made!;
+      if (filter.keyId !== '' && filter.keyId !== keyId) return false;
+      if (filter.modelId !== '' && filter.modelId !== modelId) return false;
+      if (filter.ending !== Ending.ENDING_UNSPECIFIED && filter.ending !== ending) return false;
+      return atMs >= filter.fromMs && (filter.untilMs === 0n || atMs < filter.untilMs);
+    });
+    const sums = await sumIn(tx, filter, { groupBy, thenBy, offsetMinutes });
+    const [state] = await tx.query('SELECT phase FROM usage_fold', []);
+    // Without groups there is one, also over nothing.
+    expect(byName(sums.filter(({ calls }) => calls > 0n))).toEqual(byName(scan(records, groupBy, thenBy, offset)));
+    return state === undefined ? Phase.clearing : Number(state['phase']);
+  }
+
+  /** A gateway vanishes with a call; sometimes it comes back and reports it. */
+  async function loseOne(): Promise<void> {
+    const instants = { claimedUntilMs: Number.MAX_SAFE_INTEGER, keptUntilMs: 0, promisedSinceMs: 0 };
+    const lost = { call: validateCall(someCall()), tokens: tokens({ inputTokens: 7 }), lastSeenAtMs: harness.clock.nowMs() };
+    const ended = { call: lost.call, source: UsageSource.USAGE_SOURCE_ESTIMATED, endingDetail: '', firstOutputMs: undefined, durationMs: 1, free: false, quarantined: false, keptAnswer: Buffer.alloc(0) };
+    await putOpenCalls(harness.db, [lost], 0);
+    const comesBack = below(2) === 0;
+    const dueAtMs = comesBack ? harness.clock.nowMs() + 86_400_000 : harness.clock.nowMs();
+    expect(await insertLostRecord(harness.db, lost, priceRecord({ ...ended, tokens: lost.tokens, ending: Ending.ENDING_GATEWAY_LOST }, 1), instants, dueAtMs)).toBe(true);
+    for (let turns = below(20); turns > 0; turns -= 1) await nextTurn();
+    if (!comesBack) return;
+    const own = priceRecord({ ...ended, tokens: tokens({ inputTokens: 9000, outputTokens: 12 }), ending: Ending.ENDING_COMPLETED, firstOutputMs: 50, durationMs: 77 }, 2);
+    expect(await replaceLostRecord(harness.db, own, instants)).toBe(true);
+  }
+
+  it('is the records at every instant, while calls are recorded, lost, found again and archived, and all is summed anew', async () => {
+    ({ service } = await harness.replica());
+    await harness.replica();
+    const atOneInstant = await snapshots();
+    const phases: Phase[] = [];
+    let isWriting = true;
+    const writer = async (): Promise<void> => {
+      const mine: string[] = [];
+      for (let round = 0; round < 40; round += 1) {
+        const kind = below(10);
+        if (kind < 7) mine.push(await recordSome());
+        else if (kind === 7) await loseOne();
+        else if (mine.length > 3) await removeFolded(harness.db, new SeriesNumbers(), mine.splice(below(2), 2).map((id) => bytesOf('req', id)));
+        if (round === 20 && below(2) === 0) await sumAnew(harness.db);
+        await nextTurn();
+      }
+    };
+    const reader = async (): Promise<void> => {
+      while (isWriting) {
+        phases.push(await atOneInstant(compare));
+        await nextTurn();
+      }
+    };
+    const reading = [reader(), reader()];
+    await Promise.all([writer(), writer(), writer(), writer()]);
+    isWriting = false;
+    await Promise.all(reading);
+    // Else the records would have been compared with themselves.
+    expect(phases.filter((phase) => phase === Phase.complete).length).toBeGreaterThan(5);
+    await until(isFolded);
+    for (let again = 0; again < 40; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
+  }, 120_000);
+
+  it('holds each call exactly once from the moment that it was recorded, for readers who ask as callers do', async () => {
+    ({ service } = await harness.replica());
+    await harness.replica();
+    const callsOfKey = 30;
+    // A bit for each call of a key, so that a sum tells which calls are in it.
+    const begun = new Map<string, number>();
+    const recorded = new Map<string, number>();
+    let isWriting = true;
+    const writer = async (): Promise<void> => {
+      for (let made = 0; made < 3; made += 1) {
+        const keyId = newId('key');
+        for (let index = 0; index < callsOfKey; index += 1) {
+          begun.set(keyId, (begun.get(keyId) ?? 0) + 2 ** index);
+          await record(service, report({ call: call({ accountId, keyId, startedAtMs: someInstant() }), tokens: tokens({ inputTokens: 2 ** index }) }));
+          recorded.set(keyId, (recorded.get(keyId) ?? 0) + 2 ** index);
+        }
+      }
+    };
+    const bits = (set: number): number => set.toString(2).replaceAll('0', '').length;
+    const reader = async (groupBy: GroupBy): Promise<void> => {
+      while (isWriting) {
+        const before = new Map(recorded);
+        const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy, thenBy: GroupBy.GROUP_BY_MODEL, offsetMinutes: 345 });
+        for (const { name, calls, inputTokens } of groupBy === GroupBy.GROUP_BY_KEY ? groups : []) {
+          const counted = Number(inputTokens);
+          expect(bits(counted)).toBe(Number(calls));
+          expect(counted & (before.get(name) ?? 0)).toBe(before.get(name) ?? 0);
+          expect(counted & ~(begun.get(name) ?? 0)).toBe(0);
+        }
+        if (groupBy === GroupBy.GROUP_BY_KEY) for (const name of before.keys()) expect(groups.map((group) => group.name)).toContain(name);
+        const known = [...before.values()].reduce((sum, set) => sum + bits(set), 0);
+        const all = [...begun.values()].reduce((sum, set) => sum + bits(set), 0);
+        const counted = groups.reduce((sum, { calls }) => sum + Number(calls), 0);
+        expect(counted).toBeGreaterThanOrEqual(known);
+        expect(counted).toBeLessThanOrEqual(all);
+        await nextTurn();
+      }
+    };
+    const reading = [reader(GroupBy.GROUP_BY_KEY), reader(GroupBy.GROUP_BY_DAY)];
+    await Promise.all([writer(), writer(), writer(), writer()]);
+    isWriting = false;
+    await Promise.all(reading);
+    expect(begun.size).toBe(12);
+  }, 120_000);
+
+  it('takes in the records of the version before, a page at a time, and those that come meanwhile once', async () => {
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 90 }, recordSome));
+    // As that version leaves the tables.
+    for (const table of ['usage_unfolded', 'usage_fold', 'usage_rollup']) await harness.db.knex(table).delete();
+    const atOneInstant = await snapshots();
+    expect(await atOneInstant(compare)).toBe(Phase.clearing);
+    await harness.replica();
+    const phases = new Set<Phase>();
+    for (let round = 0; round < 1000 && !phases.has(Phase.complete); round += 1) {
+      await recordSome();
+      phases.add(await atOneInstant(compare));
+    }
+    expect(phases).toContain(Phase.backfill);
+    expect(phases).toContain(Phase.complete);
+    for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
+  }, 120_000);
+
+  it('keeps no sums of calls that are gone', async () => {
+    ({ service } = await harness.replica());
+    const ids = [await recordSome(), await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
+    await until(isFolded);
+    expect(await harness.db.knex('usage_rollup').select('series').limit(1)).toHaveLength(1);
+    await removeFolded(harness.db, new SeriesNumbers(), ids);
+    await removeFolded(harness.db, new SeriesNumbers(), ids);
+    expect(await harness.db.knex('usage_rollup').select('series')).toEqual([]);
+  });
+});

@@ -1,0 +1,189 @@
+// Sums over a filter from the sums that are kept, from records that are not in them yet, and from records at the ends of the time asked
+// for, all read by one statement, so that they are of one instant.
+import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
+import { asBytes, asNumber, asText } from '#kit/db/values.js';
+import { Ending, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { type Plan, planOf, type Stretch, type TimeGrain } from '../rollups/plan.js';
+import { dayMs, Shape } from '../rollups/shapes.js';
+import { type Sums, sumColumns, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
+import { Phase } from './fold.js';
+import { bytesOf } from './record-rows.js';
+
+/** With more series than that, records are read instead; a statement names each of them. */
+const seriesMax = 5000;
+/** Of one part of a statement: MariaDB's plan for lists above a thousand changes. */
+const seriesPerPart = 500;
+/** New series while one reads; then records are read. */
+const triesMax = 5;
+
+const noSums = sumColumns.map((column) => `0 AS ${column}`).join(', ');
+
+/** What can be grouped by beside time. */
+export type DimensionColumn = 'key_id' | 'model_id' | 'ending';
+
+/** What is asked for. The filter must be valid. */
+export interface Question {
+  readonly filter: UsageFilter;
+  readonly columns: ReadonlySet<DimensionColumn>;
+  readonly grain: TimeGrain;
+  readonly offsetMinutes: number;
+  /** The local day or hour, in SQL, of an instant in this column. */
+  readonly bucketOf: (column: string) => string;
+}
+
+/** Sums of one group, perhaps one of several for the same; what is not grouped by is null. */
+export interface GroupRow {
+  readonly key_id: unknown;
+  readonly model_id: unknown;
+  readonly ending: unknown;
+  readonly bucket: unknown;
+  readonly sums: Sums;
+}
+
+interface Series {
+  readonly number: number;
+  readonly key_id: Buffer;
+  readonly model_id: string;
+  readonly ending: number;
+}
+
+/** A text and the values of its placeholders. */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** At most so many rows; undefined when records must be read one by one: of all accounts, while they are being added up first, and for very many series. */
+export async function readSummed(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[] | undefined> {
+  if (question.filter.accountId === '') return undefined;
+  const shape = shapeOf(question);
+  const { accountId, fromMs, untilMs } = question.filter;
+  const plan = planOf(shape, Number(fromMs), Number(untilMs), question.grain, question.offsetMinutes);
+  const account = bytesOf('acct', accountId);
+  for (let attempt = 0; attempt < triesMax; attempt += 1) {
+    const [fold] = await rowsOf(tx, foldText(account, shape));
+    if (fold === undefined || asNumber(fold['phase']) !== Phase.complete) return undefined;
+    const series = await seriesOf(tx, account, shape, question.filter);
+    if (series.length > seriesMax) return undefined;
+    const rows = await rowsOf(tx, statementOf(plan, account, shape, series, question, rowsMax));
+    const check = rows.find((row) => asNumber(row['kind']) === 0);
+    // Otherwise calls of a kind that had not been seen before were added meanwhile, or all is being summed anew.
+    if (check === undefined || asNumber(check['series']) !== asNumber(fold['series']) || asNumber(check['bucket']) !== asNumber(fold['epoch'])) continue;
+    const byNumber = new Map(series.map((each) => [each.number, each]));
+    return rows.filter((row) => row !== check).map((row) => groupOf(row, byNumber, question.columns));
+  }
+  return undefined;
+}
+
+/** What a series must tell apart for this question. */
+function shapeOf({ filter, columns }: Question): Shape {
+  const asked = new Set(columns);
+  if (filter.keyId !== '') asked.add('key_id');
+  if (filter.modelId !== '') asked.add('model_id');
+  if (filter.ending !== Ending.ENDING_UNSPECIFIED) asked.add('ending');
+  if (asked.size === 0) return Shape.account;
+  if (asked.size > 1) return Shape.all;
+  return asked.has('key_id') ? Shape.key : asked.has('model_id') ? Shape.model : Shape.ending;
+}
+
+/** How far the sums are, and the number of the last series. */
+function foldText(account: Buffer, shape: Shape): Statement {
+  return {
+    text: 'SELECT phase, epoch, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series FROM usage_fold',
+    values: [account, shape],
+  };
+}
+
+async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, filter: UsageFilter): Promise<Series[]> {
+  const { text, values } = filterOf(filter, 's');
+  const select = `SELECT s.series, s.key_id, s.model_id, s.ending FROM usage_series s WHERE s.account_id = ? AND s.shape = ?${text} LIMIT ${seriesMax + 1}`;
+  const rows = await tx.query(select, [account, shape, ...values]);
+  return rows.map((row) => ({ number: asNumber(row['series']), key_id: asBytes(row['key_id']), model_id: asText(row['model_id']), ending: asNumber(row['ending']) }));
+}
+
+function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], question: Question, rowsMax: number): Statement {
+  const members: Statement[] = [
+    {
+      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS key_id, NULL AS model_id, NULL AS ending, epoch AS bucket, ${noSums} FROM usage_fold`,
+      values: [account, shape],
+    },
+  ];
+  for (let start = 0; start < series.length; start += seriesPerPart) {
+    members.push(...rollupMembers(plan, account, series.slice(start, start + seriesPerPart), question));
+  }
+  if (plan.pieces.length > 0) members.push(unfoldedMember(plan.summed, account, question));
+  for (const edge of plan.edges) members.push(edgeMember(edge, account, question));
+  return { text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 1}`, values: members.flatMap(({ values }) => values) };
+}
+
+function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Series[], { grain, columns, bucketOf }: Question): Statement[] {
+  const bucket = grain === 'none' ? 'NULL' : bucketOf('bucket_ms');
+  // All series make one group when nothing but time is grouped by.
+  const groups = [...(columns.size > 0 ? ['series'] : []), ...(grain === 'none' ? [] : [bucket])];
+  return pieces.map(({ parts, fromMs, untilMs, exceptAtMs }) => ({
+    text:
+      `SELECT 1 AS kind, ${columns.size > 0 ? 'series' : 'NULL AS series'}, NULL AS key_id, NULL AS model_id, NULL AS ending, ${bucket} AS bucket, ${sumsOfRollups} FROM usage_rollup` +
+      ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(series)}) AND bucket_ms >= ? AND bucket_ms < ?` +
+      (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
+      groupText(groups),
+    values: [account, ...parts, ...series.map(({ number }) => number), fromMs, untilMs],
+  }));
+}
+
+/** Records of this stretch that are not in the sums yet. They are few, and found by their ids. */
+function unfoldedMember(stretch: Stretch, account: Buffer, question: Question): Statement {
+  const { text, values } = filterOf(question.filter, 'r');
+  return {
+    // For SQLite CROSS JOIN means: in this order. The sum keeps both engines from reading the stretch by its index.
+    text: `${recordSelect(question)} FROM usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id WHERE u.account_id = ? AND r.started_at_ms + 0 >= ? AND r.started_at_ms + 0 < ?${text}${recordGroups(question)}`,
+    values: [account, stretch.fromMs, stretch.untilMs, ...values],
+  };
+}
+
+function edgeMember(edge: Stretch, account: Buffer, question: Question): Statement {
+  const { text, values } = filterOf(question.filter, 'r');
+  return {
+    text: `${recordSelect(question)} FROM usage_record r WHERE r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?${text}${recordGroups(question)}`,
+    values: [account, edge.fromMs, edge.untilMs, ...values],
+  };
+}
+
+/** Sums over rows of usage_record `r`, in the columns of `GroupRow`. */
+export function recordSelect({ columns, grain, bucketOf }: Question): string {
+  const column = (name: DimensionColumn): string => (columns.has(name) ? `r.${name} AS ${name}` : `NULL AS ${name}`);
+  const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
+  return `SELECT 2 AS kind, NULL AS series, ${column('key_id')}, ${column('model_id')}, ${column('ending')}, ${bucket} AS bucket, ${sumsOfRecords}`;
+}
+
+/** What `recordSelect` is grouped by. */
+export function recordGroups({ columns, grain, bucketOf }: Question): string {
+  return groupText([...[...columns].map((name) => `r.${name}`), ...(grain === 'none' ? [] : [bucketOf('r.started_at_ms')])]);
+}
+
+function groupText(groups: readonly string[]): string {
+  return groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')}`;
+}
+
+/** The filter's conditions on what calls have in common. */
+export function filterOf({ keyId, modelId, ending }: UsageFilter, table: 'r' | 's'): Statement {
+  const conditions: [string, unknown][] = [];
+  if (keyId !== '') conditions.push(['key_id', bytesOf('key', keyId)]);
+  if (modelId !== '') conditions.push(['model_id', modelId]);
+  if (ending !== Ending.ENDING_UNSPECIFIED) conditions.push(['ending', ending]);
+  return { text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join(''), values: conditions.map(([, value]) => value) };
+}
+
+/** A row as it was read. */
+export function groupOf(row: Row, byNumber: ReadonlyMap<number, Series>, columns: ReadonlySet<DimensionColumn>): GroupRow {
+  const from = row['series'] === null ? (row as Row & Record<DimensionColumn, unknown>) : byNumber.get(asNumber(row['series']))!;
+  const value = (name: DimensionColumn): unknown => (columns.has(name) ? from[name] : null);
+  return { key_id: value('key_id'), model_id: value('model_id'), ending: value('ending'), bucket: row['bucket'], sums: sumsFromRow(row) };
+}
+
+function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}
+
+function rowsOf(tx: PlainTransaction, { text, values }: Statement): Promise<Row[]> {
+  return tx.query(text, values);
+}

@@ -1,0 +1,75 @@
+// Sums as a plain scan of the records finds them, for tests that compare.
+import { Ending, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
+
+/** All that can be grouped by. */
+export const groupings = [GroupBy.GROUP_BY_UNSPECIFIED, GroupBy.GROUP_BY_KEY, GroupBy.GROUP_BY_MODEL, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_ENDING];
+
+/** An offset as people write it, beside its minutes. */
+export const zones: readonly (readonly [number, string])[] = [[0, 'Z'], [840, '+14:00'], [-660, '-11:00'], [345, '+05:45'], [-210, '-03:30'], [525, '+08:45']];
+
+const formats = new Map(
+  zones.map(([, offset]) => {
+    const timeZone = offset === 'Z' ? '+00:00' : offset;
+    return [offset, new Intl.DateTimeFormat('en-CA', { timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' })];
+  }),
+);
+
+/** The local time of an instant in this zone, found by the platform and not by the sums' own arithmetic. */
+function localText(atMs: bigint, offset: string): string {
+  const parts = formats.get(offset)!.formatToParts(Number(atMs));
+  const part = (type: string): string => parts.find((each) => each.type === type)!.value;
+  return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}`;
+}
+
+function nameOf(stored: UsageRecord, groupBy: GroupBy, offset: string): string {
+  const { keyId, modelId, startedAtMs: atMs } = stored.call!;
+  switch (groupBy) {
+    case GroupBy.GROUP_BY_KEY:
+      return keyId;
+    case GroupBy.GROUP_BY_MODEL:
+      return modelId;
+    case GroupBy.GROUP_BY_DAY:
+      return localText(atMs, offset).slice(0, 10);
+    case GroupBy.GROUP_BY_HOUR:
+      return `${localText(atMs, offset)}:00${offset}`;
+    case GroupBy.GROUP_BY_ENDING:
+      return Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase();
+    default:
+      return '';
+  }
+}
+
+/** Adds records up one by one. */
+export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: GroupBy, offset: string): GetUsageTotalsResponse_Group[] {
+  const groups = new Map<string, GetUsageTotalsResponse_Group>();
+  for (const stored of records) {
+    const name = nameOf(stored, groupBy, offset);
+    const thenName = nameOf(stored, thenBy, offset);
+    const sums = groups.get(`${name} ${thenName}`) ?? {
+      name, thenName, calls: 0n, chargeNanoUsd: 0n, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, outputTokens: 0n, reasoningTokens: 0n,
+      errors: 0n, quarantined: 0n, durationMs: 0n, firstOutputCalls: 0n, firstOutputMs: 0n,
+    };
+    const used = stored.tokens!;
+    sums.calls += 1n;
+    sums.chargeNanoUsd += stored.chargeNanoUsd;
+    sums.inputTokens += BigInt(used.inputTokens);
+    sums.cacheReadTokens += BigInt(used.cacheReadTokens);
+    sums.cacheWriteTokens += BigInt(used.cacheWrite5mTokens + used.cacheWrite1hTokens);
+    sums.outputTokens += BigInt(used.outputTokens);
+    sums.errors += BigInt(stored.ending >= Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT);
+    sums.quarantined += BigInt(stored.quarantined);
+    sums.durationMs += BigInt(stored.durationMs);
+    sums.firstOutputCalls += BigInt(stored.firstOutputMs !== undefined);
+    sums.firstOutputMs += BigInt(stored.firstOutputMs ?? 0);
+    sums.reasoningTokens += BigInt(used.reasoningTokens);
+    groups.set(`${name} ${thenName}`, sums);
+  }
+  return [...groups.values()];
+}
+
+const named = ({ name, thenName }: GetUsageTotalsResponse_Group): string => `${name} ${thenName}`;
+
+/** In an order that does not depend on the sums. */
+export function byName(groups: readonly GetUsageTotalsResponse_Group[]): GetUsageTotalsResponse_Group[] {
+  return groups.toSorted((a, b) => (named(a) < named(b) ? -1 : 1));
+}
