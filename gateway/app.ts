@@ -73,6 +73,8 @@ export function createApp(deps: AppDeps): Koa {
   });
   router.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
   const console_ = consolePages();
+  // Whoever types the bare address wants the console, or its sign-in.
+  router.get('/', forBrowsers((ctx: Context) => ctx.redirect('console/')), nothingThere);
   router.get('/console', console_.home);
   router.get('/console/*path', console_.page);
   router.get('/livez', livez);
@@ -121,6 +123,10 @@ function notFound(router: Router): Middleware {
       ctx.set('allow', allowed.join(', '));
       throw new AppError('method_not_allowed', `${ctx.method} is not offered on this path; use ${allowed.join(' or ')}.`);
     }
-    throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists what there is.`, { details: { what: 'path' } });
+    nothingThere(ctx);
   };
+}
+
+function nothingThere(ctx: Context): never {
+  throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists what there is.`, { details: { what: 'path' } });
 }

@@ -79,7 +79,7 @@ export function page(options: { title: string; description: string; root: string
 <style>${new Html(style)}</style>
 </head>
 <body>
-<header><a class="brand" href="${root}models">Tollgate</a><a href="${root}models">Models</a><a href="${root}docs">Docs</a></header>
+<header><a class="brand" href="${root}models">Tollgate</a><a href="${root}models">Models</a><a href="${root}docs">Docs</a><a href="${root}console/">Console</a></header>
 <main>${content}</main>
 <footer>Prices are in USD and exact. What a call costs is its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.</footer>
 </body>

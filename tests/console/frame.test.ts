@@ -30,6 +30,16 @@ describe.each(modes.slice(0, 1))('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
+  it('is where the bare address leads browsers, and nobody else', async () => {
+    const person = await newPerson(chromium, system.baseUrl);
+    const page = await person.context.newPage();
+    await page.goto('');
+    await page.waitForURL(/\/console\/sign-in$/);
+    await person.close();
+    const response = await fetch(`${system.baseUrl}/`);
+    expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([404, 'not_found']);
+  });
+
   it('shows the balance, and leads to the pages by keyboard', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');

@@ -1,0 +1,89 @@
+// What a browser has to fetch, compressed as every browser can read it: the budgets of the console's and the catalog's pages.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { startSystem, type System } from '../support/system.js';
+import { type Furnished, furnish } from './furnished.js';
+
+const firstPageBytesMax = 165_000;
+const stylesBytesMax = 12_000;
+const furtherPageBytesMax = 35_000;
+const wholeBytesMax = 320_000;
+const catalogBytesMax = 20_000;
+
+describe('what the pages weigh', () => {
+  let system: System;
+  let chromium: Browser;
+  let furnished: Furnished;
+
+  beforeAll(async () => {
+    system = await startSystem('single');
+    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  async function gzipped(url: string): Promise<number> {
+    const response = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
+    // The body is decompressed by fetch; what travelled is told by its length.
+    const length = Number(response.headers.get('content-length'));
+    await response.arrayBuffer();
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    return length;
+  }
+
+  /** The files of a kind that the page fetches until it has settled. */
+  async function weigh(person: Person, path: string, kind: 'js' | 'css'): Promise<{ bytes: number; hosts: Set<string> }> {
+    const urls = new Set<string>();
+    const hosts = new Set<string>();
+    const page = await person.context.newPage();
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      hosts.add(url.host);
+      if (url.pathname.endsWith(`.${kind}`)) urls.add(request.url());
+    });
+    await page.goto(`console${path}`);
+    await page.locator('h1').first().waitFor();
+    await settledPage(page);
+    await page.close();
+    let bytes = 0;
+    for (const url of urls) bytes += await gzipped(url);
+    return { bytes, hosts };
+  }
+
+  it('keeps the first pages within their budget, whichever of them comes first, all from this gateway', async () => {
+    const nobody = await newPerson(chromium, system.baseUrl);
+    const owner = await newMember(chromium, system, furnished.owner);
+    for (const [person, path] of [[nobody, '/sign-in'], [owner, `/accounts/${furnished.accountId}`], [owner, `/accounts/${furnished.accountId}/keys`], [owner, `/accounts/${furnished.accountId}/usage`]] as const) {
+      const { bytes, hosts } = await weigh(person, path, 'js');
+      expect({ path, isWithin: bytes <= firstPageBytesMax, bytes }).toMatchObject({ isWithin: true });
+      expect([...hosts]).toEqual([new URL(system.baseUrl).host]);
+      expect((await weigh(person, path, 'css')).bytes).toBeLessThanOrEqual(stylesBytesMax);
+    }
+    await nobody.close();
+    await owner.close();
+  });
+
+  it('keeps every further page, and all of them together, within theirs', () => {
+    const folder = join(import.meta.dirname, '../../dist/console-app/assets');
+    const scripts = readdirSync(folder).filter((name) => name.endsWith('.js.gz')).map((name) => ({ name, bytes: statSync(join(folder, name)).size }));
+    expect(scripts.length).toBeGreaterThan(20);
+    const [, ...others] = scripts.toSorted((one, other) => other.bytes - one.bytes);
+    expect(others.filter(({ bytes }) => bytes > furtherPageBytesMax)).toEqual([]);
+    expect(scripts.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(wholeBytesMax);
+  });
+
+  it('shows the catalog and a model in a few kilobytes, without scripts', async () => {
+    for (const path of ['models', 'models/sandbox/echo']) {
+      const text = await (await fetch(`${system.baseUrl}/${path}`, { headers: { accept: 'text/html' } })).text();
+      expect(text).not.toContain('<script');
+      const { gzipSync } = await import('node:zlib');
+      expect(gzipSync(text).length).toBeLessThanOrEqual(catalogBytesMax);
+    }
+  });
+});
