@@ -41,6 +41,10 @@ const views: readonly View[] = [
   { name: 'record', path: ({ accountId, requestId }) => `/accounts/${accountId}/usage/records/${requestId}` },
 
   { name: 'billing', path: ofAccount('/billing') },
+  { name: 'billing-refused', path: ofAccount('/billing'), act: refuseCode },
+  { name: 'statement', path: ofAccount(`/billing/statements/${new Date().toISOString().slice(0, 7)}`) },
+  // The first entry of an account's journal is its first deposit.
+  { name: 'receipt', path: ({ accountId }) => `/accounts/${accountId}/billing/receipts/ent_${accountId.slice(-16)}${'1'.padStart(16, '0')}` },
 
   { name: 'playground', path: ofAccount('/playground') },
   {
@@ -65,12 +69,28 @@ const views: readonly View[] = [
   { name: 'operator-model', path: () => '/operator/models/sandbox/echo' },
   { name: 'operator-upstreams', path: () => '/operator/upstreams' },
   { name: 'operator-codes', path: () => '/operator/codes' },
+  { name: 'operator-codes-make', path: () => '/operator/codes', act: (page) => page.getByRole('button', { name: 'Make codes' }).first().click() },
+  { name: 'operator-codes-made', path: () => '/operator/codes', act: makeCodes },
 ];
 
 async function reveal(page: Page): Promise<void> {
   await page.getByLabel('Name').fill('just made');
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
   await page.getByText('Waiting for the first call').waitFor();
+}
+
+async function refuseCode(page: Page): Promise<void> {
+  await page.getByLabel('Code').fill('TGC-00000-00000-00000-00000');
+  await page.keyboard.press('Enter');
+  await page.getByText('not known, or was used before').waitFor();
+}
+
+async function makeCodes(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Make codes' }).first().click();
+  await page.getByLabel('Worth in USD').fill('5');
+  await page.getByLabel('How many').fill('3');
+  await page.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+  await page.getByRole('dialog').locator('pre').waitFor();
 }
 
 const widths = [1280, 375] as const;

@@ -1,6 +1,166 @@
-// Statement.
-import { PageHeader } from '../../ui/layout.js';
+// A month of an account: how its balance came about, line by line, each charge with its usage record.
+import { Download, Printer } from 'lucide-react';
+import { Link, useParams, useSearchParams } from 'wouter';
+import { getStatement, type Line, lineKinds, type Statement, statementCsvUrl } from '../../api/billing.js';
+import { usdText } from '../../format/money.js';
+import { billingText } from '../../i18n/billing.js';
+import { commonText } from '../../i18n/common.js';
+import { useText } from '../../i18n/text.js';
+import { useNumber } from '../../format/number.js';
+import { useAccount } from '../../session/account.js';
+import { liveMs } from '../../session/queries.js';
+import { Badge } from '../../ui/badge.js';
+import { Button, buttonClass } from '../../ui/button.js';
+import { Card, PageHeader, Section } from '../../ui/layout.js';
+import { Notice } from '../../ui/notice.js';
+import { Segmented } from '../../ui/segmented.js';
+import { DataTable } from '../../ui/table.js';
+import { Usd, When } from '../../ui/values.js';
+import { billingKey, Effect, KeyLink, Listed, RequestLink, useMonth } from './parts.js';
 
-export default function Statement() {
-  return <PageHeader title="Tollgate" />;
+export default function StatementPage() {
+  const t = useText(billingText);
+  const common = useText(commonText);
+  const account = useAccount();
+  const { month = '' } = useParams<{ month: string }>();
+  const inWords = useMonth();
+  const isMonth = /^\d{4}-(0[1-9]|1[0-2])$/.test(month);
+  const [params, setParams] = useSearchParams();
+  const kind = lineKinds.find((each) => each === params.get('kind')) ?? 'all';
+  return (
+    <>
+      <PageHeader
+        title={t.statementOf({ month: isMonth ? inWords(month) : month })}
+        back={
+          <Link to={account.path('/billing')} className="link no-print">
+            {t.back}
+          </Link>
+        }
+        actions={
+          isMonth && (
+            <>
+              <a href={statementCsvUrl(account.id, month)} download className={buttonClass()}>
+                <Download size={16} aria-hidden />
+                {t.download}
+              </a>
+              <Button onClick={() => window.print()}>
+                <Printer size={16} aria-hidden />
+                {t.print}
+              </Button>
+            </>
+          )
+        }
+      />
+      <Listed
+        queryKey={billingKey(account.id, 'statement', month, kind)}
+        fetch={(cursor, signal) => getStatement(account.id, month, kind === 'all' ? '' : kind, cursor, signal)}
+        refetchInterval={liveMs}
+      >
+        {(pages) => (
+          <>
+            <Figures statement={pages[0]!.statement} />
+            <Section
+              title={t.lines}
+              actions={
+                <Segmented
+                  label={t.kind}
+                  value={kind}
+                  onChange={(next) => setParams(next === 'all' ? {} : { kind: next }, { replace: true })}
+                  options={[{ value: 'all', label: common.all }, ...lineKinds.map((each) => ({ value: each, label: t[each] }))]}
+                />
+              }
+            >
+              <Lines lines={pages.flatMap(({ data }) => data)} />
+            </Section>
+          </>
+        )}
+      </Listed>
+    </>
+  );
+}
+
+function Figures({ statement }: { statement: Statement }) {
+  const t = useText(billingText);
+  const account = useAccount();
+  const number = useNumber();
+  const negative = (usd: string): string => (/^-?0(\.0+)?$/.test(usd) ? usd : usd.startsWith('-') ? usd.slice(1) : `-${usd}`);
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    [t.deposits, statement.deposits_usd, true],
+    [t.adjustments, statement.adjustments_usd, true],
+    [t.charges, negative(statement.charges_usd), true],
+    [t.refunds, statement.refunds_usd, true],
+  ];
+  return (
+    <>
+      <p className="mb-3 text-soft">
+        {account.name} · {t.statementAbout({ from: statement.from.slice(0, 10), until: statement.until.slice(0, 10) })} {t.lines}: {number(statement.lines)}
+      </p>
+      {!statement.is_closed && <Notice>{t.openMonth}</Notice>}
+      {statement.has_archived_lines && <Notice>{t.archived}</Notice>}
+      <Section title={t.sums}>
+        <Card className="max-w-md">
+          <dl className="grid grid-cols-[1fr_auto] gap-y-1.5 tabular">
+            <dt className="font-semibold">{t.opening}</dt>
+            <dd className="text-right font-semibold">
+              <Usd value={statement.opening_usd} />
+            </dd>
+            {rows.map(([name, usd]) => (
+              <div key={name} className="contents">
+                <dt className="text-soft">{name}</dt>
+                <dd className="text-right">
+                  <Effect value={usd} />
+                </dd>
+              </div>
+            ))}
+            <dt className="border-t border-line pt-1.5 font-semibold">{t.closing}</dt>
+            <dd className="border-t border-line pt-1.5 text-right font-semibold">
+              <Usd value={statement.closing_usd} />
+            </dd>
+          </dl>
+        </Card>
+      </Section>
+    </>
+  );
+}
+
+const tones = { deposit: 'good', charge: 'plain', refund: 'info', adjustment: 'warn', shortfall: 'plain' } as const;
+
+function Lines({ lines }: { lines: readonly Line[] }) {
+  const t = useText(billingText);
+  if (lines.length === 0) return <p className="text-soft">{t.noLines}</p>;
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.lines}
+        rows={lines}
+        rowKey={({ id }) => id}
+        columns={[
+          { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
+          { name: t.kind, cell: ({ kind }) => <Badge tone={tones[kind]}>{t[kind]}</Badge> },
+          { name: t.about, cell: (line) => <About line={line} /> },
+          { name: t.key, cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
+          { name: t.effect, numeric: true, cell: ({ effect_usd }) => <Effect value={effect_usd} /> },
+          { name: t.balanceAfter, numeric: true, cell: ({ balance_after_usd }) => <Usd value={balance_after_usd} /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function About({ line }: { line: Line }) {
+  const t = useText(billingText);
+  const account = useAccount();
+  return (
+    <div className="min-w-0 wrap-anywhere">
+      {line.request_id !== null && <RequestLink requestId={line.request_id} />}
+      {line.kind === 'shortfall' && <p className="text-sm text-soft">{t.shortfallHint({ usd: usdText(line.amount_usd) })}</p>}
+      {line.kind === 'deposit' && (
+        <Link to={account.path(`/billing/receipts/${line.id}`)} className="link">
+          {t.receipt}
+        </Link>
+      )}
+      {line.source !== null && ` · ${t[line.source]}`}
+      {line.reason !== null && <p className="text-sm text-soft">{line.reason}</p>}
+    </div>
+  );
 }

@@ -1,0 +1,46 @@
+// Money that calls in flight have set aside, live.
+import { useQuery } from '@tanstack/react-query';
+import { listHolds } from '../../api/billing.js';
+import { billingText } from '../../i18n/billing.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { liveMs } from '../../session/queries.js';
+import { Card, Section } from '../../ui/layout.js';
+import { Fetched } from '../../ui/query.js';
+import { DataTable } from '../../ui/table.js';
+import { Usd, When } from '../../ui/values.js';
+import { billingKey, KeyLink, useSeconds } from './parts.js';
+
+export function Holds() {
+  const t = useText(billingText);
+  const account = useAccount();
+  useSeconds();
+  const query = useQuery({ queryKey: billingKey(account.id, 'holds'), queryFn: ({ signal }) => listHolds(account.id, signal), refetchInterval: liveMs });
+  return (
+    <Section title={t.holds} description={t.holdsAbout}>
+      <Fetched query={query}>
+        {({ data: holds }) =>
+          holds.length === 0 ? (
+            <p className="text-soft">{t.noHolds}</p>
+          ) : (
+            <Card flush>
+              <DataTable
+                caption={t.holds}
+                rows={holds}
+                rowKey={({ request_id }) => request_id}
+                columns={[
+                  { name: t.request, cell: ({ request_id }) => <code className="wrap-anywhere">{request_id}</code> },
+                  { name: t.key, cell: ({ key_id }) => <KeyLink keyId={key_id} /> },
+                  { name: t.since, cell: ({ created_at }) => <When at={created_at} style="relative" /> },
+                  { name: t.freedAt, cell: ({ expires_at }) => <When at={expires_at} style="relative" /> },
+                  { name: t.usedSoFar, numeric: true, cell: ({ used_so_far_usd }) => <Usd value={used_so_far_usd} /> },
+                  { name: t.amount, numeric: true, cell: ({ amount_usd }) => <Usd value={amount_usd} /> },
+                ]}
+              />
+            </Card>
+          )
+        }
+      </Fetched>
+    </Section>
+  );
+}

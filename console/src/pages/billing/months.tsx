@@ -1,0 +1,72 @@
+// The months of an account: each opens with what the one before closed with.
+import { Download } from 'lucide-react';
+import { Link } from 'wouter';
+import { listStatements, type Statement, statementCsvUrl } from '../../api/billing.js';
+import { billingText } from '../../i18n/billing.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { liveMs } from '../../session/queries.js';
+import { Badge } from '../../ui/badge.js';
+import { buttonClass } from '../../ui/button.js';
+import { Card, Empty, Section } from '../../ui/layout.js';
+import { DataTable } from '../../ui/table.js';
+import { Usd } from '../../ui/values.js';
+import { billingKey, Effect, Listed, useMonth } from './parts.js';
+
+export function Months() {
+  const t = useText(billingText);
+  const account = useAccount();
+  return (
+    <Section title={t.statements} description={t.statementsAbout}>
+      <Listed queryKey={billingKey(account.id, 'statements')} fetch={(cursor, signal) => listStatements(account.id, cursor, signal)} refetchInterval={liveMs}>
+        {(pages) => <Table months={pages.flatMap(({ data }) => data)} />}
+      </Listed>
+    </Section>
+  );
+}
+
+function Table({ months }: { months: readonly Statement[] }) {
+  const t = useText(billingText);
+  const account = useAccount();
+  const month = useMonth();
+  if (months.length === 0) return <Empty title={t.noStatements}>{t.noStatementsHint}</Empty>;
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.statements}
+        rows={months}
+        rowKey={(each) => each.month}
+        columns={[
+          {
+            name: t.month,
+            cell: (each) => (
+              <>
+                <Link to={account.path(`/billing/statements/${each.month}`)} className="link">
+                  {month(each.month)}
+                </Link>{' '}
+                {!each.is_closed && <Badge icon="waiting">{t.soFar}</Badge>}
+              </>
+            ),
+          },
+          { name: t.opening, numeric: true, cell: (each) => <Usd value={each.opening_usd} /> },
+          { name: t.deposits, numeric: true, cell: (each) => <Usd value={each.deposits_usd} /> },
+          { name: t.adjustments, numeric: true, cell: (each) => <Effect value={each.adjustments_usd} /> },
+          { name: t.charges, numeric: true, cell: (each) => <Usd value={each.charges_usd} /> },
+          { name: t.refunds, numeric: true, cell: (each) => <Usd value={each.refunds_usd} /> },
+          { name: t.closing, numeric: true, cell: (each) => <Usd value={each.closing_usd} /> },
+          {
+            name: t.csv,
+            hideName: true,
+            className: 'num',
+            cell: (each) => (
+              <a href={statementCsvUrl(account.id, each.month)} download aria-label={t.csvOf({ month: month(each.month) })} className={buttonClass('ghost', 'small')}>
+                <Download size={15} aria-hidden />
+                {t.csv}
+              </a>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,102 @@
+// What the pages of billing share: months, effects, pages of a list, links to keys.
+import { type InfiniteData, type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import type { Page } from '../../api/client.js';
+import { keyNames } from '../../api/billing.js';
+import { nanoUsdOf } from '../../format/money.js';
+import { commonText } from '../../i18n/common.js';
+import { useLanguage, useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice, Loading } from '../../ui/notice.js';
+import { Usd } from '../../ui/values.js';
+
+/** Leads the keys of what was fetched about an account's billing. */
+export const billingKey = (accountId: string, ...rest: readonly (string | null)[]): QueryKey => ['billing', accountId, ...rest];
+
+/** Writes a month such as `2026-11` in words. Months are of UTC. */
+export function useMonth(): (month: string) => string {
+  const format = new Intl.DateTimeFormat(useLanguage(), { year: 'numeric', month: 'long', timeZone: 'UTC' });
+  return (month) => format.format(new Date(`${month}-01T00:00:00Z`));
+}
+
+/** What an entry did to the balance, with its sign. */
+export function Effect({ value }: { value: string }) {
+  return (
+    <span className="whitespace-nowrap">
+      {nanoUsdOf(value) > 0n && '+'}
+      <Usd value={value} />
+    </span>
+  );
+}
+
+/** Looks at the page anew every second, for times that are told as so long ago. */
+export function useSeconds(): void {
+  const [, look] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => look((count) => count + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+}
+
+/** A list that comes by pages, with a button for more; `children` shows what has come. */
+export function Listed<P extends Page<unknown>>({
+  queryKey,
+  fetch,
+  refetchInterval,
+  children,
+}: {
+  queryKey: QueryKey;
+  fetch: (cursor: string | null, signal: AbortSignal) => Promise<P>;
+  refetchInterval?: number;
+  children: (pages: readonly P[]) => ReactNode;
+}) {
+  const t = useText(commonText);
+  const query = useInfiniteQuery<P, Error, InfiniteData<P, string | null>, QueryKey, string | null>({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => fetch(pageParam, signal),
+    initialPageParam: null,
+    getNextPageParam: (page) => page.next,
+    // Who has gone on reads; all pages anew every other second would be in the way.
+    refetchInterval: ({ state }) => (refetchInterval === undefined || (state.data?.pages.length ?? 0) > 1 ? false : refetchInterval),
+  });
+  const fault = query.error !== null && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return fault || <Loading />;
+  return (
+    <>
+      {fault}
+      {children(query.data.pages)}
+      {query.hasNextPage && (
+        <div className="no-print mt-3 flex justify-center">
+          <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
+            {t.loadMore}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** A link to a key by its name. */
+export function KeyLink({ keyId }: { keyId: string }) {
+  const account = useAccount();
+  const { data } = useQuery({ queryKey: billingKey(account.id, 'key-names'), queryFn: ({ signal }) => keyNames(account.id, signal), staleTime: 60_000 });
+  return (
+    <Link to={account.path(`/keys/${keyId}`)} className="link wrap-anywhere">
+      {data?.[keyId] ?? `key_…${keyId.slice(-6)}`}
+    </Link>
+  );
+}
+
+/** A link to the usage record of a call. */
+export function RequestLink({ requestId }: { requestId: string }) {
+  const account = useAccount();
+  return (
+    <Link to={account.path(`/usage/records/${requestId}`)} className="link">
+      <code title={requestId} className="wrap-anywhere">
+        {requestId}
+      </code>
+    </Link>
+  );
+}

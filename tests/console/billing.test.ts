@@ -1,0 +1,214 @@
+// The Billing pages in the browser: every figure equals the ledger's, a code credits, a line leads to its record, a receipt prints.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { usdText } from '../../console/src/format/money.js';
+import { chat, settled } from '../support/calls.js';
+import { newMember, type Page, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import { type Furnished, furnish } from './furnished.js';
+
+interface BalanceFigures {
+  available_usd: string;
+  held_usd: string;
+  spent_usd: string;
+  credited_usd: string;
+}
+
+interface StatementFigures {
+  month: string;
+  opening_usd: string;
+  deposits_usd: string;
+  charges_usd: string;
+  closing_usd: string;
+  lines: number;
+}
+
+describe.each(modes)('the Billing pages, %s', (mode) => {
+  let system: System;
+  let chromium: Browser;
+  let furnished: Furnished;
+  let owner: Person;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
+    owner = await newMember(chromium, system, furnished.owner);
+  });
+
+  afterAll(async () => {
+    expect(owner?.faults ?? []).toEqual([]);
+    await owner?.close();
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  const open = (page: string): Promise<Page> => owner.open(`/accounts/${furnished.accountId}${page}`);
+  const ofAccount = ['--account', ''] as string[];
+  const told = <T>(...command: string[]): Promise<T> => system.json<T>(...command, ...ofAccount.with(1, furnished.accountId));
+  const tellsLines = async <T>(...command: string[]): Promise<T[]> =>
+    (await system.cli(...command, '--account', furnished.accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as T);
+
+  /** The figure below a name at the top of the page. */
+  const figure = (page: Page, name: string): Promise<string> => page.locator('main dl', { hasText: name }).filter({ has: page.getByText(name, { exact: true }) }).locator('dd').first().innerText();
+  /** The cells of a table, row by row. */
+  const cells = (page: Page, caption: string): Promise<string[][]> =>
+    page.getByRole('table', { name: caption }).locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => (cell as HTMLElement).innerText.trim())));
+
+  it('show the figures of the ledger, and follow them', async () => {
+    const page = await open('/billing');
+    await settledPage(page);
+    const same = async (): Promise<boolean> => {
+      const balance = await told<BalanceFigures>('balance', 'show');
+      const shown = [await figure(page, 'Available'), await figure(page, 'Held')];
+      return shown[0] === usdText(balance.available_usd) && shown[1] === usdText(balance.held_usd);
+    };
+    expect(await same()).toBe(true);
+    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    const [row] = await cells(page, 'Statements by month');
+    expect(row!.slice(1, 3).concat(row!.slice(4, 5), row!.slice(6, 7))).toEqual([month!.opening_usd, month!.deposits_usd, month!.charges_usd, month!.closing_usd].map(usdText));
+    expect(await figure(page, 'Settled')).toBe(usdText(month!.closing_usd));
+    // Without a reload.
+    await (await chat(system, furnished.secret)).text();
+    await system.cli('balance', 'deposit', '3', '--account', furnished.accountId);
+    await settled(system, furnished.accountId);
+    await eventually(async () => ((await same()) && (await cells(page, 'Deposits and receipts')).length === 2 ? true : undefined));
+    const [later] = await tellsLines<StatementFigures>('statement', 'list');
+    await eventually(async () => ((await cells(page, 'Statements by month'))[0]![6] === usdText(later!.closing_usd) ? true : undefined));
+    await page.close();
+  });
+
+  it('show what a call in flight holds, and that it is free again', async () => {
+    const page = await open('/billing');
+    await page.getByText('No call is in flight').waitFor();
+    const leaving = new AbortController();
+    const call = chat(system, furnished.secret, { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=600' }] }, { signal: leaving.signal });
+    await page.getByRole('table', { name: 'Held for calls in flight' }).waitFor();
+    const [hold] = await tellsLines<{ id: string; amount_usd: string }>('balance', 'holds');
+    const [row] = await cells(page, 'Held for calls in flight');
+    expect([row![0], row![1], row![5]]).toEqual([hold!.id, 'production server', usdText(hold!.amount_usd)]);
+    await eventually(async () => ((await figure(page, 'Held')) === usdText(hold!.amount_usd) ? true : undefined));
+    expect((await call).status).toBe(200);
+    leaving.abort();
+    await page.getByText('No call is in flight').waitFor();
+    await eventually(async () => ((await figure(page, 'Held')) === '$0.00' ? true : undefined));
+    await page.close();
+  });
+
+  it('lead from a month to its lines, and from a charge to its record', async () => {
+    const page = await open('/billing');
+    const [month] = await tellsLines<StatementFigures>('statement', 'list');
+    await page.getByRole('table', { name: 'Statements by month' }).getByRole('link').first().click();
+    await page.waitForURL(new RegExp(`/billing/statements/${month!.month}$`));
+    await page.getByRole('table', { name: 'Lines' }).waitFor();
+    const lines = await tellsLines<{ amount_usd: string; kind: string; reference: string; credited_after_nano_usd: string; spent_after_nano_usd: string }>('statement', 'lines', month!.month);
+    const shown = await cells(page, 'Lines');
+    expect(shown).toHaveLength(lines.length);
+    expect(shown.map((row) => row[1]!.toLowerCase())).toEqual(lines.toReversed().map(({ kind }) => kind));
+    expect(shown.map((row) => row[4]!.replace(/^[+−]/, ''))).toEqual(lines.toReversed().map(({ amount_usd }) => usdText(amount_usd)));
+    await page.getByText('Charge', { exact: true }).first().click();
+    await page.waitForURL(/\?kind=charge$/);
+    await eventually(async () => ((await cells(page, 'Lines')).every((row) => row[1] === 'Charge') ? true : undefined));
+    const charges = lines.filter(({ kind }) => kind === 'charge').toReversed();
+    await page.getByRole('link', { name: charges[0]!.reference }).click();
+    await page.waitForURL(new RegExp(`/usage/records/${charges[0]!.reference}$`));
+    await page.close();
+  });
+
+  it('give the month as a file', async () => {
+    const page = await open('/billing');
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-statement-'));
+    try {
+      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: /^CSV of / }).first().click()]);
+      const path = join(folder, download.suggestedFilename());
+      await download.saveAs(path);
+      const [month] = await tellsLines<StatementFigures>('statement', 'list');
+      const rows = readFileSync(path, 'utf8').trimEnd().split('\r\n');
+      expect(download.suggestedFilename()).toBe(`statement-${month!.month}.csv`);
+      expect(rows).toHaveLength(month!.lines + 3);
+      expect(rows.at(-1)!.split(',')[4]).toBe(month!.closing_usd);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    await page.close();
+  });
+
+  it('credit a code that the operator has just made, once, and print its receipt', async () => {
+    const operator = await owner.open('/operator/codes');
+    await operator.getByRole('button', { name: 'Make codes' }).first().click();
+    await operator.getByLabel('Worth in USD').fill('0');
+    await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+    await operator.getByText('must be above zero').waitFor();
+    await operator.getByLabel('Worth in USD').fill('1.5');
+    await operator.getByLabel('Note').fill('conference');
+    await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
+    const code = await operator.getByRole('dialog').locator('pre').innerText();
+    expect(code).toMatch(/^TGC(-[0-9A-Z]{5}){4}$/);
+    // It cannot be lost by accident.
+    await operator.keyboard.press('Escape');
+    await operator.getByRole('button', { name: 'I have kept them' }).click();
+    await operator.getByRole('rowheader', { name: `…${code.slice(-4)}` }).waitFor();
+    expect(await operator.content()).not.toContain(code);
+
+    const before = await told<BalanceFigures>('balance', 'show');
+    const page = await open('/billing');
+    await page.getByLabel('Code').fill('TGC-00000-00000-00000-00000');
+    await page.keyboard.press('Enter');
+    await page.getByText('not known, or was used before').waitFor();
+    await page.getByLabel('Code').fill(code.toLowerCase());
+    await page.keyboard.press('Enter');
+    await page.getByText('$1.50 was added to the balance.').waitFor();
+    await page.getByLabel('Code').fill(code);
+    await page.getByRole('button', { name: 'Redeem' }).click();
+    await page.getByText('Nothing was added now').waitFor();
+    const after = await told<BalanceFigures & { credited_nano_usd: string }>('balance', 'show');
+    expect(BigInt(after.credited_nano_usd)).toBe(BigInt((before as typeof after).credited_nano_usd) + 1_500_000_000n);
+    await eventually(async () => ((await figure(page, 'Available')) === usdText(after.available_usd) ? true : undefined));
+
+    await page.getByRole('link', { name: 'Show the receipt' }).click();
+    await page.getByRole('heading', { level: 1, name: /^Receipt R-/ }).waitFor();
+    const receipt = await page.locator('main').innerText();
+    for (const text of ['Acme Robotics', '$1.50', 'Promotional credit', `redemption code ending in ${code.slice(-4)}`]) expect(receipt).toContain(text);
+    // On paper there is the receipt alone, as wide as the paper.
+    await page.evaluate(() => Object.assign(window, { print: () => Object.assign(window, { printed: true }) }));
+    await page.getByRole('button', { name: 'Print' }).click();
+    expect(await page.evaluate(() => 'printed' in window)).toBe(true);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('button', { name: 'Print' }).isVisible()).toBe(false);
+    expect(await page.getByRole('navigation').first().isVisible()).toBe(false);
+    expect((await page.locator('main').boundingBox())!.width).toBeGreaterThan(900);
+    await page.close();
+    await operator.reload();
+    await operator.getByText('Redeemed', { exact: true }).last().waitFor();
+    await operator.close();
+  });
+
+  it('take a code out of use', async () => {
+    const [code] = (await system.cli('code', 'create', '2', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { last_four: string; id: string });
+    const page = await owner.open('/operator/codes?state=open');
+    await page.getByRole('button', { name: `Actions for the code …${code!.last_four}` }).click();
+    await page.getByRole('menuitem', { name: 'Void', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Void' }).click();
+    await page.getByText('One code is out of use.').waitFor();
+    await page.getByText('There are no codes in this state.').waitFor();
+    const codes = (await system.cli('code', 'list', '--state', 'void', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { id: string });
+    expect(codes.map(({ id }) => id)).toEqual([code!.id]);
+    await page.close();
+  });
+
+  it('offer no redeeming to whose role may not, and figures to all', async () => {
+    await addPerson(system, 'viewer@example.com', furnished.owner.password);
+    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', furnished.accountId);
+    const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: furnished.owner.password });
+    const page = await viewer.open(`/accounts/${furnished.accountId}/billing`);
+    await settledPage(page);
+    const { available_usd } = await told<BalanceFigures>('balance', 'show');
+    expect(await figure(page, 'Available')).toBe(usdText(available_usd));
+    expect(await page.getByLabel('Code').count()).toBe(0);
+    await viewer.close();
+  });
+});
