@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { type Cli, createCli, type World } from './cli.js';
 import { accountCommand } from './commands/account.js';
 import { alertCommand } from './commands/alert.js';
+import { auditCommand } from './commands/audit.js';
 import { balanceCommand } from './commands/balance.js';
 import { codeCommand } from './commands/code.js';
 import { configCommand } from './commands/config.js';
@@ -34,6 +35,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   modelCommand,
   priceCommand,
   upstreamCommand,
+  auditCommand,
   doctorCommand,
   configCommand,
 ];

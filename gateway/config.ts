@@ -1,5 +1,6 @@
 // Settings of the gateway.
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { formatUsd, parseUsd } from '#kit/money.js';
 
 /** Every setting of the gateway, for parseSettings and the configuration reference. */
 export const gatewaySettings = {
@@ -90,6 +91,17 @@ export const gatewaySettings = {
     description: "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; unless set, they show the id alone",
     default: undefined,
     parse: traceUrl,
+  },
+  confirmAboveNanoUsd: {
+    env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',
+    description: 'credits, debits and reversals above this amount have to be confirmed by the operator who makes them in the console',
+    default: 100_000_000_000n,
+    parse(value: string) {
+      const amount = parseUsd(value);
+      if (amount === undefined) throw new Error('must be an amount in USD such as 100');
+      return amount;
+    },
+    show: formatUsd,
   },
   signUp: flag('TOLLGATE_GATEWAY_SIGN_UP', 'anybody who reaches the console may sign up, with an account of their own', { default: false }),
   oidcIssuer: {

@@ -1,14 +1,14 @@
 // tollgate balance: an account's money, and the journal behind it.
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { type Balance, DepositSource, type Entry, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { type Balance, DepositSource, type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError, isOutcomeUnknown } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseAmount, parseCount, parsePositiveAmount } from '../parse.js';
-import { balanceView, depositSources, driftView, entryView, holdView, isRight, verificationView } from '../views/balance.js';
+import { balanceView, depositSources, driftView, entryView, holdView, isRight, signedAmount, verificationView } from '../views/balance.js';
 
 // Rebuilding all balances reads the whole journal.
 const verifyTimeoutMs = 10 * 60_000;
@@ -35,10 +35,12 @@ export function balanceCommand(cli: Cli): Command {
     .argument('<usd>', 'for example 5 or 0.25', parsePositiveAmount)
     .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}; cash unless given`, depositSources.parse)
     .option('--reason <text>', 'for people: why')
-    .action((amountNanoUsd: bigint, options: AccountOption & { source?: DepositSource; reason?: string; idempotencyKey?: string }) =>
+    .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
+    .action((amountNanoUsd: bigint, options: AccountOption & { source?: DepositSource; reason?: string; reference?: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const { source = DepositSource.DEPOSIT_SOURCE_CASH, reason = '' } = options;
+        const { source = DepositSource.DEPOSIT_SOURCE_CASH } = options;
+        const reason = withReference(options.reason ?? '', options.reference);
         await post(cli, options.idempotencyKey, (idempotencyKey) =>
           ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source, reason }, operatorCall()),
         );
@@ -49,12 +51,13 @@ export function balanceCommand(cli: Cli): Command {
     .description('Correct a balance by a new entry: a positive amount credits the account, a negative one debits it.')
     .argument('<usd>', 'for example 1.50 or -0.25', parseAmount)
     .requiredOption('--reason <text>', 'for people: why')
+    .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
     .option('--entry <id>', 'the entry that is corrected')
-    .action((amountNanoUsd: bigint, options: AccountOption & { reason: string; entry?: string; idempotencyKey?: string }) =>
+    .action((amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
         await post(cli, options.idempotencyKey, (idempotencyKey) =>
-          ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: options.reason, linkedEntryId: options.entry ?? '' }, operatorCall()),
+          ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: withReference(options.reason, options.reference), linkedEntryId: options.entry ?? '' }, operatorCall()),
         );
       }),
     );
@@ -69,6 +72,25 @@ export function balanceCommand(cli: Cli): Command {
         const { account, amount: amountNanoUsd, reason } = options;
         const accountId = account ?? (await metering.getUsageRecord({ callId: holdId, accountId: '' }, operatorCall())).record!.call!.accountId;
         await post(cli, options.idempotencyKey, (idempotencyKey) => ledger.refund({ idempotencyKey, accountId, holdId, amountNanoUsd, reason }, operatorCall()));
+      }),
+    );
+
+  withAccount(balance.command('reverse <entry>'))
+    .description('Undo an entry by the opposite one, linked to it; of a charge, give back what is left. Never done twice.')
+    .requiredOption('--reason <text>', 'for people: why')
+    .action((entryId: string, options: AccountOption & { reason: string }) =>
+      cli.withServices(async ({ auth, ledger }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        const { entry } = await ledger.getEntry({ accountId, entryId }, operatorCall());
+        const { reason } = options;
+        const effect = signedAmount(entry!);
+        if (effect === 0n) throw new CliError('This entry took nothing from the account and added nothing, so there is nothing to reverse.');
+        // The entry names the operation, as in the console, so that whoever asks again changes nothing.
+        await post(cli, `reverse ${entry!.id}`, (idempotencyKey) =>
+          entry!.kind === EntryKind.ENTRY_KIND_CHARGE
+            ? ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, operatorCall())
+            : ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -effect, reason, linkedEntryId: entry!.id }, operatorCall()),
+        );
       }),
     );
 
@@ -105,6 +127,11 @@ export function balanceCommand(cli: Cli): Command {
 
 function withIdempotencyKey(command: Command): Command {
   return command.option('--idempotency-key <key>', 'names this operation, so that a repeat changes nothing; a random one unless given');
+}
+
+/** The ledger keeps one text; the reference stands behind the reason. */
+function withReference(reason: string, reference: string | undefined): string {
+  return reference === undefined ? reason : `${reason} (${reference})`.trim();
 }
 
 interface Posted {

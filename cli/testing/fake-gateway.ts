@@ -11,6 +11,7 @@ import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
 import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
@@ -57,6 +58,10 @@ export class FakeState {
   readonly callers = new Set<string>();
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
+  /** What was noted of what the command did. */
+  readonly audit: AuditEntry[] = [];
+  /** Thrown in place of noting. */
+  auditFault: AppError | undefined;
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
   lastRefundRequest: RefundRequest | undefined;
@@ -80,6 +85,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   const grpc = await serveGrpc({
     services: [
       { definition: AuthServiceDefinition, service: stubbed(AuthServiceDefinition, auth(state)) },
+      { definition: PeopleServiceDefinition, service: stubbed(PeopleServiceDefinition, people(state)) },
       { definition: CatalogServiceDefinition, service: stubbed(CatalogServiceDefinition, catalog(state)) },
       { definition: LedgerServiceDefinition, service: stubbed(LedgerServiceDefinition, ledger(state)) },
       { definition: MeteringServiceDefinition, service: stubbed(MeteringServiceDefinition, metering(state)) },
@@ -171,6 +177,16 @@ function auth(state: FakeState): object {
       const key = find(state.keys, keyId, 'key');
       key.state = KeyState.KEY_STATE_REVOKED;
       return { key };
+    },
+  };
+}
+
+function people(state: FakeState): object {
+  return {
+    appendAudit: async ({ entry }: AppendAuditRequest) => {
+      if (state.auditFault !== undefined) throw state.auditFault;
+      state.audit.push(entry!);
+      return { entry };
     },
   };
 }

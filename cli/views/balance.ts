@@ -35,7 +35,7 @@ export function entryWords(entry: Entry): { kind: string; debit: string; credit:
 }
 
 /** What an entry did to the customer's balance. */
-function signedAmount(entry: Entry): bigint {
+export function signedAmount(entry: Entry): bigint {
   if (entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return entry.amountNanoUsd;
   return entry.debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -entry.amountNanoUsd : 0n;
 }

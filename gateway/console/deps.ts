@@ -6,7 +6,7 @@ import type { OidcSettings } from './oidc/provider.js';
 import type { ConsolePeers } from './peers.js';
 
 /** The settings that the console reads. */
-export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'signUp' | 'oidcSignUp' | 'traceUrl' | keyof OidcSettings>;
+export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'signUp' | 'confirmAboveNanoUsd' | 'oidcSignUp' | 'traceUrl' | keyof OidcSettings>;
 
 /** Handed to every route. */
 export interface ConsoleDeps {

@@ -3,14 +3,22 @@ import type Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import type { ConsoleDeps } from './deps.js';
+import { accountRoutes } from './routes/operator/accounts.js';
+import { auditRoutes } from './routes/operator/audit.js';
 import { catalogRoutes } from './routes/operator/catalog-routes.js';
 import { codeRoutes } from './routes/operator/codes.js';
+import { creditRoutes } from './routes/operator/credits.js';
+import { userRoutes } from './routes/operator/users.js';
 import { visitorOf } from './session.js';
 
 /** Adds the routes; `known` lets in who has a session. */
 export function addOperatorRoutes(router: Router, known: Middleware, deps: ConsoleDeps): void {
   const base = '/operator';
   router.use(base, known, operatorOnly());
+  accountRoutes(router, base, deps);
+  creditRoutes(router, base, deps);
+  userRoutes(router, base, deps);
+  auditRoutes(router, base, deps);
   catalogRoutes(router, base, deps);
   codeRoutes(router, base, deps);
 }

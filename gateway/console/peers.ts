@@ -11,9 +11,10 @@ type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'l
 
 /** The RPCs that the console needs beside those of calls. */
 export interface ConsolePeers {
-  readonly auth: Pick<AuthService, 'getAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
-  readonly people: Omit<PeopleService, 'createUser' | 'listUsers' | 'updateUser' | 'createSignInLink'>;
-  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'getHold' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers;
+  readonly auth: Pick<AuthService, 'createAccount' | 'getAccount' | 'listAccounts' | 'updateAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
+  readonly people: PeopleService;
+  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'getHold' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers &
+    Pick<LedgerService, 'listBalances' | 'deposit' | 'adjust' | 'refund' | 'verify'>;
   readonly alerts: AlertService;
   readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;
   readonly catalog: Pick<CatalogService, 'listModels' | 'getModel' | 'putModel' | 'listPriceVersions' | 'putPriceDraft' | 'getPriceDraft' | 'listPriceDrafts' | 'discardPriceDraft' | 'publishPriceDraft'>;

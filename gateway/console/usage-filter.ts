@@ -12,7 +12,7 @@ const offsetMinutesMax = 840;
 export function usageFilterOf(ctx: Context, accountId: string): UsageFilter {
   const endingText = queryText(ctx, 'ending');
   const ending = endingText === '' ? Ending.ENDING_UNSPECIFIED : word(Ending, 'ENDING_', endingText, 'ending');
-  return { accountId, keyId: queryText(ctx, 'key'), modelId: queryText(ctx, 'model'), fromMs: instant(ctx, 'from'), untilMs: instant(ctx, 'until'), ending };
+  return { accountId, keyId: queryText(ctx, 'key'), modelId: queryText(ctx, 'model'), fromMs: instantOf(ctx, 'from'), untilMs: instantOf(ctx, 'until'), ending };
 }
 
 /** What sums are grouped by. */
@@ -62,7 +62,8 @@ function word<E extends number>(values: Readonly<Record<string, string | number>
   throw invalid(name, `must be one of ${choice}`);
 }
 
-function instant(ctx: Context, name: string): bigint {
+/** An instant of the address; 0 for none. Raises invalid_request that names the parameter. */
+export function instantOf(ctx: Context, name: string): bigint {
   const text = queryText(ctx, name);
   if (text === '') return 0n;
   const ms = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;

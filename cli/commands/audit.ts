@@ -1,0 +1,103 @@
+// tollgate audit: what was done, by whom, and whether the log is as it was written.
+import { Command } from 'commander';
+import { type AuditEntry, ListAuditRequest } from '#proto/auth/v1/people.js';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+import { CliError } from '../errors.js';
+import { instant, instantJson, type Json, type View } from '../output.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { parseInstant } from '../parse.js';
+
+// It reads the whole log.
+const verifyTimeoutMs = 10 * 60_000;
+
+const auditView: View<AuditEntry> = {
+  json: (entry) => ({
+    id: entry.id,
+    at: instantJson(entry.atMs),
+    actor_user_id: entry.actorUserId === '' ? null : entry.actorUserId,
+    actor: entry.actorName === '' ? null : entry.actorName,
+    address: entry.clientAddress === '' ? null : entry.clientAddress,
+    account_id: entry.accountId === '' ? null : entry.accountId,
+    action: entry.action,
+    target_id: entry.targetId,
+    detail: JSON.parse(entry.detailJson) as Json,
+    number: entry.number === 0n ? null : Number(entry.number),
+    hash: entry.hash.length === 0 ? null : Buffer.from(entry.hash).toString('hex'),
+  }),
+  columns: [
+    { title: 'time', text: (entry) => instant(entry.atMs) },
+    { title: 'who', text: (entry) => entry.actorName },
+    { title: 'from', text: (entry) => entry.clientAddress },
+    { title: 'action', text: (entry) => entry.action },
+    { title: 'on', text: (entry) => entry.targetId },
+    { title: 'detail', text: (entry) => (entry.detailJson === '{}' ? '' : entry.detailJson) },
+  ],
+};
+
+interface FilterOptions {
+  readonly account?: string;
+  readonly actor?: string;
+  readonly action?: string;
+  readonly target?: string;
+  readonly from?: bigint;
+  readonly until?: bigint;
+}
+
+/** The noun `audit`. */
+export function auditCommand(cli: Cli): Command {
+  const audit = new Command('audit').description('What was done, by whom: in the console, and by this command.');
+  const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
+
+  withPaging(audit.command('list'))
+    .description('The log, newest first.')
+    .option('--account <id>', 'only what concerns this account')
+    .option('--actor <who>', 'only of this person: the id, or a part of the address')
+    .option('--action <action>', 'only this, such as key.create; or all of a kind, such as key')
+    .option('--target <id>', 'only what was done to this')
+    .option('--from <when>', 'at or after, for example 12h (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'before', parseTime)
+    .action((options: PageOptions & FilterOptions) =>
+      cli.withServices(({ people }) =>
+        listPages(cli, auditView, options, async (pageSize, pageToken) => {
+          const { account: accountId = '', actor = '', action = '', target: targetId = '', from: fromMs = 0n, until: untilMs = 0n } = options;
+          const { entries, nextPageToken } = await people.listAudit(ListAuditRequest.fromPartial({ accountId, actor, action, targetId, fromMs, untilMs, pageSize, pageToken }), operatorCall());
+          return { items: entries, nextPageToken };
+        }),
+      ),
+    );
+
+  audit
+    .command('verify')
+    .description('Compute the chain of hashes over the log anew. Exit code 1 when an entry was changed, added between or taken away.')
+    .option('--seen <number:hash>', 'an entry that was seen before, as this command or an export told it', parseSeen)
+    .action((options: { seen?: { number: bigint; hash: Buffer } }) =>
+      cli.withServices(async ({ people }) => {
+        const found = await people.verifyAudit(options.seen ?? { number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
+        const last = found.lastNumber === 0n ? '' : `${found.lastNumber}:${Buffer.from(found.lastHash).toString('hex')}`;
+        const json = { ok: found.fault === '', fault: found.fault === '' ? null : found.fault, entries_checked: Number(found.entriesChecked), entries_unchained: Number(found.entriesUnchained), last: last === '' ? null : last };
+        cli.out.show(
+          {
+            json: () => json,
+            columns: [
+              { title: 'log', text: () => (json.ok ? 'as it was written' : 'changed') },
+              { title: 'entries checked', text: () => found.entriesChecked.toString() },
+              { title: 'older than the chain', text: () => (found.entriesUnchained === 0n ? '' : found.entriesUnchained.toString()) },
+              { title: 'last entry', text: () => last },
+            ],
+          },
+          {},
+        );
+        if (!json.ok) throw new CliError(`The audit log is not as it was written. ${found.fault}`, { fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.' });
+        if (last !== '') cli.out.note(`\nKeep the last entry elsewhere; later \`tollgate audit verify --seen ${last.slice(0, 24)}…\` shows that nothing before it was changed.`);
+      }),
+    );
+
+  return audit;
+}
+
+function parseSeen(text: string): { number: bigint; hash: Buffer } {
+  const match = /^(\d{1,18}):([0-9a-f]{64})$/.exec(text);
+  if (match === null || match[1] === '0') throw new CliError('--seen must be the number of an entry, a colon and its hash of 64 digits.', { exitCode: 2 });
+  return { number: BigInt(match[1]!), hash: Buffer.from(match[2]!, 'hex') };
+}

@@ -1,0 +1,42 @@
+// Accounts, people and the audit log as operators see them. Pure.
+import { type Account, AccountState } from '#proto/auth/v1/auth.js';
+import type { AuditEntry, User } from '#proto/auth/v1/people.js';
+import type { Balance } from '#proto/ledger/v1/ledger.js';
+import { renderBalance } from './money.js';
+import { renderUser } from './people.js';
+
+const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+const orNull = (text: string): string | null => (text === '' ? null : text);
+
+/** An account. */
+export function renderAccount(account: Account) {
+  const isSuspended = account.state === AccountState.ACCOUNT_STATE_SUSPENDED;
+  return { id: account.id, name: account.name, state: isSuspended ? 'suspended' : 'active', state_reason: orNull(account.stateReason), created_at: instant(account.createdAtMs) };
+}
+
+/** An account in a list, with its money and how many keys it has that are not revoked. */
+export function renderAccountInList(account: Account, balance: Balance, keys: number) {
+  return { ...renderAccount(account), balance: renderBalance(balance), keys };
+}
+
+/** A person, with what only operators see. */
+export function renderUserForOperator(user: User) {
+  return { ...renderUser(user), is_disabled: user.isDisabled, email_is_proven: user.emailIsProven, created_at: instant(user.createdAtMs) };
+}
+
+/** An entry of the audit log; `number` and `hash` are null where it is older than the chain. */
+export function renderAuditEntry(entry: AuditEntry) {
+  return {
+    id: entry.id,
+    at: instant(entry.atMs),
+    actor_user_id: orNull(entry.actorUserId),
+    actor: orNull(entry.actorName),
+    address: orNull(entry.clientAddress),
+    account_id: orNull(entry.accountId),
+    action: entry.action,
+    target_id: entry.targetId,
+    detail: JSON.parse(entry.detailJson) as unknown,
+    number: entry.number === 0n ? null : Number(entry.number),
+    hash: entry.hash.length === 0 ? null : Buffer.from(entry.hash).toString('hex'),
+  };
+}

@@ -1,0 +1,97 @@
+// The audit log over everything, for operators: found, exported, and shown to be as it was written.
+import { Readable } from 'node:stream';
+import type Router from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import { AppError } from '#kit/errors/app-error.js';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { ListAuditRequest } from '#proto/auth/v1/people.js';
+import { leaving } from '../../../leaving.js';
+import { csvLine } from '../../../pages/csv.js';
+import type { ConsoleDeps } from '../../deps.js';
+import { pageOf, queryText } from '../../paging.js';
+import { renderAuditEntry } from '../../render/operator.js';
+import { instantOf } from '../../usage-filter.js';
+import { operatorBodies } from './operator-bodies.js';
+
+const exportPageSize = 1000;
+const verifyTimeoutMs = 60_000;
+const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+/** Adds the routes below `base`, behind what lets in operators alone. */
+export function auditRoutes(router: Router, base: string, deps: ConsoleDeps): void {
+  router.get(`${base}/audit`, listAudit(deps));
+  router.get(`${base}/audit/export`, exportAudit(deps));
+  router.post(`${base}/audit/verify`, verifyAudit(deps));
+}
+
+/** Reads ?actor=…&action=…&account=…&target=…&from=…&until=… Raises invalid_request that names the parameter. */
+function filterOf(ctx: Context) {
+  return {
+    accountId: queryText(ctx, 'account'),
+    actor: queryText(ctx, 'actor'),
+    action: queryText(ctx, 'action'),
+    targetId: queryText(ctx, 'target'),
+    fromMs: instantOf(ctx, 'from'),
+    untilMs: instantOf(ctx, 'until'),
+  };
+}
+
+/** GET audit: newest first. */
+function listAudit(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { entries, nextPageToken } = await deps.peers.people.listAudit({ ...filterOf(ctx), ...pageOf(ctx) }, contextOf(deps));
+    ctx.body = { data: entries.map(renderAuditEntry), next: nextPageToken === '' ? null : nextPageToken };
+  };
+}
+
+/** GET audit/export?format=csv or jsonl: exactly what the filter finds, streamed at the reader's pace. */
+function exportAudit(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const format = queryText(ctx, 'format') || 'csv';
+    if (format !== 'csv' && format !== 'jsonl') throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
+    const filter = ListAuditRequest.fromPartial(filterOf(ctx));
+    // The first page before the head is sent, so that a fault of the filter is an answer of its own.
+    const first = await deps.peers.people.listAudit({ ...filter, pageSize: exportPageSize }, contextOf(deps));
+    ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
+    ctx.attachment(`audit.${format}`);
+    ctx.body = Readable.from(exportLines(first, filter, format, leaving(ctx.res), deps));
+  };
+}
+
+const columns = ['at', 'number', 'actor', 'actor_user_id', 'address', 'account_id', 'action', 'target_id', 'detail', 'id', 'hash'] as const;
+
+async function* exportLines(
+  first: Awaited<ReturnType<ConsoleDeps['peers']['people']['listAudit']>>,
+  filter: ListAuditRequest,
+  format: 'csv' | 'jsonl',
+  left: AbortSignal,
+  deps: ConsoleDeps,
+): AsyncGenerator<string, void, void> {
+  if (format === 'csv') yield csvLine(columns);
+  for (let page = first; ; ) {
+    const entries = page.entries.map(renderAuditEntry);
+    const lines = entries.map((entry) =>
+      format === 'csv' ? csvLine(columns.map((column) => (column === 'detail' ? JSON.stringify(entry.detail) : (entry[column] ?? '')))) : `${JSON.stringify(entry)}\n`,
+    );
+    yield lines.join('');
+    if (page.nextPageToken === '' || left.aborted) return;
+    page = await deps.peers.people.listAudit({ ...filter, pageSize: exportPageSize, pageToken: page.nextPageToken }, contextOf(deps));
+  }
+}
+
+/** POST audit/verify: computes the chain anew; with `number` and `hash`, also whether an entry that was seen is still there. */
+function verifyAudit(deps: ConsoleDeps): Middleware {
+  return async (ctx: Context) => {
+    const { number, hash } = await operatorBodies.verifyAudit(ctx);
+    if ((number == null) !== (hash == null)) throw new AppError('invalid_request', 'hash: number and hash go together', { details: { field: number == null ? 'number' : 'hash' } });
+    const seen = { number: BigInt(number ?? 0), hash: Buffer.from(hash ?? '', 'hex') };
+    const found = await deps.peers.people.verifyAudit(seen, callContext({ caller: 'gateway', timeoutMs: verifyTimeoutMs }));
+    ctx.body = {
+      ok: found.fault === '',
+      fault: found.fault === '' ? null : found.fault,
+      entries_checked: Number(found.entriesChecked),
+      entries_unchained: Number(found.entriesUnchained),
+      last: found.lastNumber === 0n ? null : { number: Number(found.lastNumber), hash: Buffer.from(found.lastHash).toString('hex') },
+    };
+  };
+}
