@@ -48,7 +48,8 @@ function sendIndex(ctx: Context, { index }: AppFiles, base: string): void {
     'content-security-policy': contentSecurityPolicy,
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
-    'cross-origin-opener-policy': 'same-origin',
+    // Over plain http browsers heed it not, and complain.
+    ...(ctx.secure ? { 'cross-origin-opener-policy': 'same-origin' } : {}),
   });
   ctx.type = 'text/html; charset=utf-8';
   ctx.body = index.replace('<base href="./" />', `<base href="${base}" />`);

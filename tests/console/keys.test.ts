@@ -185,9 +185,7 @@ describe.each(modes)('API keys in the console, %s', (mode) => {
     await dialog(page).waitFor({ state: 'detached' });
     expect(await paste(page)).toBe(secret);
     expect(await status(secret)).toBe(200);
-    // A header that browsers heed only of a secure address is told, not a fault.
-    expect(person.faults.filter((fault) => !fault.includes('Cross-Origin-Opener-Policy'))).toEqual([]);
-    await person.close();
+    await expectNoFaults(person);
   });
 
   it('are one, however often the button is pressed', async () => {
