@@ -12,6 +12,8 @@ import { errors } from './middleware/errors.js';
 import { first } from './middleware/first.js';
 import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/errors.js';
+import type { PaymentProvider } from './payments/provider.js';
+import { paymentWebhook } from './payments/webhook.js';
 import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './request-state.js';
 import { getKey, getUsage } from './routes/account.js';
@@ -27,6 +29,8 @@ import type { SpoolState } from './spool/spool.js';
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {
   readonly keys: KeyReplica;
+  /** Undefined: nobody can pay here. */
+  readonly payments: PaymentProvider | undefined;
   /** The parts without which calls cannot be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
@@ -77,6 +81,9 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/', forBrowsers((ctx: Context) => ctx.redirect('console/')), nothingThere);
   router.get('/console', console_.home);
   router.get('/console/*path', console_.page);
+  if (deps.payments !== undefined) {
+    router.post(`/payments/${deps.payments.name}/webhook`, paymentWebhook(deps.payments, { ledger: deps.peers.ledger, log: deps.log, rpcTimeoutMs: deps.config.rpcTimeoutMs }));
+  }
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
   // A connectivity probe that one widely used client sends at its start.
@@ -100,7 +107,7 @@ export function createApp(deps: AppDeps): Koa {
 
 /** The dialect of answers to requests that no format's route has claimed. */
 function dialectOf(ctx: Context): Pick<Format, 'error'> {
-  if (ctx.path.startsWith('/console/api/')) return { error: renderConsoleError };
+  if (ctx.path.startsWith('/console/api/') || ctx.path.startsWith('/payments/')) return { error: renderConsoleError };
   const speaksMessages = ctx.get('anthropic-version') !== '' || ctx.get('provider-version') !== '' || ctx.get('x-api-key') !== '';
   return ctx.path.includes('/messages') || speaksMessages ? messages : chatCompletions;
 }

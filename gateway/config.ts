@@ -1,4 +1,5 @@
 // Settings of the gateway.
+import { paymentSettings } from './payments/settings.js';
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#kit/money.js';
 
@@ -79,6 +80,7 @@ export const gatewaySettings = {
     default: 4 * 1024 * 1024,
   }),
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
+  ...paymentSettings,
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
   publicUrl: {
     env: 'TOLLGATE_GATEWAY_PUBLIC_URL',

@@ -12,6 +12,7 @@ import { createCheckpoints } from './checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { type Connections, watchConnections } from './connections.js';
 import { createKeyedCalls } from './idempotency/keyed-calls.js';
+import { createPayments } from './payments/create-payments.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -55,6 +56,7 @@ export interface GatewayDeps {
 export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway {
   const { peers, clock, log } = deps;
   const { rpcTimeoutMs } = config;
+  const payments = createPayments(config, { clock, log });
   const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
   const models = createModelReplica({ catalog: peers.catalog, inference: peers.inference, clock, log, upstreamsIntervalMs: config.upstreamsIntervalMs, rpcTimeoutMs });
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: config.checkpointIntervalMs, rpcTimeoutMs });
@@ -108,7 +110,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, models, keys, checkpoints, recorder, unknownHolds, readOn, keyedCalls, config, clock, log, readiness, spoolState: () => spool.state(), isDraining: () => isDraining });
+      const app = createApp({ peers, payments, models, keys, checkpoints, recorder, unknownHolds, readOn, keyedCalls, config, clock, log, readiness, spoolState: () => spool.state(), isDraining: () => isDraining });
       server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
       server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);

@@ -5,6 +5,7 @@ import type { ConsoleDeps } from './deps.js';
 import { addOperatorRoutes } from './operator-api.js';
 import { createOidc } from './oidc/provider.js';
 import { getAlert, listAlertDeliveries, putAlert, testAlert } from './routes/alerts.js';
+import { beginPayment, getPayment, getPayments } from './routes/payments.js';
 import { getBalance, listEntries, listHolds } from './routes/billing.js';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
 import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
@@ -74,6 +75,10 @@ export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Rout
   router.get(`${account}/deposits`, known, listDeposits(deps));
   router.get(`${account}/receipts/:entry`, known, getReceipt(deps));
   router.post(`${account}/redemptions`, known, redeemCode(deps));
+
+  router.get(`${account}/payments`, known, getPayments(deps));
+  router.post(`${account}/payments`, known, beginPayment(deps));
+  router.get(`${account}/payments/:payment`, known, getPayment(deps));
 
   router.get(`${account}/alerts`, known, getAlert(deps));
   router.put(`${account}/alerts`, known, putAlert(deps));

@@ -13,7 +13,7 @@ type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'l
 export interface ConsolePeers {
   readonly auth: Pick<AuthService, 'createAccount' | 'getAccount' | 'listAccounts' | 'updateAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
   readonly people: PeopleService;
-  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'getHold' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry'> & CodePeers &
+  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'getHold' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry' | 'findEntry'> & CodePeers &
     Pick<LedgerService, 'listBalances' | 'deposit' | 'adjust' | 'refund' | 'verify'>;
   readonly alerts: AlertService;
   readonly metering: Pick<MeteringService, 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;

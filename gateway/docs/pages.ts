@@ -29,6 +29,7 @@ const sources: readonly Source[] = [
   { name: 'idempotency', description: 'How to repeat a call safely with the header Idempotency-Key.' },
   { name: 'console', description: 'The console: people, how they sign in, roles, and what an operator sets up for them.' },
   { name: 'alerts', description: 'How people and programs are told that a balance is low, and how a webhook verifies what it is sent.' },
+  { name: 'payments', description: 'How people add money by Stripe Checkout, what is credited when, and refunds, for operators.' },
   { name: 'configuration', description: 'Every setting with its default, for operators.' },
   { name: 'reconciling', description: 'How to see that the books agree, and what to do when they do not, for operators.' },
   { name: 'storage', description: 'How the databases grow, and what to do about it, for operators.' },

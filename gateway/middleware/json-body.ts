@@ -42,7 +42,8 @@ function unpacked(ctx: Context, unpacker: Gunzip | Inflate): AsyncIterable<Buffe
   return ctx.req.pipe(unpacker);
 }
 
-async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
+/** The body as it came, decompressed. Raises body_too_large and invalid_request. */
+export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   const chunks: Buffer[] = [];

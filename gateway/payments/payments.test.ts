@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ManualClock } from '#kit/clock.js';
+import { parseSettings } from '#kit/config/settings.js';
+import { createLogger } from '#kit/log.js';
+import { createPayments } from './create-payments.js';
+import { paymentSettings } from './settings.js';
+import { accountOfStamp, stampOf } from './stamp.js';
+import { centsOf, nanoUsdOfCents, refundOf } from './stripe-events.js';
+
+const deps = { clock: new ManualClock(), log: createLogger({ name: 'test', level: 'silent' }) };
+
+describe('the stamp on a payment', () => {
+  const stamp = stampOf('acct_a', 'ref', ['one', 'two']);
+
+  it('holds while either secret is known, and for nobody else', () => {
+    expect(accountOfStamp(stamp, ['one', 'two'])).toBe('acct_a');
+    expect(accountOfStamp(stamp, ['one', 'new'])).toBe('acct_a');
+    expect(accountOfStamp(stamp, ['new', 'two'])).toBe('acct_a');
+    expect(accountOfStamp(stamp, ['new', 'newer'])).toBeUndefined();
+  });
+
+  it.each([
+    undefined,
+    null,
+    {},
+    { ...stamp, tollgate_account: 'acct_b' },
+    { ...stamp, tollgate_reference: 'other' },
+    { ...stamp, tollgate_stamp: '' },
+    { ...stamp, tollgate_stamp: stamp.tollgate_stamp.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')).split('.')[0]! },
+  ])('does not hold for %j', (data) => {
+    expect(accountOfStamp(data, ['one', 'two'])).toBeUndefined();
+  });
+
+  it('tells apart what could be read in two ways', () => {
+    const moved = { ...stampOf('acct_a', 'b","c', ['one']), tollgate_account: 'acct_a","b', tollgate_reference: 'c' };
+    expect(accountOfStamp(moved, ['one'])).toBeUndefined();
+  });
+});
+
+describe('cents', () => {
+  it('are exact both ways', () => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 99_999_999 }), (cents) => expect(centsOf(nanoUsdOfCents(cents)!)).toBe(cents)));
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, 2 ** 53, '100', null, undefined])('are no amount: %j', (cents) => {
+    expect(nanoUsdOfCents(cents)).toBeUndefined();
+  });
+
+  it('of a refund are those that were added', () => {
+    const charge = (refunded: number) => ({ amount_refunded: refunded }) as Parameters<typeof refundOf>[0];
+    expect(refundOf(charge(500), { amount_refunded: 0 })).toEqual({ addedNanoUsd: 5_000_000_000n, totalCents: 500 });
+    expect(refundOf(charge(700), { amount_refunded: 500 })).toEqual({ addedNanoUsd: 2_000_000_000n, totalCents: 700 });
+    expect(refundOf(charge(700), { amount_refunded: 700 })).toBeUndefined();
+  });
+});
+
+describe('the settings of payments', () => {
+  const create = (env: Record<string, string>) => createPayments(parseSettings(paymentSettings, env), deps);
+
+  it('name no provider unless both secrets are set', () => {
+    expect(create({})).toBeUndefined();
+    expect(() => create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'sk_1' })).toThrow('must be set together');
+    expect(() => create({ TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'whsec_1' })).toThrow('must be set together');
+    expect(create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'sk_1', TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'whsec_1' })?.name).toBe('stripe');
+  });
+
+  it('refuse limits that cannot be paid', () => {
+    expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_GATEWAY_PAYMENT_MIN_USD');
+    expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
+    expect(() => create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'a', TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'b', TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '10', TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '5' })).toThrow('must not be above');
+  });
+});

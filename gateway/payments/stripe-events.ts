@@ -1,0 +1,34 @@
+// What Stripe's events mean for balances (https://docs.stripe.com/api/events/types). Pure.
+import type Stripe from 'stripe';
+import type { Paid } from './provider.js';
+import { accountOfStamp } from './stamp.js';
+
+const nanoUsdPerCent = 10_000_000n;
+
+/** Nano-USD of an amount in cents; undefined for anything that is not one. */
+export function nanoUsdOfCents(cents: unknown): bigint | undefined {
+  return typeof cents === 'number' && Number.isSafeInteger(cents) && cents > 0 ? BigInt(cents) * nanoUsdPerCent : undefined;
+}
+
+/** Cents of an amount. */
+export function centsOf(amountNanoUsd: bigint): number {
+  return Number(amountNanoUsd / nanoUsdPerCent);
+}
+
+/** A checkout session as a payment: 'open' while it is not paid, 'foreign' when it is none of ours, 'unusable' when it cannot be credited. */
+export function paidOf(session: Stripe.Checkout.Session, secrets: readonly string[]): Paid | 'open' | 'foreign' | 'unusable' {
+  const accountId = accountOfStamp(session.metadata, secrets);
+  if (accountId === undefined || session.mode !== 'payment') return 'foreign';
+  // A session is complete before the money of a slow way of paying has come.
+  if (session.payment_status !== 'paid') return 'open';
+  const amountNanoUsd = nanoUsdOfCents(session.amount_total);
+  if (session.currency !== 'usd' || amountNanoUsd === undefined) return 'unusable';
+  return { paymentId: session.id, accountId, amountNanoUsd };
+}
+
+/** How much a refund event added to what was given back before, and how much that makes in all; undefined when it says nothing new. */
+export function refundOf(charge: Stripe.Charge, previous: { readonly amount_refunded?: unknown } | undefined): { addedNanoUsd: bigint; totalCents: number } | undefined {
+  const before = typeof previous?.amount_refunded === 'number' ? previous.amount_refunded : 0;
+  const addedNanoUsd = nanoUsdOfCents(charge.amount_refunded - before);
+  return addedNanoUsd === undefined ? undefined : { addedNanoUsd, totalCents: charge.amount_refunded };
+}

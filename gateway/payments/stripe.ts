@@ -1,0 +1,143 @@
+// Stripe Checkout (https://docs.stripe.com/payments/checkout): the person pays on Stripe's page, and Stripe tells us by signed events.
+import type Stripe from 'stripe';
+import type { Clock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import type { Checkout, Paid, PaymentEvent, PaymentProvider, ProviderRequest } from './provider.js';
+import { stampOf, accountOfStamp } from './stamp.js';
+import { centsOf, paidOf, refundOf } from './stripe-events.js';
+
+/** How old the signature of an event may be. */
+const toleranceSeconds = 300;
+const timeoutMs = 10_000;
+const retriesMax = 2;
+
+/** Which Stripe account, and where its API is. */
+export interface StripeSettings {
+  readonly secretKey: string;
+  readonly webhookSecret: string;
+  readonly apiBase: string;
+}
+
+/** Stripe as a provider. */
+export class StripeProvider implements PaymentProvider {
+  readonly name = 'stripe';
+  private client: Promise<Stripe> | undefined;
+  private readonly secrets: readonly string[];
+
+  constructor(
+    private readonly settings: StripeSettings,
+    private readonly deps: { readonly clock: Clock; readonly log: Logger },
+  ) {
+    this.secrets = [settings.secretKey, settings.webhookSecret];
+  }
+
+  async beginCheckout({ accountId, amountNanoUsd, reference, doneUrl, cancelledUrl }: Checkout): Promise<{ id: string; url: string }> {
+    const metadata = { ...stampOf(accountId, reference, this.secrets) };
+    const session = await this.ask((stripe) =>
+      stripe.checkout.sessions.create(
+        {
+          mode: 'payment',
+          line_items: [{ quantity: 1, price_data: { currency: 'usd', unit_amount: centsOf(amountNanoUsd), product_data: { name: `Balance of ${accountId}` } } }],
+          success_url: doneUrl.replace('{payment}', '{CHECKOUT_SESSION_ID}'),
+          cancel_url: cancelledUrl,
+          client_reference_id: accountId,
+          metadata,
+          // Comes back with refunds, which know the charge alone.
+          payment_intent_data: { metadata },
+        },
+        { idempotencyKey: `tollgate-${reference}` },
+      ),
+    );
+    if (session.url === null) throw new AppError('upstream_failed', 'The payment provider began a payment without a page to pay on.');
+    return { id: session.id, url: session.url };
+  }
+
+  async findPaid(paymentId: string): Promise<Paid | undefined> {
+    const paid = paidOf(await this.ask((stripe) => stripe.checkout.sessions.retrieve(paymentId)), this.secrets);
+    return typeof paid === 'string' ? undefined : paid;
+  }
+
+  async readWebhook(request: ProviderRequest): Promise<PaymentEvent> {
+    const event = await this.verified(request);
+    switch (event.type) {
+      case 'checkout.session.completed':
+      case 'checkout.session.async_payment_succeeded':
+        return this.paid(event.data.object);
+      case 'charge.refunded':
+        return this.refunded(event.data.object, event.data.previous_attributes);
+      case 'charge.dispute.created':
+      case 'charge.dispute.closed':
+      case 'charge.dispute.funds_withdrawn':
+      case 'charge.dispute.funds_reinstated': {
+        const { id, status, payment_intent: intent, amount, currency } = event.data.object;
+        return { kind: 'noticed', what: event.type, details: { dispute: id, status, payment_intent: idOf(intent), amount_cents: String(amount), currency } };
+      }
+      default:
+        return { kind: 'ignored' };
+    }
+  }
+
+  private async verified({ body, header }: ProviderRequest): Promise<Stripe.Event> {
+    const { webhooks } = await this.stripe();
+    try {
+      return await webhooks.constructEventAsync(body, header('stripe-signature'), this.settings.webhookSecret, toleranceSeconds, undefined, this.deps.clock.nowMs());
+    } catch (error) {
+      this.deps.log.warn({ err: error }, 'a request to the Stripe webhook was not signed by Stripe just now');
+      throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', { details: { field: 'stripe-signature' }, cause: error });
+    }
+  }
+
+  private paid(session: Stripe.Checkout.Session): PaymentEvent {
+    const paid = paidOf(session, this.secrets);
+    if (paid === 'unusable') {
+      const { id, currency, amount_total: amount } = session;
+      return { kind: 'noticed', what: 'a payment that cannot be credited', details: { payment: id, currency: String(currency), amount: String(amount) } };
+    }
+    return typeof paid === 'string' ? { kind: 'ignored' } : { kind: 'paid', ...paid };
+  }
+
+  private async refunded(charge: Stripe.Charge, previous: { readonly amount_refunded?: unknown } | undefined): Promise<PaymentEvent> {
+    if (accountOfStamp(charge.metadata, this.secrets) === undefined) return { kind: 'ignored' };
+    const refund = refundOf(charge, previous);
+    const intent = idOf(charge.payment_intent);
+    if (refund === undefined || intent === '') return { kind: 'ignored' };
+    const { data } = await this.ask((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
+    const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], this.secrets);
+    if (typeof payment === 'string') return { kind: 'noticed', what: 'a refund of a payment that was not credited', details: { charge: charge.id, payment_intent: intent } };
+    return { kind: 'refunded', refundId: `${charge.id}:${refund.totalCents}`, amountNanoUsd: refund.addedNanoUsd, payment };
+  }
+
+  private async ask<T>(work: (stripe: Stripe) => Promise<T>): Promise<T> {
+    try {
+      return await work(await this.stripe());
+    } catch (error) {
+      const { type, code, message } = error as { type?: string; code?: string; message?: string };
+      this.deps.log.error({ err: { type, code, message } }, 'Stripe refused a request or could not be reached');
+      throw new AppError('upstream_unavailable', 'The payment provider does not answer as it should; try again in a while.', { cause: error });
+    }
+  }
+
+  /** Loaded when first needed: a gateway without payments starts faster without it. */
+  private stripe(): Promise<Stripe> {
+    return (this.client ??= this.connect());
+  }
+
+  private async connect(): Promise<Stripe> {
+    const { Stripe: Client } = await import('stripe');
+    const { protocol, hostname, port } = new URL(this.settings.apiBase);
+    const isPlain = protocol === 'http:';
+    return new Client(this.settings.secretKey, {
+      protocol: isPlain ? 'http' : 'https',
+      host: hostname,
+      port: port === '' ? (isPlain ? 80 : 443) : Number(port),
+      timeout: timeoutMs,
+      maxNetworkRetries: retriesMax,
+      telemetry: false,
+    });
+  }
+}
+
+function idOf(reference: string | { readonly id: string } | null | undefined): string {
+  return typeof reference === 'string' ? reference : (reference?.id ?? '');
+}
