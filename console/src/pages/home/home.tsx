@@ -1,6 +1,26 @@
-// Home.
+// Home: what there is, how long it lasts, where it goes and what failed; for a new account first what to do next.
+import { homeText } from '../../i18n/home.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
 import { PageHeader } from '../../ui/layout.js';
+import { Checklist } from './checklist.js';
+import { LatestErrors } from './latest-errors.js';
+import { Money } from './money.js';
+import { TopKeys, TopModels } from './top.js';
 
-export default function Home() {
-  return <PageHeader title="Tollgate" />;
+export default function HomePage() {
+  const account = useAccount();
+  const t = useText(homeText);
+  return (
+    <>
+      <PageHeader title={t.title} description={account.name} />
+      {account.can('change keys') && <Checklist key={account.id} />}
+      <Money />
+      <div className="grid gap-x-6 lg:grid-cols-2">
+        <TopModels />
+        <TopKeys />
+      </div>
+      <LatestErrors />
+    </>
+  );
 }

@@ -1,0 +1,141 @@
+// Home in a real browser: a new account is led to its first call and on, and its figures are those of the API and the ledger.
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium } from 'playwright-core';
+import { usdText } from '../../console/src/format/money.js';
+import { chat, settled } from '../support/calls.js';
+import { accessibilityFaults, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { addPerson, Browser } from '../support/console.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+const owner = { email: 'owner@example.com', password };
+const viewer = { email: 'viewer@example.com', password };
+
+describe.each(modes)('home, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let api: Browser;
+  let accountId: string;
+  let account: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    chromium = await startChromium();
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Newcomers'));
+    account = `/accounts/${accountId}`;
+    await system.cli('balance', 'deposit', '5', '--account', accountId);
+    await addPerson(system, owner.email, password);
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+    api = new Browser(system);
+    await api.signIn(owner.email, password);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  // Toasts are dialogs too, but not of the kind that wants an answer.
+  const dialog = (page: Page) => page.locator('[role=dialog]:not([aria-modal=false])');
+  const progress = (page: Page, done: number): Promise<void> => page.getByText(`${done} of 4 done`).waitFor();
+  const step = (page: Page, title: string) => page.locator('ol > li').filter({ hasText: title });
+  const stat = async (page: Page, label: string): Promise<string> => (await page.locator('dl').filter({ has: page.getByText(label, { exact: true }) }).locator('dd').first().textContent())!;
+
+  it('leads a new account to its first call, a limit and other people, and notices each', async () => {
+    const person = await newMember(chromium, system, owner, { width: 375 });
+    const page = await person.open(account);
+    await progress(page, 0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await sidewaysScroll(page)).toBe(0);
+    await screenshot(page, 'home-new-light-375');
+
+    await step(page, 'Make an API key').getByRole('link', { name: 'Create key' }).click();
+    await dialog(page).getByLabel('Name').fill('first');
+    await dialog(page).getByRole('button', { name: 'Create key' }).click();
+    const secret = (await page.getByTestId('secret').textContent())!.trim();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await page.goto(`console${account}`);
+    await progress(page, 1);
+    await step(page, 'Make an API key').getByText('(done)').waitFor();
+
+    // What is shown runs as it stands, but for the key.
+    const shown = (await page.getByRole('region', { name: 'A first call with curl' }).textContent())!;
+    expect(shown).toContain(`${system.baseUrl}/v1/chat/completions`);
+    const run = (code: string): string => execFileSync('sh', ['-c', code.replace("'sk-tg-…'", secret).replace('curl ', 'curl -s ')], { encoding: 'utf8' });
+    expect(JSON.parse(run(shown))).toMatchObject({ choices: [{ message: { content: 'Hello' } }] });
+    await progress(page, 2);
+    const ask = (await page.getByRole('region', { name: 'What a key may still spend, with curl' }).textContent())!;
+    expect(JSON.parse(run(`TOLLGATE_API_KEY=${secret}; ${ask}`))).toMatchObject({ object: 'key', name: 'first', limit_usd: null });
+
+    await step(page, 'Give a key a limit').getByRole('link', { name: 'Set a limit' }).click();
+    await dialog(page).getByLabel('Lifetime limit in USD').fill('1');
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await page.goto(`console${account}`);
+    await progress(page, 3);
+    expect(await step(page, 'Invite somebody').getByRole('link', { name: 'Invite' }).getAttribute('href')).toContain(`${account}/members`);
+
+    // Out of the way when it is hidden, also for the next visit.
+    await page.getByRole('button', { name: 'Hide this list' }).click();
+    await page.getByText('Get started').waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByText('Latest failed calls').waitFor();
+    expect(await page.getByText('Get started').count()).toBe(0);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('is without the list once all is done', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(account);
+    await progress(page, 3);
+    await api.must('POST', `${account}/invitations`, { email: 'new@example.com', role: 'viewer' }, 201);
+    await page.reload();
+    await page.getByText('Latest failed calls').waitFor();
+    await page.getByText('No call has failed.').waitFor();
+    expect(await page.getByText('Get started').count()).toBe(0);
+    await person.close();
+  });
+
+  it('has the figures of the API and the ledger, and leads to what failed', async () => {
+    const { secret, key } = await api.must<{ secret: string; key: { id: string } }>('POST', `${account}/keys`, { name: 'busy' }, 201);
+    for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/story', 'sandbox/fail-500']) await (await chat(system, secret, { model, max_tokens: 40 })).text();
+    await settled(system, accountId);
+    const { available_usd: available, spent_usd: spent } = await system.json<{ available_usd: string; spent_usd: string }>('balance', 'show', '--account', accountId);
+    const top = async (by: string) => (await api.get<{ data: { name: string; charge_usd: string }[] }>(`${account}/usage/totals?group_by=${by}`)).data;
+    const [[dearestModel], [dearestKey], { data: failed }] = [await top('model'), await top('key'), await api.get<{ data: { request_id: string }[] }>(`${account}/usage/errors`)];
+
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(account);
+    await page.getByRole('link', { name: 'busy' }).waitFor();
+    expect(await stat(page, 'Available')).toBe(usdText(available));
+    // The account is new, so that all it ever spent was spent today.
+    for (const label of ['Spent today', 'Spent in 7 days', 'Spent in 30 days']) expect(await stat(page, label)).toBe(usdText(spent));
+    expect(await stat(page, 'Lasts for')).toMatch(/day|year/);
+    const firstRow = (caption: string) => page.getByRole('table', { name: caption }).getByRole('row').nth(1);
+    expect([dearestModel!.name, dearestKey!.name]).toEqual(['sandbox/story', key.id]);
+    for (const [caption, name, total] of [['Models, 30 days', 'sandbox/story', dearestModel!], ['Keys, 30 days', 'busy', dearestKey!]] as const) {
+      await firstRow(caption).getByText(name).waitFor();
+      await firstRow(caption).getByText(usdText(total.charge_usd)).waitFor();
+    }
+    const failure = firstRow('Latest failed calls');
+    await failure.getByText('sandbox/fail-500').waitFor();
+    expect(await failure.getByRole('link').getAttribute('href')).toContain(failed[0]!.request_id);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await screenshot(page, 'home-used-light-1280');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('asks nothing of those who may only look', async () => {
+    await addPerson(system, viewer.email, password);
+    await system.cli('member', 'put', viewer.email, '--role', 'viewer', '--account', accountId);
+    const person = await newMember(chromium, system, viewer);
+    const page = await person.open(account);
+    await page.getByText('Latest failed calls').waitFor();
+    expect(await page.getByText('Get started').count()).toBe(0);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+});
