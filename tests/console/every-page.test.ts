@@ -66,8 +66,22 @@ const views: readonly View[] = [
   { name: 'operator-audit', path: () => '/operator/audit' },
   { name: 'operator-health', path: () => '/operator/health' },
   { name: 'operator-models', path: () => '/operator/models' },
+  { name: 'operator-model-new', path: () => '/operator/models?new=1', act: (page) => page.getByRole('dialog').getByLabel('Context limit, tokens').waitFor() },
   { name: 'operator-model', path: () => '/operator/models/sandbox/echo' },
+  { name: 'operator-model-fields', path: () => '/operator/models/sandbox/echo?tab=fields' },
+  { name: 'operator-model-price', path: () => '/operator/models/sandbox/tool', act: (page) => page.getByRole('button', { name: 'Prepare a price' }).click() },
+  { name: 'operator-model-draft', path: () => '/operator/models/sandbox/story', act: (page) => page.getByText('What calls would cost').first().waitFor() },
+  { name: 'operator-model-publish', path: () => '/operator/models/sandbox/story', act: (page) => page.getByRole('button', { name: 'Publish…' }).click() },
   { name: 'operator-upstreams', path: () => '/operator/upstreams' },
+  { name: 'operator-upstream-add', path: () => '/operator/upstreams', act: (page) => page.getByRole('button', { name: 'Add an upstream' }).click() },
+  {
+    name: 'operator-upstream-test',
+    path: () => '/operator/upstreams',
+    async act(page) {
+      await page.getByRole('button', { name: 'Test the connection' }).first().click();
+      await page.getByLabel('Also make a call of one output token').check();
+    },
+  },
   { name: 'operator-codes', path: () => '/operator/codes' },
   { name: 'operator-codes-make', path: () => '/operator/codes', act: (page) => page.getByRole('button', { name: 'Make codes' }).first().click() },
   { name: 'operator-codes-made', path: () => '/operator/codes', act: makeCodes },

@@ -39,5 +39,8 @@ export async function furnish(system: System): Promise<Furnished> {
     if (response.ok) requestId = response.headers.get('x-request-id')!;
   }
   await settled(system, accountId);
+  await system.cli('price', 'draft', 'sandbox/story', '--input', '0.35', '--output', '2.5', '--cache-read', '0');
+  await browser.must('POST', '/operator/upstreams', { upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true }, secret: 'sk-furnished-0123' }, 201);
+  await browser.must('POST', '/operator/upstreams/own-server/test', {}, 200);
   return { accountId, owner, keyId: key.id, secret, requestId };
 }

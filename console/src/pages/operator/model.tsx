@@ -1,6 +1,144 @@
-// ModelPage.
+// One model: its prices, the draft of the next one, and its details.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ExternalLink } from 'lucide-react';
+import { useState } from 'react';
+import { Link, useParams, useSearchParams } from 'wouter';
+import { catalogKeys, getModel, updateModel, type WholeModel } from '../../api/operator-catalog.js';
+import { gatewayUrl } from '../../base.js';
+import { modelsText } from '../../i18n/operator-models.js';
+import { useText } from '../../i18n/text.js';
+import { Button, ButtonLink, buttonClass } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
 import { PageHeader } from '../../ui/layout.js';
+import { FormError, Notice } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { Tabs } from '../../ui/tabs.js';
+import { toast } from '../../ui/toast.js';
+import { EditModel } from './model-form.js';
+import { ModelPrices } from './model-prices.js';
+import { StateBadges } from './models.js';
 
 export default function ModelPage() {
-  return <PageHeader title="Tollgate" />;
+  const { '*': id = '' } = useParams<{ '*': string }>();
+  const query = useQuery({ queryKey: catalogKeys.model(id), queryFn: ({ signal }) => getModel(id, signal) });
+  return (
+    <>
+      {query.data === undefined && <PageHeader title={id} back={<Back />} />}
+      <Fetched query={query}>{(model) => <Content model={model} />}</Fetched>
+    </>
+  );
+}
+
+function Back() {
+  const t = useText(modelsText);
+  return (
+    <Link to="/operator/models" className="link">
+      {t.back}
+    </Link>
+  );
+}
+
+function Content({ model }: { model: WholeModel }) {
+  const t = useText(modelsText);
+  const [params, setParams] = useSearchParams();
+  const tab = params.get('tab') === 'fields' ? 'fields' : 'prices';
+  return (
+    <>
+      <PageHeader
+        title={model.display_name}
+        back={<Back />}
+        description={
+          <>
+            <code>{model.id}</code>
+            {model.aliases.length > 0 && ` · ${t.alias({ names: model.aliases.join(', ') })}`}
+          </>
+        }
+        actions={
+          <>
+            {model.state !== 'retired' && (
+              <a href={new URL(`models/${model.id}`, gatewayUrl).href} className={buttonClass()}>
+                <ExternalLink size={16} aria-hidden />
+                {t.publicPage}
+              </a>
+            )}
+            <Retire model={model} />
+          </>
+        }
+      />
+      <div className="mb-4">
+        <StateBadges model={model} />
+      </div>
+      {model.not_served_because !== null && <NotServed reason={model.not_served_because} />}
+      <Tabs
+        label={t.tabs}
+        value={tab}
+        onChange={(value) => setParams(value === 'fields' ? { tab: value } : {})}
+        tabs={[
+          { value: 'prices', label: t.tabPrices, content: <ModelPrices model={model} /> },
+          { value: 'fields', label: t.tabFields, content: <EditModel key={JSON.stringify(model.routes)} model={model} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function NotServed({ reason }: { reason: NonNullable<WholeModel['not_served_because']> }) {
+  const t = useText(modelsText);
+  const texts = { retired: t.becauseRetired, unpriced: t.becauseUnpriced, no_enabled_upstream: t.becauseNoUpstream };
+  return (
+    <Notice
+      tone="warn"
+      title={t.notServedTitle}
+      action={
+        reason === 'no_enabled_upstream' && (
+          <ButtonLink size="small" to="/operator/upstreams">
+            {t.toUpstreams}
+          </ButtonLink>
+        )
+      }
+    >
+      <p>{texts[reason]}</p>
+    </Notice>
+  );
+}
+
+function Retire({ model }: { model: WholeModel }) {
+  const t = useText(modelsText);
+  const client = useQueryClient();
+  const [isAsked, setAsked] = useState(false);
+  const isRetired = model.state === 'retired';
+  const change = useMutation({
+    mutationFn: () => updateModel(model.id, { state: isRetired ? 'active' : 'retired' }),
+    onSuccess: async () => {
+      setAsked(false);
+      toast(isRetired ? t.restoredNow : t.retiredNow);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+    },
+  });
+  if (isRetired) {
+    return (
+      <>
+        <Button onClick={() => change.mutate()} busy={change.isPending}>
+          {t.restore}
+        </Button>
+        <FormError error={change.error} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Button onClick={() => setAsked(true)}>{t.retire}</Button>
+      <ConfirmDialog
+        open={isAsked}
+        onClose={() => setAsked(false)}
+        onConfirm={() => change.mutate()}
+        busy={change.isPending}
+        title={t.retireTitle({ id: model.id })}
+        description={t.retireText}
+        confirm={t.retire}
+      >
+        <FormError error={change.error} />
+      </ConfirmDialog>
+    </>
+  );
 }

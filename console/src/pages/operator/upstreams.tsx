@@ -1,6 +1,184 @@
-// Upstreams.
-import { PageHeader } from '../../ui/layout.js';
+// The vendors and servers that models are reached through, each with its last test.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { catalogKeys, deleteUpstream, listUpstreams, updateUpstream, type Upstream } from '../../api/operator-catalog.js';
+import { upstreamsText } from '../../i18n/operator-upstreams.js';
+import { useText } from '../../i18n/text.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Facts, PageHeader } from '../../ui/layout.js';
+import { FormError, Notice } from '../../ui/notice.js';
+import { ActionMenu } from '../../ui/menu.js';
+import { Fetched } from '../../ui/query.js';
+import { toast } from '../../ui/toast.js';
+import { UpstreamDialog } from './upstream-form.js';
+import { TestDialog, TestResult } from './upstream-test.js';
+
+type Asked = 'edit' | 'test' | 'disable' | 'delete';
 
 export default function Upstreams() {
-  return <PageHeader title="Tollgate" />;
+  const t = useText(upstreamsText);
+  const query = useQuery({ queryKey: catalogKeys.upstreams, queryFn: ({ signal }) => listUpstreams(signal) });
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <>
+      <PageHeader
+        title={t.title}
+        description={t.description}
+        actions={
+          <Button look="primary" onClick={() => setAdding(true)}>
+            <Plus size={16} aria-hidden />
+            {t.add}
+          </Button>
+        }
+      />
+      <Fetched query={query}>
+        {({ data }) => (
+          <div className="flex flex-col gap-4">
+            {data.map((upstream) => (
+              <UpstreamCard key={upstream.id} upstream={upstream} />
+            ))}
+          </div>
+        )}
+      </Fetched>
+      {isAdding && <UpstreamDialog onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function UpstreamCard({ upstream }: { upstream: Upstream }) {
+  const t = useText(upstreamsText);
+  const [asked, setAsked] = useState<Asked>();
+  const change = useEnable(upstream, () => setAsked(undefined));
+  const { id, enabled, locked, models } = upstream;
+  const offered = models.filter(({ retired }) => !retired);
+  const close = (): void => setAsked(undefined);
+  return (
+    <Card>
+      <section aria-label={id}>
+        <div className="mb-3 flex flex-wrap items-center justify-between gap-3">
+          <div className="flex flex-wrap items-center gap-2">
+            <h2>{id}</h2>
+            {enabled ? (
+              <Badge tone="good" icon="ok">
+                {t.enabled}
+              </Badge>
+            ) : (
+              <Badge icon="paused">{t.disabled}</Badge>
+            )}
+            {locked !== null && <Badge icon="stopped">{locked === 'built_in' ? t.builtIn : t.fromEnvironment}</Badge>}
+          </div>
+          <div className="flex flex-wrap gap-2">
+            <Button onClick={() => setAsked('test')}>{t.test}</Button>
+            {locked === null && (
+              <>
+                <Button onClick={() => setAsked('edit')}>{t.edit}</Button>
+                <ActionMenu
+                  label={`${t.edit}: ${id}`}
+                  actions={[
+                    { label: enabled ? t.disable : t.enable, onSelect: () => (enabled && offered.length > 0 ? setAsked('disable') : change.mutate()) },
+                    { label: t.remove, danger: true, onSelect: () => setAsked('delete') },
+                  ]}
+                />
+              </>
+            )}
+          </div>
+        </div>
+        {locked !== null && <p className="mb-3 text-soft">{locked === 'built_in' ? t.lockedBuiltIn : t.lockedEnvironment({ setting: upstream.managed_by ?? '' })}</p>}
+        <FormError error={change.error} />
+        <What upstream={upstream} />
+        <TestResult test={upstream.last_test} />
+      </section>
+      {asked === 'test' && <TestDialog upstream={upstream} onClose={close} />}
+      {asked === 'edit' && <UpstreamDialog upstream={upstream} onClose={close} />}
+      <ConfirmDialog
+        open={asked === 'disable'}
+        onClose={close}
+        onConfirm={() => change.mutate()}
+        busy={change.isPending}
+        title={t.disableTitle({ id })}
+        description={t.disableText({ count: offered.length })}
+        confirm={t.disable}
+      />
+      <Delete upstream={upstream} used={offered.map((model) => model.id)} open={asked === 'delete'} onClose={close} />
+    </Card>
+  );
+}
+
+function useEnable({ id, enabled }: Upstream, onDone: () => void) {
+  const t = useText(upstreamsText);
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => updateUpstream(id, { enabled: !enabled }),
+    onSuccess: () => toast(enabled ? t.disabledNow : t.enabledNow),
+    onSettled: async () => {
+      onDone();
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+    },
+  });
+}
+
+function What({ upstream: { base_url, wire_format, secret_last_four, allow_private_network, locked, models } }: { upstream: Upstream }) {
+  const t = useText(upstreamsText);
+  const formats = { chat_completions: t.chatCompletions, messages: t.messages, sandbox: t.sandbox };
+  return (
+    <Facts
+      facts={[
+        [
+          t.address,
+          <>
+            {base_url === null ? t.builtInAddress : <code>{base_url}</code>}
+            {allow_private_network && locked === null && <span className="text-soft"> · {t.privateAllowed}</span>}
+          </>,
+        ],
+        [t.format, formats[wire_format]],
+        base_url !== null && [t.secret, secret_last_four === null ? t.noSecret : <code>{`…${secret_last_four}`}</code>],
+        [t.models, models.length === 0 ? <span className="text-soft">{t.noModels}</span> : <Models models={models} />],
+      ]}
+    />
+  );
+}
+
+function Models({ models }: { models: Upstream['models'] }) {
+  const t = useText(upstreamsText);
+  return (
+    <ul className="flex flex-wrap gap-x-3 gap-y-1">
+      {models.map(({ id, upstream_model, retired }) => (
+        <li key={`${id} ${upstream_model}`}>
+          <Link to={`/operator/models/${id}`} className="link">
+            {id}
+          </Link>
+          {retired && <span className="text-soft"> ({t.retired})</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Delete({ upstream: { id }, used, open, onClose }: { upstream: Upstream; used: readonly string[]; open: boolean; onClose: () => void }) {
+  const t = useText(upstreamsText);
+  const client = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => deleteUpstream(id),
+    onSuccess: async () => {
+      toast(t.deletedNow);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+    },
+  });
+  return (
+    <ConfirmDialog open={open} onClose={onClose} onConfirm={() => remove.mutate()} busy={remove.isPending} disabled={used.length > 0} title={t.deleteTitle({ id })} description={t.deleteText} confirm={t.remove}>
+      {used.length > 0 && (
+        <Notice tone="warn">
+          <p>{t.deleteUsed}</p>
+          <p className="mt-1">
+            <code>{used.join(', ')}</code>
+          </p>
+        </Notice>
+      )}
+      <FormError error={remove.error} />
+    </ConfirmDialog>
+  );
 }

@@ -1,0 +1,136 @@
+// The figures of a draft. Saving it shows what it would change; nothing is in force before it is published.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useId, useState } from 'react';
+import { catalogKeys, type Figures, type PriceClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
+import { useZone, type Zone, zoneName } from '../../format/time.js';
+import { commonText } from '../../i18n/common.js';
+import { modelsText } from '../../i18n/operator-models.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { fieldError, FormError } from '../../ui/notice.js';
+import { Segmented } from '../../ui/segmented.js';
+import { toast } from '../../ui/toast.js';
+import { priceClasses, useClassNames } from './price-words.js';
+
+type Typed = Record<PriceClass, string>;
+
+export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: () => void }) {
+  const t = useText(modelsText);
+  const common = useText(commonText);
+  const names = useClassNames();
+  const zone = useZone();
+  const client = useQueryClient();
+  const form = useId();
+  const present = model.draft ?? model.price;
+  const [figures, setFigures] = useState<Typed>(() => typedOf(present?.usd_per_million_tokens));
+  const [isLater, setLater] = useState(model.draft?.effective_from != null);
+  const [start, setStart] = useState(() => (model.draft?.effective_from == null ? '' : wallClock(model.draft.effective_from, zone)));
+  const [isStartMissing, setStartMissing] = useState(false);
+  const save = useMutation({
+    mutationFn: () =>
+      putDraft(model.id, { usd_per_million_tokens: figuresOf(figures), effective_from: isLater ? instantOf(start, zone) : null, replaces_version: model.draft?.version ?? 0 }),
+    onSuccess: async () => {
+      toast(t.draftSaved);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+      onClose();
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const isMissing = isLater && instantOf(start, zone) === null;
+    setStartMissing(isMissing);
+    if (!isMissing) save.mutate();
+  };
+  const fieldOf = (name: PriceClass): string => `usd_per_million_tokens.${name}`;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      wide
+      title={t.draftFormTitle({ id: model.id })}
+      description={t.draftFormHint}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look="primary" type="submit" form={form} busy={save.isPending}>
+            {t.saveDraft}
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
+        <div className="grid gap-4 sm:grid-cols-2">
+          {priceClasses.map((name) => (
+            <TextField
+              key={name}
+              label={names[name]}
+              hint={name === 'reasoning' ? t.reasoningHint : name.startsWith('cache') ? t.cacheHint : undefined}
+              inputMode="decimal"
+              required={name === 'input' || name === 'output'}
+              value={figures[name]}
+              onChange={(event) => setFigures({ ...figures, [name]: event.target.value })}
+              error={fieldError(save.error, fieldOf(name))}
+            />
+          ))}
+        </div>
+        <div className="flex flex-wrap items-end gap-4">
+          <div className="flex flex-col gap-1">
+            <span className="text-sm font-medium">{t.startsWhen}</span>
+            <Segmented
+              label={t.startsWhen}
+              value={isLater ? 'later' : 'now'}
+              onChange={(value) => setLater(value === 'later')}
+              options={[
+                { value: 'now', label: t.startsNow },
+                { value: 'later', label: t.startsLater },
+              ]}
+            />
+          </div>
+          {isLater && (
+            <TextField
+              label={t.startAt({ zone: zoneName(zone) })}
+              type="datetime-local"
+              value={start}
+              onChange={(event) => setStart(event.target.value)}
+              error={isStartMissing ? t.startMissing : (fieldError(save.error, 'effective_from') ?? fieldError(save.error, 'price.effective_from_ms'))}
+            />
+          )}
+        </div>
+        <FormError error={save.error} fields={[...priceClasses.map(fieldOf), ...(isLater ? ['effective_from', 'price.effective_from_ms'] : [])]} />
+      </form>
+    </Dialog>
+  );
+}
+
+function typedOf(figures: Figures | undefined): Typed {
+  return Object.fromEntries(priceClasses.map((name) => [name, figures?.[name] ?? ''])) as Typed;
+}
+
+/** What is left empty follows input; reasoning follows output by being left out. A comma is read as a point, and a dollar sign not at all. */
+function figuresOf(typed: Typed): Figures {
+  const read = (text: string): string => text.trim().replace(/^\$/, '').replace(',', '.');
+  const orInput = (text: string): string => read(text) || read(typed.input);
+  const reasoning = read(typed.reasoning);
+  return {
+    input: read(typed.input),
+    cache_read: orInput(typed.cache_read),
+    cache_write_5m: orInput(typed.cache_write_5m),
+    cache_write_1h: orInput(typed.cache_write_1h),
+    output: read(typed.output),
+    reasoning: reasoning === '' ? null : reasoning,
+  };
+}
+
+/** The instant of a wall clock in the zone; null for none. */
+function instantOf(wall: string, zone: Zone): string | null {
+  const date = new Date(zone === 'utc' ? `${wall}Z` : wall);
+  return wall === '' || Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+function wallClock(instant: string, zone: Zone): string {
+  const date = new Date(instant);
+  const shift = zone === 'utc' ? 0 : date.getTimezoneOffset() * 60_000;
+  return new Date(date.getTime() - shift).toISOString().slice(0, 16);
+}

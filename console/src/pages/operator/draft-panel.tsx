@@ -1,0 +1,157 @@
+// A draft beside the price that it replaces: what changes, what calls would cost, what to look at twice; and publishing it.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { catalogKeys, type Change, type ComparedDraft, discardDraft, publishDraft, type TypicalCall } from '../../api/operator-catalog.js';
+import { useNumber } from '../../format/number.js';
+import { useTime } from '../../format/time.js';
+import { modelsText } from '../../i18n/operator-models.js';
+import { useText } from '../../i18n/text.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Section } from '../../ui/layout.js';
+import { ErrorNotice, FormError, Notice } from '../../ui/notice.js';
+import { DataTable } from '../../ui/table.js';
+import { toast } from '../../ui/toast.js';
+import { Usd } from '../../ui/values.js';
+import { useClassNames, useWarningText } from './price-words.js';
+
+export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: () => void }) {
+  const t = useText(modelsText);
+  const time = useTime();
+  const client = useQueryClient();
+  const [asked, setAsked] = useState<'publish' | 'discard'>();
+  const renew = () => client.invalidateQueries({ queryKey: catalogKeys.all });
+  const publish = useMutation({
+    mutationFn: () => publishDraft(draft.model_id, draft),
+    onSuccess: () => toast(t.published),
+    // Refused or not, what is below is shown as it stands now: another operator may have changed it.
+    onSettled: async () => {
+      setAsked(undefined);
+      await renew();
+    },
+  });
+  const discard = useMutation({
+    mutationFn: () => discardDraft(draft.model_id, draft.version),
+    onSuccess: async () => {
+      setAsked(undefined);
+      toast(t.discarded);
+      await renew();
+    },
+  });
+  const { diff } = draft;
+  const start = draft.effective_from === null ? null : time.full(draft.effective_from);
+  const isBlocked = diff.warnings.some(({ kind }) => kind === 'start_passed');
+  return (
+    <Section
+      title={t.draftTitle}
+      description={draft.author === null ? time.relative(draft.updated_at) : t.draftBy({ author: draft.author, when: time.relative(draft.updated_at) })}
+      actions={
+        <>
+          <Button onClick={() => setAsked('discard')}>{t.discard}</Button>
+          <Button onClick={onEdit}>{t.editDraft}</Button>
+          <Button look="primary" onClick={() => setAsked('publish')} disabled={isBlocked}>
+            {t.publish}
+          </Button>
+        </>
+      }
+    >
+      {publish.error !== null && <ErrorNotice error={publish.error} title={t.publishRefused} />}
+      <Card className="border-accent">
+        <p className="mb-3">
+          {t.draftNote} {t.starts}: <strong>{start ?? t.whenPublished}</strong>
+        </p>
+        <Warnings draft={draft} />
+        <h3 className="mt-4 mb-1">{t.whatChanges}</h3>
+        <Changes changes={diff.changes} wasPriced={diff.before !== null} />
+        <h3 className="mt-5 mb-1">{t.whatCallsCost}</h3>
+        <Calls calls={diff.typical_calls} />
+      </Card>
+      <ConfirmDialog
+        open={asked === 'publish'}
+        onClose={() => setAsked(undefined)}
+        onConfirm={() => publish.mutate()}
+        busy={publish.isPending}
+        danger={false}
+        title={t.publishTitle}
+        description={start === null ? t.publishNow : t.publishLater({ when: start })}
+        confirm={t.publishConfirm}
+      >
+        <Warnings draft={draft} />
+        <Changes changes={diff.changes.filter(isChange)} wasPriced={diff.before !== null} />
+        <p className="mt-3 text-soft">{t.publishRule}</p>
+      </ConfirmDialog>
+      <ConfirmDialog open={asked === 'discard'} onClose={() => setAsked(undefined)} onConfirm={() => discard.mutate()} busy={discard.isPending} title={t.discardTitle} description={t.discardText} confirm={t.discard}>
+        <FormError error={discard.error} />
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+function isChange({ before_usd, after_usd, change_percent }: Change): boolean {
+  return before_usd !== after_usd || (change_percent !== null && change_percent !== '0.00');
+}
+
+function Warnings({ draft }: { draft: ComparedDraft }) {
+  const t = useText(modelsText);
+  const words = useWarningText();
+  const { warnings } = draft.diff;
+  if (warnings.length === 0) return null;
+  return (
+    <Notice tone="warn" title={t.lookTwice}>
+      <ul className="list-disc pl-5">
+        {warnings.map((warning) => (
+          <li key={`${warning.kind} ${warning.class}`}>{words(warning)}</li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced: boolean }) {
+  const t = useText(modelsText);
+  const names = useClassNames();
+  const figure = (usd: string | null, absent: string) => (usd === null ? <span className="text-soft">{absent}</span> : <Usd value={usd} />);
+  return (
+    <DataTable
+      caption={t.whatChanges}
+      rows={changes}
+      rowKey={(change) => change.class}
+      columns={[
+        { name: t.class, cell: (change) => names[change.class] },
+        { name: t.before, numeric: true, cell: ({ before_usd }) => figure(before_usd, wasPriced ? t.asOutput : t.unpriced) },
+        { name: t.after, numeric: true, cell: ({ after_usd }) => <strong className="font-semibold">{figure(after_usd, t.asOutput)}</strong> },
+        { name: t.change, numeric: true, cell: (change) => <Rise change={change} /> },
+      ]}
+    />
+  );
+}
+
+/** By how much: with a sign and an arrow, so that the colour says nothing alone. */
+function Rise({ change }: { change: Change }) {
+  const t = useText(modelsText);
+  const percent = change.change_percent;
+  if (percent === null) return <span className="text-soft">–</span>;
+  if (!isChange(change) || percent === '0.00') return <span className="text-soft">{t.same}</span>;
+  const falls = percent.startsWith('-');
+  return <Badge tone={falls ? 'good' : 'warn'}>{`${falls ? '↓ −' : '↑ +'}${percent.replace('-', '').replace(/\.?0+$/, '')} %`}</Badge>;
+}
+
+function Calls({ calls }: { calls: readonly TypicalCall[] }) {
+  const t = useText(modelsText);
+  const count = useNumber();
+  const size = ({ tokens: { input, cache_read, output, reasoning } }: TypicalCall): string =>
+    t.size({ input: count(input), cached: count(cache_read), output: count(output), reasoning: count(reasoning) });
+  return (
+    <DataTable
+      caption={t.whatCallsCost}
+      rows={calls}
+      rowKey={({ name }) => name}
+      columns={[
+        { name: t.call, cell: size },
+        { name: t.before, numeric: true, cell: ({ before_usd }) => (before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd value={before_usd} />) },
+        { name: t.after, numeric: true, cell: ({ after_usd }) => <Usd value={after_usd} /> },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,212 @@
+// All that an operator says about a model but its prices.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Plus, Trash2 } from 'lucide-react';
+import { type SubmitEvent, useId, useState } from 'react';
+import { useLocation } from 'wouter';
+import { catalogKeys, createModel, listUpstreams, type ModelFields, type ModelState, updateModel, type WholeModel } from '../../api/operator-catalog.js';
+import { commonText } from '../../i18n/common.js';
+import { modelsText } from '../../i18n/operator-models.js';
+import { useText } from '../../i18n/text.js';
+import { Button, IconButton } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
+import { Card } from '../../ui/layout.js';
+import { FormError } from '../../ui/notice.js';
+import { toast } from '../../ui/toast.js';
+import { formFaults } from './form-faults.js';
+
+const blank: ModelFields = {
+  display_name: '',
+  description: '',
+  owner: '',
+  context_limit_tokens: 128_000,
+  output_limit_tokens: 8192,
+  input_modalities: ['text'],
+  output_modalities: ['text'],
+  capabilities: ['tools', 'sampling'],
+  routes: [{ upstream_id: '', upstream_model: '' }],
+  tokenizer: 'o200k',
+  state: 'active',
+  image_tokens_max: 0,
+  aliases: [],
+};
+
+/** Makes a model and goes to its page. */
+export function NewModelDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const t = useText(modelsText);
+  return (
+    <Dialog open={open} onClose={onClose} wide title={t.newTitle}>
+      {open && <NewModel />}
+    </Dialog>
+  );
+}
+
+function NewModel() {
+  const t = useText(modelsText);
+  const client = useQueryClient();
+  const [, go] = useLocation();
+  const [id, setId] = useState('');
+  const create = useMutation({
+    mutationFn: (fields: ModelFields) => createModel({ id: id.trim(), ...fields }),
+    onSuccess: async (model) => {
+      toast(t.created);
+      go(`/operator/models/${model.id}`);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+    },
+  });
+  const { at } = formFaults(create.error, 'model');
+  return (
+    <ModelForm initial={blank} error={create.error} busy={create.isPending} submit={t.create} onSubmit={(fields) => create.mutate(fields)} known={['id']}>
+      <TextField label={t.id} hint={t.idHint} required value={id} onChange={(event) => setId(event.target.value)} error={at('id')} spellCheck={false} className="sm:col-span-2" />
+    </ModelForm>
+  );
+}
+
+/** Changes a model. */
+export function EditModel({ model }: { model: WholeModel }) {
+  const t = useText(modelsText);
+  const common = useText(commonText);
+  const client = useQueryClient();
+  const save = useMutation({
+    mutationFn: (fields: ModelFields) => updateModel(model.id, fields),
+    onSuccess: async () => {
+      toast(t.saved);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+    },
+  });
+  return (
+    <Card className="max-w-3xl">
+      <ModelForm
+        initial={{ ...model, routes: model.routes.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model })) }}
+        error={save.error}
+        busy={save.isPending}
+        submit={common.save}
+        onSubmit={(fields) => save.mutate(fields)}
+      />
+    </Card>
+  );
+}
+
+interface FormProps {
+  readonly initial: ModelFields;
+  readonly error: unknown;
+  readonly busy: boolean;
+  readonly submit: string;
+  readonly onSubmit: (fields: ModelFields) => void;
+  /** Fields of `children`. */
+  readonly known?: readonly string[];
+  readonly children?: React.ReactNode;
+}
+
+function ModelForm({ initial, error, busy, submit, onSubmit, known = [], children }: FormProps) {
+  const t = useText(modelsText);
+  const [fields, setFields] = useState<ModelFields>(() => pick(initial));
+  const [aliases, setAliases] = useState(initial.aliases.join(' '));
+  const put = (changes: Partial<ModelFields>): void => setFields({ ...fields, ...changes });
+  const { at, shown } = formFaults(error, 'model');
+  const states: Record<ModelState, string> = { active: t.active, deprecated: t.deprecated, retired: t.retired };
+  const modalities = [
+    ['text', t.text],
+    ['image', t.image],
+    ['document', t.document],
+    ['audio', t.audio],
+  ] as const;
+  const capabilities = [
+    ['tools', t.tools],
+    ['reasoning', t.canReason],
+    ['structured_output', t.structured_output],
+    ['prompt_cache', t.prompt_cache],
+    ['sampling', t.sampling],
+  ] as const;
+  const count = (name: 'context_limit_tokens' | 'output_limit_tokens' | 'image_tokens_max', label: string, hint?: string) => (
+    <TextField label={label} hint={hint} type="number" min={0} step={1} required value={String(fields[name])} onChange={(event) => put({ [name]: Math.trunc(event.target.valueAsNumber || 0) })} error={at(name)} />
+  );
+  const send = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    onSubmit({ ...fields, aliases: aliases.split(/[\s,]+/).filter((alias) => alias !== '') });
+  };
+  return (
+    <form onSubmit={send} className="grid gap-4 sm:grid-cols-2">
+      {children}
+      <TextField label={t.name} required value={fields.display_name} onChange={(event) => put({ display_name: event.target.value })} error={at('display_name')} />
+      <TextField label={t.owner} value={fields.owner} onChange={(event) => put({ owner: event.target.value })} error={at('owner')} />
+      <TextAreaField label={t.descriptionField} value={fields.description} onChange={(event) => put({ description: event.target.value })} error={at('description')} className="sm:col-span-2" />
+      {count('context_limit_tokens', t.contextLimit, t.contextHint)}
+      {count('output_limit_tokens', t.outputLimit)}
+      <Choices legend={t.takes} options={modalities} chosen={fields.input_modalities} onChange={(input_modalities) => put({ input_modalities })} error={at('input_modalities')} />
+      <Choices legend={t.gives} options={modalities} chosen={fields.output_modalities} onChange={(output_modalities) => put({ output_modalities })} error={at('output_modalities')} />
+      <Choices legend={t.can} options={capabilities} chosen={fields.capabilities} onChange={(chosen) => put({ capabilities: chosen })} error={at('capabilities')} />
+      <div className="flex flex-col gap-4">
+        <SelectField label={t.state} value={fields.state} onChange={(state) => put({ state })} options={(['active', 'deprecated', 'retired'] as const).map((value) => ({ value, label: states[value] }))} error={at('state')} />
+        <SelectField label={t.tokenizer} hint={t.tokenizerHint} value={fields.tokenizer} onChange={(tokenizer) => put({ tokenizer })} options={['o200k', 'anthropic', 'sandbox'].map((value) => ({ value, label: value }))} error={at('tokenizer')} />
+      </div>
+      {count('image_tokens_max', t.imageTokens, t.imageHint)}
+      <TextField label={t.aliases} hint={t.aliasesHint} value={aliases} onChange={(event) => setAliases(event.target.value)} error={at('aliases')} spellCheck={false} />
+      <Routes routes={fields.routes} onChange={(routes) => put({ routes })} at={at} />
+      <div className="sm:col-span-2">
+        <FormError error={error} fields={[...shown, ...known.map((name) => `model.${name}`)]} />
+        <Button type="submit" look="primary" busy={busy}>
+          {submit}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The fields alone: a model from the API has more. */
+function pick(model: ModelFields): ModelFields {
+  return Object.fromEntries(Object.keys(blank).map((name) => [name, model[name as keyof ModelFields]])) as unknown as ModelFields;
+}
+
+function Choices({ legend, options, chosen, onChange, error }: { legend: string; options: readonly (readonly [string, string])[]; chosen: readonly string[]; onChange: (chosen: readonly string[]) => void; error: string | undefined }) {
+  const id = useId();
+  return (
+    <fieldset aria-describedby={error === undefined ? undefined : id}>
+      <legend className="text-sm font-medium">{legend}</legend>
+      {options.map(([value, label]) => (
+        <div key={value} className="flex min-h-8 items-center">
+          <CheckField label={label} checked={chosen.includes(value)} onChange={(isOn) => onChange(isOn ? [...chosen, value] : chosen.filter((each) => each !== value))} />
+        </div>
+      ))}
+      {error !== undefined && (
+        <p id={id} className="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function Routes({ routes, onChange, at }: { routes: ModelFields['routes']; onChange: (routes: ModelFields['routes']) => void; at: (field: string) => string | undefined }) {
+  const t = useText(modelsText);
+  const upstreams = useQuery({ queryKey: catalogKeys.upstreams, queryFn: ({ signal }) => listUpstreams(signal) });
+  const put = (index: number, changes: Partial<ModelFields['routes'][number]>): void => onChange(routes.map((route, each) => (each === index ? { ...route, ...changes } : route)));
+  const options = (present: string) => {
+    const ids = new Set([...(upstreams.data?.data.map(({ id }) => id) ?? []), present].filter((id) => id !== ''));
+    return [{ value: '', label: t.chooseUpstream }, ...[...ids].map((id) => ({ value: id, label: id }))];
+  };
+  return (
+    <fieldset className="sm:col-span-2">
+      <legend className="text-sm font-medium">{t.routesTitle}</legend>
+      <p className="mb-2 text-sm text-soft">{t.routesHint}</p>
+      <ol className="flex flex-col gap-3">
+        {routes.map((route, index) => (
+          <li key={index} className="flex items-start gap-2">
+            <div className="grid flex-1 gap-2 sm:grid-cols-2">
+              <SelectField label={t.upstream} value={route.upstream_id} onChange={(upstream_id) => put(index, { upstream_id })} options={options(route.upstream_id)} error={at(`routes[${index}].upstream_id`)} />
+              <TextField label={t.upstreamModel} value={route.upstream_model} onChange={(event) => put(index, { upstream_model: event.target.value })} error={at(`routes[${index}].upstream_model`)} spellCheck={false} />
+            </div>
+            <IconButton label={t.removeRoute({ number: index + 1 })} className="mt-6" onClick={() => onChange(routes.filter((_, each) => each !== index))}>
+              <Trash2 size={16} aria-hidden />
+            </IconButton>
+          </li>
+        ))}
+      </ol>
+      {at('routes') !== undefined && <p className="text-sm text-bad">{at('routes')}</p>}
+      <Button size="small" className="mt-2" onClick={() => onChange([...routes, { upstream_id: '', upstream_model: '' }])}>
+        <Plus size={14} aria-hidden />
+        {t.addRoute}
+      </Button>
+    </fieldset>
+  );
+}

@@ -1,0 +1,108 @@
+// The prices of a model: the one in force, the draft of the next, and all that were ever published.
+import { useState } from 'react';
+import type { DatedPrice, Figures, WholeModel } from '../../api/operator-catalog.js';
+import { modelsText } from '../../i18n/operator-models.js';
+import { useText } from '../../i18n/text.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import { Card, Section } from '../../ui/layout.js';
+import { DataTable } from '../../ui/table.js';
+import { Usd, When } from '../../ui/values.js';
+import { DraftDialog } from './draft-form.js';
+import { DraftPanel } from './draft-panel.js';
+import { priceClasses, useClassNames } from './price-words.js';
+
+export function ModelPrices({ model }: { model: WholeModel }) {
+  const t = useText(modelsText);
+  const [isEditing, setEditing] = useState(false);
+  return (
+    <>
+      {model.draft !== null && <DraftPanel draft={model.draft} onEdit={() => setEditing(true)} />}
+      <Section
+        title={t.inForce}
+        description={t.perMillion}
+        actions={
+          model.draft === null && (
+            <Button look="primary" onClick={() => setEditing(true)}>
+              {t.prepare}
+            </Button>
+          )
+        }
+      >
+        <InForce model={model} />
+      </Section>
+      <Section title={t.history} description={t.historyHint}>
+        {model.prices.length === 0 ? <p className="text-soft">{t.noHistory}</p> : <History prices={model.prices} />}
+      </Section>
+      {isEditing && <DraftDialog model={model} onClose={() => setEditing(false)} />}
+    </>
+  );
+}
+
+function InForce({ model: { price, pricing } }: { model: WholeModel }) {
+  const t = useText(modelsText);
+  const names = useClassNames();
+  if (price === null) return <Card className="text-soft">{t.noPrice}</Card>;
+  return (
+    <Card>
+      {pricing === 'free' && <p className="mb-3">{t.freeNow}</p>}
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-3 lg:grid-cols-6">
+        {priceClasses.map((name) => (
+          <div key={name}>
+            <dt className="text-sm text-soft">{names[name]}</dt>
+            <dd className="font-semibold">
+              <Figure figures={price.usd_per_million_tokens} name={name} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-3 text-sm text-soft">
+        <When at={price.effective_from} /> · <code>{price.id}</code>
+      </p>
+    </Card>
+  );
+}
+
+function Figure({ figures, name }: { figures: Figures; name: keyof Figures }) {
+  const t = useText(modelsText);
+  const value = figures[name];
+  return value === null ? <span className="font-normal text-soft">{t.asOutput}</span> : <Usd value={value} />;
+}
+
+function History({ prices }: { prices: readonly DatedPrice[] }) {
+  const t = useText(modelsText);
+  const names = useClassNames();
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.history}
+        rows={prices}
+        rowKey={({ id }) => id}
+        columns={[
+          { name: t.from, cell: ({ effective_from }) => <When at={effective_from} /> },
+          { name: t.until, cell: ({ effective_until }) => <When at={effective_until} /> },
+          { name: t.state, cell: ({ state }) => <State state={state} /> },
+          ...priceClasses.map((name) => ({ name: names[name], numeric: true, cell: (price: DatedPrice) => <Figure figures={price.usd_per_million_tokens} name={name} /> })),
+        ]}
+      />
+    </Card>
+  );
+}
+
+function State({ state }: { state: DatedPrice['state'] }) {
+  const t = useText(modelsText);
+  if (state === 'in_force') {
+    return (
+      <Badge tone="good" icon="ok">
+        {t.stateInForce}
+      </Badge>
+    );
+  }
+  return state === 'scheduled' ? (
+    <Badge tone="info" icon="waiting">
+      {t.stateScheduled}
+    </Badge>
+  ) : (
+    <Badge>{t.statePast}</Badge>
+  );
+}

@@ -1,0 +1,112 @@
+// Adds an upstream or changes one. A secret goes in and is never shown again.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useId, useState } from 'react';
+import { catalogKeys, createUpstream, updateUpstream, type Upstream, type UpstreamFields } from '../../api/operator-catalog.js';
+import { commonText } from '../../i18n/common.js';
+import { upstreamsText } from '../../i18n/operator-upstreams.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { CheckField, SelectField, TextField } from '../../ui/field.js';
+import { fieldError, FormError } from '../../ui/notice.js';
+import { Segmented } from '../../ui/segmented.js';
+import { toast } from '../../ui/toast.js';
+import { formFaults } from './form-faults.js';
+
+type SecretChange = 'keep' | 'replace' | 'drop';
+
+const blank: UpstreamFields = { wire_format: 'chat_completions', base_url: '', allow_private_network: false, enabled: true };
+
+export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onClose: () => void }) {
+  const t = useText(upstreamsText);
+  const common = useText(commonText);
+  const client = useQueryClient();
+  const form = useId();
+  const [id, setId] = useState('');
+  const [fields, setFields] = useState<UpstreamFields>(() => (upstream === undefined ? blank : fieldsOf(upstream)));
+  const [secretChange, setSecretChange] = useState<SecretChange>(upstream?.secret_last_four == null ? 'replace' : 'keep');
+  const [secret, setSecret] = useState('');
+  const save = useMutation({
+    mutationFn: () => {
+      if (upstream === undefined) return createUpstream(id.trim(), fields, secret.trim());
+      const isUntouched = secretChange === 'keep' || (secretChange === 'replace' && upstream.secret_last_four === null && secret.trim() === '');
+      return updateUpstream(upstream.id, fields, isUntouched ? undefined : secretChange === 'drop' ? '' : secret.trim());
+    },
+    onSuccess: async () => {
+      toast(upstream === undefined ? t.addedNow : t.saved);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+      onClose();
+    },
+  });
+  const put = (changes: Partial<UpstreamFields>): void => setFields({ ...fields, ...changes });
+  const { at, shown } = formFaults(save.error, 'upstream');
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    save.mutate();
+  };
+  const secretFault = fieldError(save.error, 'secret');
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={upstream === undefined ? t.addTitle : t.editTitle({ id: upstream.id })}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look="primary" type="submit" form={form} busy={save.isPending}>
+            {upstream === undefined ? t.add : common.save}
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
+        {upstream === undefined && <TextField label={t.id} hint={t.idHint} required value={id} onChange={(event) => setId(event.target.value)} error={at('id')} spellCheck={false} />}
+        <SelectField
+          label={t.format}
+          value={fields.wire_format}
+          onChange={(wire_format) => put({ wire_format })}
+          options={[
+            { value: 'chat_completions', label: t.chatCompletions },
+            { value: 'messages', label: t.messages },
+          ]}
+        />
+        <TextField label={t.baseUrl} hint={t.baseUrlHint} required inputMode="url" value={fields.base_url} onChange={(event) => put({ base_url: event.target.value.trim() })} error={at('base_url')} spellCheck={false} />
+        {upstream?.secret_last_four != null && (
+          <div className="flex flex-col items-start gap-1">
+            <span className="text-sm font-medium">{t.presentSecret({ lastFour: upstream.secret_last_four })}</span>
+            <Segmented
+              label={t.secret}
+              value={secretChange}
+              onChange={setSecretChange}
+              options={[
+                { value: 'keep', label: t.keepSecret },
+                { value: 'replace', label: t.replaceSecret },
+                { value: 'drop', label: t.dropSecret },
+              ]}
+            />
+            {secretChange !== 'replace' && secretFault !== undefined && <p className="text-sm text-bad">{secretFault}</p>}
+          </div>
+        )}
+        {secretChange === 'replace' && (
+          <TextField
+            label={upstream?.secret_last_four == null ? t.secret : t.newSecret}
+            hint={t.secretHint}
+            type="password"
+            autoComplete="new-password"
+            required={upstream?.secret_last_four != null}
+            value={secret}
+            onChange={(event) => setSecret(event.target.value)}
+            error={secretFault}
+          />
+        )}
+        <CheckField label={t.allowPrivate} hint={t.allowPrivateHint} checked={fields.allow_private_network} onChange={(allow_private_network) => put({ allow_private_network })} />
+        <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
+        <FormError error={save.error} fields={[...shown, 'secret']} />
+      </form>
+    </Dialog>
+  );
+}
+
+function fieldsOf({ wire_format, base_url, allow_private_network, enabled }: Upstream): UpstreamFields {
+  return { wire_format: wire_format === 'messages' ? 'messages' : 'chat_completions', base_url: base_url ?? '', allow_private_network, enabled };
+}

@@ -1,0 +1,180 @@
+// An operator's work in the browser: a price from draft to charge, a model from nothing to a call, and an upstream whose test stays.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import { chat, get } from '../support/calls.js';
+import { addPerson } from '../support/console.js';
+import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { eventually } from '../support/process.js';
+import { startSystem, type System } from '../support/system.js';
+import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
+
+const who = { email: 'operator@example.com', password: 'correct horse battery' };
+
+/** The dialog that is open; toasts say that they are dialogs too. */
+const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+
+describe('an operator’s catalog in the browser', () => {
+  let system: System;
+  let stub: StubUpstream;
+  let chromium: Chromium;
+  let operator: Person;
+
+  beforeAll(async () => {
+    stub = await startStubUpstream();
+    [system, chromium] = await Promise.all([startSystem('single', { ANTHROPIC_API_KEY: 'sk-ant-environment-wxyz', ANTHROPIC_BASE_URL: stub.baseUrl }), startChromium()]);
+    await addPerson(system, who.email, who.password, '--operator');
+    operator = await newMember(chromium, system, who);
+  });
+
+  afterAll(async () => {
+    await operator?.close();
+    await chromium?.close();
+    await system?.stop();
+    await stub?.stop();
+  });
+
+  it('takes a price from draft by its difference into force, and a call is charged by it', async () => {
+    const page = await operator.open('/operator/models');
+    await page.getByLabel('Search').fill('sandbox/story');
+    expect(await page.getByRole('row').count()).toBe(2);
+    expect(page.url()).toContain('q=sandbox');
+    await page.getByRole('link', { name: 'Sandbox Story' }).or(page.getByRole('rowheader').getByRole('link')).first().click();
+    await page.getByRole('button', { name: 'Prepare a price' }).click();
+    const form = popup(page);
+    await form.getByLabel('Input').fill('-1');
+    await form.getByLabel('Output').fill('4.25');
+    await form.getByRole('button', { name: 'Save the draft' }).click();
+    // The API's words stand at the field.
+    await form.locator('[aria-invalid=true]').waitFor();
+    expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1');
+    await form.getByLabel('Input').fill('0.750000001');
+    await form.getByRole('button', { name: 'Save the draft' }).click();
+    await form.waitFor({ state: 'detached' });
+
+    const changes = page.getByRole('table', { name: 'What changes, class by class' });
+    await changes.waitFor();
+    expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5 %/);
+    await page.getByText('Output changes by more than half.').waitFor();
+    const calls = page.getByRole('table', { name: 'What calls would cost' });
+    expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.002025001');
+    // Nothing of it is in force yet.
+    expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('4.25');
+
+    await page.getByRole('button', { name: 'Publish…' }).click();
+    await popup(page).getByText('can never be changed or taken back').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByText('The price is published').waitFor();
+    await page.getByRole('button', { name: 'Prepare a price' }).waitFor();
+    const history = page.getByRole('table', { name: 'All prices' });
+    expect(await history.getByRole('row').nth(1).innerText()).toMatch(/In force.*\$0\.750000001.*\$4\.25/s);
+    expect(await history.getByRole('row').nth(2).innerText()).toContain('Past');
+
+    await eventually(async () => ((await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).includes('4.25') ? true : undefined));
+    await page.getByRole('link', { name: 'Public page' }).click();
+    await page.getByText('$0.750000001').first().waitFor();
+    const answer = await chat(system, system.firstKey, { model: 'sandbox/story', max_tokens: 12 });
+    const { usage } = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
+    const nano = (BigInt(usage.prompt_tokens) * 750_000_001n + 999_999n) / 1_000_000n + BigInt(usage.completion_tokens) * 4250n;
+    const { charge_usd } = (await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).json()) as { charge_usd: string };
+    expect(BigInt(Math.round(Number(charge_usd) * 1e9))).toBe(nano);
+    expect(operator.faults).toEqual([]);
+    await page.close();
+  });
+
+  it('shows a draft that another operator changed as it is now, and publishes nothing unseen', async () => {
+    await system.cli('price', 'draft', 'sandbox/echo', '--output', '2', '--author', 'ada');
+    const page = await operator.open('/operator/models/sandbox/echo');
+    await page.getByText('by ada').waitFor();
+    await system.cli('price', 'draft', 'sandbox/echo', '--output', '3', '--author', 'bob');
+    await page.getByRole('button', { name: 'Publish…' }).click();
+    await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByRole('alert').getByText('was changed by bob').waitFor();
+    await page.getByText('by bob, ').waitFor();
+    expect(await page.getByRole('table', { name: 'What changes, class by class' }).getByRole('row', { name: /^Output/ }).innerText()).toContain('$3.00');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await popup(page).getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'Prepare a price' }).waitFor();
+    expect(await system.cli('price', 'list', 'sandbox/echo')).not.toContain('$3');
+    expect(operator.faults).toEqual([]);
+    await page.close();
+  });
+
+  it('brings an upstream from a failing test to a good one, which is still there after a reload, and a model to its first call', async () => {
+    const page = await operator.open('/operator/upstreams');
+    await page.getByText('It comes from the setting ANTHROPIC_API_KEY').waitFor();
+    expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Add an upstream' }).click();
+    const dialog = popup(page);
+    await dialog.getByLabel('Id').fill('acme');
+    await dialog.getByLabel('Base address').fill(stub.baseUrl);
+    await dialog.getByLabel('Secret').fill('sk-wrong-0123456789abcd');
+    await dialog.getByRole('button', { name: 'Add an upstream' }).click();
+    // The address is a private one, and the API says so at the field.
+    await dialog.locator('[aria-invalid=true]').waitFor();
+    await dialog.getByLabel('Its address may be private').check();
+    await dialog.getByRole('button', { name: 'Add an upstream' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    const card = page.getByRole('region', { name: 'acme' });
+    const test = async (): Promise<void> => {
+      await card.getByRole('button', { name: 'Test the connection' }).click();
+      await popup(page).getByRole('button', { name: 'Run the test' }).click();
+      await popup(page).waitFor({ state: 'detached' });
+    };
+    await card.getByText('…abcd').waitFor();
+    await test();
+    await card.getByText('Failed: Secret').waitFor();
+    stub.takeRefused();
+    await page.reload();
+    await card.getByText('Failed: Secret').waitFor();
+    expect(await card.getByRole('row', { name: /^Secret/ }).innerText()).toContain('the secret is refused');
+    expect(await card.getByRole('row', { name: /^List of models/ }).innerText()).toContain('Not tried');
+
+    await card.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByText('Replace').click();
+    await dialog.getByLabel('New secret').fill(stubApiKey);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await card.getByText('It was not tested since it was last changed.').waitFor();
+    await test();
+    await card.getByText('All well').waitFor();
+    await page.reload();
+    await card.getByText('All well').waitFor();
+    expect(await page.content()).not.toContain(stubApiKey);
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    await page.goto(`${system.baseUrl}/console/operator/models?new=1`);
+    await dialog.getByLabel('Id', { exact: true }).fill('acme/fast');
+    await dialog.getByLabel('Name', { exact: true }).fill('Acme Fast');
+    await dialog.getByLabel('Output limit, tokens').fill('999999');
+    await dialog.getByLabel('Upstream').selectOption('acme');
+    await dialog.getByLabel('The model’s name there').fill('text');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('must not be more than context_limit_tokens').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByLabel('Output limit, tokens').fill('4000');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('Unpriced is not free').waitFor();
+    await page.getByRole('button', { name: 'Prepare a price' }).click();
+    await dialog.getByLabel('Input').fill('1');
+    await dialog.getByLabel('Output').fill('5');
+    await dialog.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByText('The model is unpriced and refused today.').waitFor();
+    await page.getByRole('button', { name: 'Publish…' }).click();
+    await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByText('The price is published').waitFor();
+    await eventually(async () => ((await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 20 })).status === 200 ? true : undefined));
+    await page.getByText('Served', { exact: true }).waitFor();
+
+    // The upstream cannot go while the model needs it; the page says so before anybody tries.
+    await page.goto(`${system.baseUrl}/console/operator/upstreams`);
+    await card.getByRole('button', { name: 'Edit: acme' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await popup(page).getByText('acme/fast').waitFor();
+    expect(await popup(page).getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await settledPage(page);
+    expect(operator.faults).toEqual([]);
+    await page.close();
+  });
+});
