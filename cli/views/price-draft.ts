@@ -35,7 +35,7 @@ export function changeView(wasPriced: boolean): View<PriceChange> {
       { title: 'class', text: ({ priceClass }) => classes.of(priceClass).replaceAll('_', ' ') },
       { title: 'before', text: (change) => shown(change.beforeNanoUsdPerMtok, wasPriced ? 'as output' : 'unpriced'), align: 'right' },
       { title: 'after', text: (change) => shown(change.afterNanoUsdPerMtok, 'as output'), align: 'right' },
-      { title: 'change', text: ({ changeBasisPoints }) => (changeBasisPoints === undefined ? '' : changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`), align: 'right' },
+      { title: 'change', text: changeText, align: 'right' },
     ],
   };
 }
@@ -91,6 +91,12 @@ export function warningText({ kind, priceClass }: PriceWarning): string {
     default:
       return 'the catalog warns of something that this command does not know.';
   }
+}
+
+/** Reasoning that is charged as output before and after has no change of its own. */
+function changeText({ beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): string {
+  if (changeBasisPoints === undefined || (beforeNanoUsdPerMtok === undefined && afterNanoUsdPerMtok === undefined)) return '';
+  return changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`;
 }
 
 function changeJson({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): JsonObject {

@@ -88,7 +88,9 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
   );
 }
 
-function isChange({ before_usd, after_usd, change_percent }: Change): boolean {
+/** Reasoning that is charged as output before and after has no change of its own. */
+function isChange({ class: priceClass, before_usd, after_usd, change_percent }: Change): boolean {
+  if (priceClass === 'reasoning' && before_usd === null && after_usd === null) return false;
   return before_usd !== after_usd || (change_percent !== null && change_percent !== '0.00');
 }
 
@@ -131,7 +133,7 @@ function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced
 function Rise({ change }: { change: Change }) {
   const t = useText(modelsText);
   const percent = change.change_percent;
-  if (percent === null) return <span className="text-soft">–</span>;
+  if (percent === null || (change.before_usd === null && change.after_usd === null)) return <span className="text-soft">–</span>;
   if (!isChange(change) || percent === '0.00') return <span className="text-soft">{t.same}</span>;
   const falls = percent.startsWith('-');
   return <Badge tone={falls ? 'good' : 'warn'}>{`${falls ? '↓ −' : '↑ +'}${percent.replace('-', '').replace(/\.?0+$/, '')} %`}</Badge>;
