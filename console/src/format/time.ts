@@ -34,6 +34,8 @@ export interface TimeWriter {
   readonly zone: Zone;
   /** Date and time to the second, with the zone. */
   full(instant: string | number | Date): string;
+  /** Date and time to the second. */
+  second(instant: string | number | Date): string;
   /** Date and time to the minute. */
   minute(instant: string | number | Date): string;
   /** The date. */
@@ -58,6 +60,7 @@ export function timeWriter(language: string, zone: Zone): TimeWriter {
     zone,
     day,
     minute,
+    second,
     full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,
     relative(instant, nowMs = Date.now()) {
       const seconds = (new Date(instant).getTime() - nowMs) / 1000;

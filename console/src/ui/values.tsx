@@ -15,7 +15,7 @@ export function Usd({ value }: { value: string | null }) {
 }
 
 /** A time in the zone in use; the exact one with its zone is the title. */
-export function When({ at, style = 'minute' }: { at: string | null; style?: 'minute' | 'day' | 'relative' | 'full' }) {
+export function When({ at, style = 'minute' }: { at: string | null; style?: 'second' | 'minute' | 'day' | 'relative' | 'full' }) {
   const time = useTime();
   if (at === null) return <span>–</span>;
   return (

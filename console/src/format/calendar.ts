@@ -1,0 +1,94 @@
+// Days and hours of a zone that may have summer time, and the parts of a range in which its offset is one and the same. Pure.
+
+/** Minutes east of UTC at an instant of epoch milliseconds. */
+export type OffsetAt = (ms: number) => number;
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/** A part of a range with one offset throughout. */
+export interface Part {
+  readonly fromMs: number;
+  /** Not in it. */
+  readonly untilMs: number;
+  readonly offsetMinutes: number;
+}
+
+/** The range in parts, cut where the clocks change. Empty when the range is. */
+export function partsOf(fromMs: number, untilMs: number, offsetAt: OffsetAt): Part[] {
+  const parts: Part[] = [];
+  let startMs = fromMs;
+  while (startMs < untilMs) {
+    const offset = offsetAt(startMs);
+    const endMs = nextChange(startMs, untilMs, offsetAt);
+    parts.push({ fromMs: startMs, untilMs: endMs, offsetMinutes: offset });
+    startMs = endMs;
+  }
+  return parts;
+}
+
+/** The first instant after `fromMs` with another offset, or `untilMs`. Clocks change on whole minutes, and never twice in a day. */
+function nextChange(fromMs: number, untilMs: number, offsetAt: OffsetAt): number {
+  const offset = offsetAt(fromMs);
+  let before = fromMs;
+  while (before < untilMs) {
+    const after = Math.min(before + dayMs, untilMs);
+    if (offsetAt(after) === offset) {
+      before = after;
+      continue;
+    }
+    let [low, high] = [Math.floor(before / minuteMs), Math.ceil(after / minuteMs)];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (offsetAt(middle * minuteMs) === offset) low = middle;
+      else high = middle;
+    }
+    return Math.min(high * minuteMs, untilMs);
+  }
+  return untilMs;
+}
+
+/** The day of an instant, as YYYY-MM-DD. */
+export function dayOf(ms: number, offsetAt: OffsetAt): string {
+  return new Date(ms + offsetAt(ms) * minuteMs).toISOString().slice(0, 10);
+}
+
+/** The day so many days after another. */
+export function addDays(day: string, count: number): string {
+  return new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10);
+}
+
+/** The first instant of a day, which need not be midnight: clocks may be put forward over it. */
+export function startOfDay(day: string, offsetAt: OffsetAt): number {
+  const midnight = Date.parse(day);
+  const near = partsOf(midnight - 2 * dayMs, midnight + 2 * dayMs, offsetAt);
+  for (const part of near) {
+    const startMs = Math.max(part.fromMs, midnight - part.offsetMinutes * minuteMs);
+    if (startMs < part.untilMs && dayOf(startMs, offsetAt) >= day) return startMs;
+  }
+  return midnight;
+}
+
+/** Every day that has a part in the range, in order. */
+export function daysIn(fromMs: number, untilMs: number, offsetAt: OffsetAt): string[] {
+  if (fromMs >= untilMs) return [];
+  const days: string[] = [];
+  const last = dayOf(untilMs - 1, offsetAt);
+  for (let day = dayOf(fromMs, offsetAt); day <= last; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
+/** When every hour begins that has a part in the range, by the clocks of the zone. */
+export function hoursIn(fromMs: number, untilMs: number, offsetAt: OffsetAt): number[] {
+  return partsOf(fromMs, untilMs, offsetAt).flatMap((part) => {
+    const shiftMs = part.offsetMinutes * minuteMs;
+    const hours: number[] = [];
+    for (let ms = startOfHour(part.fromMs, shiftMs); ms < part.untilMs; ms += hourMs) hours.push(ms);
+    return hours;
+  });
+}
+
+function startOfHour(ms: number, shiftMs: number): number {
+  return Math.floor((ms + shiftMs) / hourMs) * hourMs - shiftMs;
+}

@@ -1,0 +1,70 @@
+// The view in the address, the clocks of the zone in use, and the names of keys.
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import { api, type Page } from '../../api/client.js';
+import type { OffsetAt } from '../../format/calendar.js';
+import { offsetMinutes, useZone, zoneName } from '../../format/time.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { readView, type UsageView, writeView } from './view.js';
+
+/** The view, and how to change a part of it: each change is a step in the browser's history. */
+export function useView(): [UsageView, (change: Partial<UsageView>) => void] {
+  const search = useSearch();
+  const [path, go] = useLocation();
+  const view = useMemo(() => readView(search), [search]);
+  return [view, (change) => go(path + writeView({ ...view, ...change }))];
+}
+
+/** The clocks of the zone in use. */
+export function useOffsetAt(): OffsetAt {
+  const zone = useZone();
+  return useMemo(() => (ms: number) => offsetMinutes(zone, new Date(ms)), [zone]);
+}
+
+/** The name of the zone in use at an instant, for example `America/New_York (UTC−05:00)`. */
+export function useZoneName(): (atMs?: number) => string {
+  const zone = useZone();
+  const t = useText(usageText);
+  return (atMs = Date.now()) => {
+    const offset = zoneName(zone, new Date(atMs));
+    if (zone === 'utc') return offset;
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+    return timeZone === offset ? offset : t.localName({ name: timeZone, offset });
+  };
+}
+
+interface KeyName {
+  readonly id: string;
+  readonly name: string;
+  readonly last_four: string;
+}
+
+const pagesMax = 5;
+
+async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<KeyName[]> {
+  const keys: KeyName[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { data, next }: Page<KeyName> = await api.get(`/accounts/${accountId}/keys`, { query: { limit: 200, cursor }, signal });
+    keys.push(...data);
+    if (next === null) break;
+    cursor = next;
+  }
+  return keys;
+}
+
+/** The names of the account's keys, the newest first; two of one name are told apart by their last characters. */
+export function useKeyNames(): { readonly keys: readonly KeyName[]; nameOf(keyId: string): string } {
+  const account = useAccount();
+  const { data: keys = [] } = useQuery({ queryKey: ['keys', account.id, 'names'], queryFn: ({ signal }) => fetchKeyNames(account.id, signal), staleTime: 30_000 });
+  return useMemo(() => {
+    const counts = new Map<string, number>();
+    for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const names = new Map(keys.map(({ id, name, last_four }) => [id, counts.get(name) === 1 ? name : `${name} …${last_four}`]));
+    // Of a great many keys the oldest are not fetched; their ids are names, too.
+    return { keys, nameOf: (keyId) => names.get(keyId) ?? keyId };
+  }, [keys]);
+}

@@ -1,0 +1,151 @@
+// What the pages about usage look at: filter, range and grouping, all of it in the address and the same on both pages. Pure.
+import { addDays, dayOf, hoursIn, type OffsetAt, startOfDay } from '../../format/calendar.js';
+
+/** Ranges that end now. */
+export const presets = ['24h', '7d', '30d', '90d', 'month'] as const;
+export type Preset = (typeof presets)[number];
+
+/** From an instant until before another, in ISO 8601; empty for no bound. */
+export interface CustomRange {
+  readonly from: string;
+  readonly until: string;
+}
+
+export type Range = Preset | 'all' | CustomRange;
+
+export const groupings = ['model', 'key', 'ending'] as const;
+export type Grouping = (typeof groupings)[number];
+export const measures = ['spend', 'calls', 'tokens'] as const;
+export type Measure = (typeof measures)[number];
+export const grains = ['hour', 'day'] as const;
+export type Grain = (typeof grains)[number];
+
+/** All that the address says. Empty texts are no filter. */
+export interface UsageView {
+  /** Undefined: what the page shows by itself. */
+  readonly range: Range | undefined;
+  readonly key: string;
+  readonly model: string;
+  readonly ending: string;
+  /** Finds one call; the overview has no use for it. */
+  readonly requestId: string;
+  readonly group: Grouping;
+  readonly measure: Measure;
+  /** Undefined: as suits the range. */
+  readonly grain: Grain | undefined;
+}
+
+/** The parts that choose calls, and so the parts that a chip takes away. */
+export const filterParts = ['key', 'model', 'ending', 'requestId'] as const;
+export type FilterPart = (typeof filterParts)[number];
+
+const dayMs = 86_400_000;
+const hoursShownMax = 8 * 24 + 1;
+/** A year, and a day more for one that is leap. */
+export const daysShownMax = 367;
+
+/** Reads the address; what it cannot be is as if it were absent. */
+export function readView(search: string): UsageView {
+  const query = new URLSearchParams(search);
+  const text = (name: string): string => query.get(name) ?? '';
+  const oneOf = <T extends string>(words: readonly T[], name: string): T | undefined => words.find((word) => word === query.get(name));
+  const [from, until] = [instantOf(text('from')), instantOf(text('until'))];
+  return {
+    range: oneOf([...presets, 'all'], 'range') ?? (from === '' && until === '' ? undefined : { from, until }),
+    key: text('key'),
+    model: text('model'),
+    ending: text('ending'),
+    requestId: text('request_id'),
+    group: oneOf(groupings, 'group') ?? 'model',
+    measure: oneOf(measures, 'measure') ?? 'spend',
+    grain: oneOf(grains, 'by'),
+  };
+}
+
+/** Writes it, without what goes without saying; begins with `?` unless it is empty. */
+export function writeView(view: UsageView): string {
+  const { range } = view;
+  const custom = typeof range === 'object' ? range : { from: '', until: '' };
+  const parts: [string, string][] = [
+    ['range', typeof range === 'string' ? range : ''],
+    ['from', custom.from],
+    ['until', custom.until],
+    ['key', view.key],
+    ['model', view.model],
+    ['ending', view.ending],
+    ['request_id', view.requestId],
+    ['group', view.group === 'model' ? '' : view.group],
+    ['measure', view.measure === 'spend' ? '' : view.measure],
+    ['by', view.grain ?? ''],
+  ];
+  const text = new URLSearchParams(parts.filter(([, value]) => value !== '')).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+function instantOf(text: string): string {
+  const ms = text === '' ? Number.NaN : Date.parse(text);
+  return Number.isNaN(ms) || ms < 0 ? '' : new Date(ms).toISOString();
+}
+
+/** A range in epoch milliseconds; undefined for no bound. */
+export interface Bounds {
+  readonly fromMs: number | undefined;
+  readonly untilMs: number | undefined;
+}
+
+/** Where a range begins and ends. Presets begin with a whole hour or day of the zone, so that no bar is cut at its start. */
+export function boundsOf(range: Range, nowMs: number, offsetAt: OffsetAt): Bounds {
+  if (typeof range === 'object') return { fromMs: msOf(range.from), untilMs: msOf(range.until) };
+  if (range === 'all') return { fromMs: undefined, untilMs: undefined };
+  return { fromMs: presetStart(range, nowMs, offsetAt), untilMs: undefined };
+}
+
+function presetStart(preset: Preset, nowMs: number, offsetAt: OffsetAt): number {
+  const today = dayOf(nowMs, offsetAt);
+  if (preset === '24h') return hoursIn(nowMs - (23 * dayMs) / 24, nowMs + 1, offsetAt)[0]!;
+  if (preset === 'month') return startOfDay(`${today.slice(0, 8)}01`, offsetAt);
+  return startOfDay(addDays(today, 1 - Number(preset.slice(0, -1))), offsetAt);
+}
+
+const msOf = (instant: string): number | undefined => (instant === '' ? undefined : Date.parse(instant));
+
+/** The range of whole days, both of them in it; an empty day is no bound. */
+export function rangeOfDays(first: string, last: string, offsetAt: OffsetAt): CustomRange {
+  const start = (day: string) => new Date(startOfDay(day, offsetAt)).toISOString();
+  return { from: first === '' ? '' : start(first), until: last === '' ? '' : start(addDays(last, 1)) };
+}
+
+/** The first and the last day of a range; empty for no bound. */
+export function daysOfBounds({ fromMs, untilMs }: Bounds, offsetAt: OffsetAt): { first: string; last: string } {
+  return { first: fromMs === undefined ? '' : dayOf(fromMs, offsetAt), last: untilMs === undefined ? '' : dayOf(untilMs - 1, offsetAt) };
+}
+
+/** The filter as the API takes it. */
+export function filterOf(view: UsageView, { fromMs, untilMs }: Bounds): { key?: string; model?: string; ending?: string; from?: string; until?: string } {
+  const { key, model, ending } = view;
+  return {
+    ...(key === '' ? {} : { key }),
+    ...(model === '' ? {} : { model }),
+    ...(ending === '' ? {} : { ending }),
+    ...(fromMs === undefined ? {} : { from: new Date(fromMs).toISOString() }),
+    ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }),
+  };
+}
+
+/** The same for records, which can be found by their id, too. */
+export function searchOf(view: UsageView, bounds: Bounds): ReturnType<typeof filterOf> & { request_id?: string } {
+  return { ...filterOf(view, bounds), ...(view.requestId === '' ? {} : { request_id: view.requestId }) };
+}
+
+/** The grains that a range can be drawn in; empty when it is too long for a chart. */
+export function grainsOf(lengthMs: number): Grain[] {
+  if (lengthMs > daysShownMax * dayMs) return [];
+  return lengthMs <= (hoursShownMax * dayMs) / 24 ? ['hour', 'day'] : ['day'];
+}
+
+/** The grain to draw in: the one that is wanted if it can be, else hours for up to two days. */
+export function grainOf(wanted: Grain | undefined, lengthMs: number): Grain | undefined {
+  const possible = grainsOf(lengthMs);
+  if (wanted !== undefined && possible.includes(wanted)) return wanted;
+  return lengthMs <= 2 * dayMs ? possible[0] : possible.at(-1);
+}
