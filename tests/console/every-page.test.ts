@@ -38,6 +38,10 @@ const views: readonly View[] = [
 
   { name: 'usage', path: ofAccount('/usage') },
   { name: 'records', path: ofAccount('/usage/records') },
+  { name: 'usage-by-key', path: ofAccount('/usage?range=24h&group=key&measure=tokens'), act: (page) => page.getByText('Show as a table').click() },
+  { name: 'usage-none', path: ofAccount('/usage?model=nobody/none') },
+  { name: 'records-filters', path: ofAccount('/usage/records?ending=completed&model=sandbox/echo'), act: (page) => page.getByRole('button', { name: 'Filters', exact: true }).click() },
+  { name: 'record-beside', path: ofAccount('/usage/records'), act: (page) => page.getByRole('table').getByRole('link').first().click() },
   { name: 'record', path: ({ accountId, requestId }) => `/accounts/${accountId}/usage/records/${requestId}` },
 
   { name: 'billing', path: ofAccount('/billing') },

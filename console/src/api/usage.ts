@@ -62,8 +62,13 @@ export interface UsageTotal {
   readonly name: string | null;
   readonly then_name: string | null;
   readonly calls: number;
+  /** Calls that failed; neither a caller who left nor an output cap that was reached. */
+  readonly errors: number;
   readonly charge_usd: string;
   readonly tokens: TokenSums;
+  readonly mean_duration_ms: number | null;
+  /** Over the calls that had output; null where none had. */
+  readonly mean_first_output_ms: number | null;
 }
 
 /** Tokens by class. `output` includes `reasoning`; `input` has none from caches. */

@@ -25,13 +25,13 @@ export function When({ at, style = 'minute' }: { at: string | null; style?: 'sec
   );
 }
 
-/** How much of something is used. `label` says it in words. */
-export function Bar({ share, label }: { share: number; label: string }) {
+/** How much of something is used. `label` says it in words. `plain`: a part of a whole, of which much is no warning. */
+export function Bar({ share, label, plain = false }: { share: number; label: string; plain?: boolean }) {
   const width = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
     <svg role="img" aria-label={label} viewBox="0 0 100 6" preserveAspectRatio="none" className="h-1.5 w-full min-w-20 rounded-full">
       <rect width="100" height="6" className="fill-line" />
-      <rect width={width} height="6" className={share >= 1 ? 'fill-bad' : share >= 0.8 ? 'fill-warn' : 'fill-accent'} />
+      <rect width={width} height="6" className={plain ? 'fill-accent' : share >= 1 ? 'fill-bad' : share >= 0.8 ? 'fill-warn' : 'fill-accent'} />
     </svg>
   );
 }

@@ -8,8 +8,11 @@ const total = (name: string, thenName: string, charge: string, calls = 1): Usage
   name,
   then_name: thenName,
   calls,
+  errors: 1,
   charge_usd: charge,
   tokens: { input: 2, cache_read: 1, cache_write: 0, output: 4, reasoning: 3 },
+  mean_duration_ms: 5,
+  mean_first_output_ms: null,
 });
 const text = (nano: bigint) => usdOfNano(nano);
 
@@ -49,6 +52,7 @@ describe('the figures of a chart', () => {
     expect(figureText(figuresOf(total('', '', '1234.567890123')), 'spend', String)).toBe('$1,234.567890123');
     expect(figureText(figuresOf(total('', '', '1', 5)), 'calls', String)).toBe('5');
     expect(figureText(figuresOf(total('', '', '1', 5)), 'tokens', String)).toBe('7');
+    expect(figureText(figuresOf(total('', '', '1', 5)), 'errors', String)).toBe('1');
     expect([shareText(1n, 3n), shareText(2n, 3n), shareText(0n, 0n), shareText(5n, 5n)]).toEqual(['33.3%', '66.7%', '–', '100.0%']);
   });
 });

@@ -6,21 +6,23 @@ import type { Grain, Measure } from './view.js';
 /** Sums over some calls. */
 export interface Figures {
   readonly calls: number;
+  readonly errors: number;
   readonly nanoUsd: bigint;
   readonly tokens: TokenSums;
 }
 
-const none: Figures = { calls: 0, nanoUsd: 0n, tokens: { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 } };
+const none: Figures = { calls: 0, errors: 0, nanoUsd: 0n, tokens: { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 } };
 
 /** What a sum of the API says. */
-export function figuresOf({ calls, charge_usd, tokens }: Pick<UsageTotal, 'calls' | 'charge_usd' | 'tokens'>): Figures {
-  return { calls, nanoUsd: nanoUsdOf(charge_usd), tokens };
+export function figuresOf({ calls, errors, charge_usd, tokens }: UsageTotal): Figures {
+  return { calls, errors, nanoUsd: nanoUsdOf(charge_usd), tokens };
 }
 
 /** Both together. */
 export function plus(a: Figures, b: Figures): Figures {
   return {
     calls: a.calls + b.calls,
+    errors: a.errors + b.errors,
     nanoUsd: a.nanoUsd + b.nanoUsd,
     tokens: {
       input: a.tokens.input + b.tokens.input,
@@ -41,7 +43,7 @@ export const allTokens = ({ input, cache_read, cache_write, output }: TokenSums)
 /** A figure for drawing alone: money goes through a float here and nowhere else. */
 export function drawn(figures: Figures, measure: Measure): number {
   if (measure === 'spend') return Number(figures.nanoUsd);
-  return measure === 'calls' ? figures.calls : allTokens(figures.tokens);
+  return measure === 'tokens' ? allTokens(figures.tokens) : figures[measure];
 }
 
 /** A figure as text, whole. */

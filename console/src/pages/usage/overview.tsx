@@ -1,6 +1,189 @@
-// Overview.
-import { PageHeader } from '../../ui/layout.js';
+// What calls used and cost: sums, a chart and a table by group, all of one filter that the page of records shares.
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { UsageTotal } from '../../api/usage.js';
+import { nanoUsdOf, shareOf } from '../../format/money.js';
+import { durationText, useNumber } from '../../format/number.js';
+import { useTime, useZone } from '../../format/time.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { ButtonLink } from '../../ui/button.js';
+import { Card, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
+import { Fetched } from '../../ui/query.js';
+import { Segmented } from '../../ui/segmented.js';
+import { type Column, DataTable } from '../../ui/table.js';
+import { Bar, Usd } from '../../ui/values.js';
+import { useEndingName } from './ending.js';
+import { allTokens, shareText } from './figures.js';
+import { FilterBar } from './filter-bar.js';
+import { NoCalls } from './no-calls.js';
+import { fetchOverview, type Overview as OverviewData } from './overview-query.js';
+import { UsageChart } from './usage-chart.js';
+import { useKeyNames, useOffsetAt, useView, useZoneName } from './use-view.js';
+import { type Grouping, groupings, presets, type Range, type UsageView, writeView } from './view.js';
+
+const refreshMs = 10_000;
+const startRange = '7d';
+const widestRange = '90d';
 
 export default function Overview() {
-  return <PageHeader title="Tollgate" />;
+  const t = useText(usageText);
+  const account = useAccount();
+  const zone = useZone();
+  const offsetAt = useOffsetAt();
+  const [view, change] = useView();
+  const range: Range = view.range === 'all' ? widestRange : (view.range ?? startRange);
+  const query = useQuery({
+    queryKey: ['usage', account.id, 'overview', { ...view, range, measure: null, requestId: null }, zone],
+    queryFn: ({ signal }) => fetchOverview(account.id, view, range, offsetAt, signal),
+    refetchInterval: refreshMs,
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <PageHeader title={t.overview} description={t.overviewAbout} actions={<ButtonLink to={recordsPath(account, { ...view, range })}>{t.toRecords}</ButtonLink>} />
+      <FilterBar shown={range} ranges={presets} ids={false} />
+      <Fetched query={query}>
+        {(overview) => (
+          <div aria-busy={query.isPlaceholderData} className={query.isPlaceholderData ? 'opacity-60' : undefined}>
+            {overview.total.calls === 0 ? (
+              <NoCalls shown={range} widest={widestRange} />
+            ) : (
+              <>
+                <Tiles overview={overview} view={{ ...view, range }} />
+                <Section
+                  actions={
+                    <Segmented<Grouping> label={t.groupBy} value={view.group} onChange={(group) => change({ group })} options={groupings.map((value) => ({ value, label: t[`by.${value}`] }))} />
+                  }
+                  title={t.tableOf({ group: t[`word_${view.group}`] })}
+                  description={<Clocks overview={overview} />}
+                >
+                  <Card className="mb-4">
+                    <UsageChart overview={overview} />
+                  </Card>
+                  <Card flush>
+                    <Groups overview={overview} view={{ ...view, range }} />
+                  </Card>
+                </Section>
+              </>
+            )}
+          </div>
+        )}
+      </Fetched>
+    </>
+  );
+}
+
+const recordsPath = (account: { path(page: string): string }, view: UsageView): string => account.path(`/usage/records${writeView(view)}`);
+
+function Tiles({ overview: { total }, view }: { overview: OverviewData; view: UsageView }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  const count = useNumber();
+  const records = recordsPath(account, view);
+  const { tokens } = total;
+  const figure = (to: string, label: string, value: ReactNode) => (
+    <Link to={to} title={label} className="hover:underline">
+      {value}
+    </Link>
+  );
+  return (
+    <Stats>
+      <Stat label={t.spend} value={figure(records, t.seeRecords, <Usd value={total.charge_usd} />)} />
+      <Stat
+        label={t.calls}
+        value={figure(records, t.seeRecords, count(total.calls))}
+        hint={
+          total.mean_duration_ms !== null && (
+            <>
+              {t.meanDuration}: {durationText(total.mean_duration_ms)}
+              {total.mean_first_output_ms !== null && `, ${t.meanFirst({ time: durationText(total.mean_first_output_ms) })}`}
+            </>
+          )
+        }
+      />
+      <Stat label={t.errors} value={figure(account.path(`/usage${writeView({ ...view, group: 'ending' })}`), t.seeEndings, count(total.errors))} hint={t.errorsHint} />
+      <Stat
+        label={t.tokens}
+        value={figure(records, t.seeRecords, count(allTokens(tokens)))}
+        hint={
+          <ul>
+            <li>
+              {t.input}: {count(tokens.input)}
+            </li>
+            <li>
+              {t.cached}: {t.cacheParts({ read: count(tokens.cache_read), written: count(tokens.cache_write) })}
+            </li>
+            <li>
+              {t.output}: {count(tokens.output)} ({t.ofWhichReasoning({ count: count(tokens.reasoning) })})
+            </li>
+          </ul>
+        }
+      />
+    </Stats>
+  );
+}
+
+/** By which clocks days and hours are cut. */
+function Clocks({ overview: { parts } }: { overview: OverviewData }) {
+  const t = useText(usageText);
+  const time = useTime();
+  const zoneName = useZoneName();
+  const changed = parts.at(-1)!;
+  if (parts.length === 1) return t.cutBy({ zone: zoneName(changed.fromMs) });
+  const before = parts.at(-2)!;
+  return t.cutByChange({ before: zoneName(before.fromMs), after: zoneName(changed.fromMs), when: time.minute(changed.fromMs) });
+}
+
+function Groups({ overview: { groups, total }, view }: { overview: OverviewData; view: UsageView }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  const count = useNumber();
+  const nameOf = useGroupName(view.group);
+  const all = nanoUsdOf(total.charge_usd);
+  const to = (group: UsageTotal): string => recordsPath(account, { ...view, [view.group]: group.name ?? '' });
+  const figure = (group: UsageTotal, value: ReactNode) => (
+    <Link to={to(group)} title={t.seeRecords} className="hover:underline">
+      {value}
+    </Link>
+  );
+  const columns: Column<UsageTotal>[] = [
+    {
+      name: t[`by.${view.group}`],
+      cell: (group) => (
+        <Link to={to(group)} className="link wrap-anywhere">
+          {nameOf(group.name ?? '')}
+        </Link>
+      ),
+    },
+    { name: t.spend, numeric: true, cell: (group) => figure(group, <Usd value={group.charge_usd} />) },
+    {
+      name: t.share,
+      className: 'md:w-36',
+      cell(group) {
+        const share = shareText(nanoUsdOf(group.charge_usd), all);
+        return (
+          <span className="inline-block w-28 tabular">
+            {share}
+            <Bar plain share={shareOf(group.charge_usd, total.charge_usd)} label={t.shareOf({ name: nameOf(group.name ?? ''), share })} />
+          </span>
+        );
+      },
+    },
+    { name: t.calls, numeric: true, cell: (group) => figure(group, count(group.calls)) },
+    { name: t.errors, numeric: true, cell: ({ errors }) => count(errors) },
+    { name: t.input, numeric: true, cell: ({ tokens }) => count(tokens.input) },
+    { name: t.cached, numeric: true, cell: ({ tokens }) => count(tokens.cache_read + tokens.cache_write) },
+    { name: t.output, numeric: true, cell: ({ tokens }) => count(tokens.output) },
+  ];
+  return <DataTable caption={t.tableOf({ group: t[`word_${view.group}`] })} columns={columns} rows={groups} rowKey={({ name }) => name ?? ''} />;
+}
+
+/** What a group of that kind is called. */
+function useGroupName(group: Grouping): (name: string) => string {
+  const { nameOf } = useKeyNames();
+  const endingName = useEndingName();
+  return group === 'key' ? nameOf : group === 'ending' ? endingName : (name) => name;
 }

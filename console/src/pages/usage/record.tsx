@@ -1,6 +1,161 @@
-// RecordPage.
-import { PageHeader } from '../../ui/layout.js';
+// One call: what it used, how its charge comes about, and what became of the money that was set aside for it.
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link, useSearch } from 'wouter';
+import { getRecord, type UsageRecord } from '../../api/usage.js';
+import { getSettings } from '../../api/settings.js';
+import { gatewayUrl } from '../../base.js';
+import { durationText, useNumber } from '../../format/number.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { liveMs } from '../../session/queries.js';
+import { CopyButton } from '../../ui/copy.js';
+import { Facts, PageHeader, Section } from '../../ui/layout.js';
+import { Notice } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { When } from '../../ui/values.js';
+import { EndingBadge } from './ending.js';
+import { RecordCharge } from './record-charge.js';
+import { RecordMoney } from './record-money.js';
+import { useKeyNames } from './use-view.js';
 
-export default function RecordPage() {
-  return <PageHeader title="Tollgate" />;
+/** The call as a page, for whoever comes by its address. */
+export function RecordPage({ requestId }: { requestId: string }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  const search = useSearch();
+  return (
+    <>
+      <PageHeader
+        title={t.record}
+        back={
+          <Link className="link" to={account.path(`/usage/records${search === '' ? '' : `?${search}`}`)}>
+            {t.backToRecords}
+          </Link>
+        }
+      />
+      <div className="max-w-3xl">
+        <RecordDetails requestId={requestId} />
+      </div>
+    </>
+  );
+}
+
+export function RecordDetails({ requestId }: { requestId: string }) {
+  const account = useAccount();
+  const query = useQuery({
+    queryKey: ['usage', account.id, 'record', requestId],
+    queryFn: ({ signal }) => getRecord(account.id, requestId, signal),
+    refetchInterval: ({ state }) => (state.data !== undefined && state.data.settlement === null ? liveMs : false),
+  });
+  return <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
+}
+
+function Details({ record }: { record: UsageRecord }) {
+  const t = useText(usageText);
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-2">
+        <code className="wrap-anywhere">{record.request_id}</code>
+        <EndingBadge ending={record.ending} />
+      </div>
+      <div className="mb-5 flex flex-wrap gap-2">
+        <CopyButton text={record.request_id} label={t.copyId} size="small" />
+        <CopyButton text={JSON.stringify(record, null, 2)} label={t.copyJson} size="small" />
+      </div>
+      <p className="mb-5">
+        {t[`rule_${record.ending}`]}{' '}
+        <DocsLink page="charging#the-endings">{t.endingRule}</DocsLink>
+        {record.ending_detail !== null && (
+          <span className="block text-soft">
+            {t.detail}: <code>{record.ending_detail}</code>
+          </span>
+        )}
+      </p>
+      {record.quarantined && (
+        <Notice tone="warn" title={t.quarantined}>
+          {t.quarantinedHint} <DocsLink page="charging#whose-figures">{t.rules}</DocsLink>
+        </Notice>
+      )}
+      <RecordCharge record={record} />
+      <RecordMoney record={record} />
+      <TheCall record={record} />
+      <Section title={t.attempts}>
+        <p className="text-soft">{t.attemptsHint}</p>
+      </Section>
+    </>
+  );
+}
+
+function TheCall({ record }: { record: UsageRecord }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  const count = useNumber();
+  const { nameOf } = useKeyNames();
+  return (
+    <Section title={t.theCall}>
+      <Facts
+        facts={[
+          [t.started, <When key="started" at={record.started_at} style="full" />],
+          [
+            t.key,
+            <Link key="key" className="link" to={account.path(`/keys/${record.key_id}`)}>
+              {nameOf(record.key_id)}
+            </Link>,
+          ],
+          [
+            t.model,
+            <a key="model" className="link" href={`${gatewayUrl}models/${record.model}`}>
+              {record.model}
+            </a>,
+          ],
+          [t.kind, record.stream ? t.streamed : t.whole],
+          [t.format, record.format],
+          [t.firstToken, record.first_output_ms === null ? t.noOutput : durationText(record.first_output_ms)],
+          [t.duration, durationText(record.duration_ms)],
+          [t.outputCap, t.outputCapTokens({ count: count(record.output_cap_tokens) })],
+          [
+            t.source,
+            record.usage_source === 'reported' ? (
+              t.sourceReported
+            ) : (
+              <>
+                {t.sourceEstimated}. {t.sourceEstimatedHint} <DocsLink page="charging#whose-figures">{t.howCounted}</DocsLink>
+              </>
+            ),
+          ],
+          [t.traceId, <Trace key="trace" traceId={record.trace_id} />],
+          record.client_request_id !== null && [t.clientRequestId, <code key="client">{record.client_request_id}</code>],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Trace({ traceId }: { traceId: string | null }) {
+  const t = useText(usageText);
+  const settings = useQuery({ queryKey: ['settings'], queryFn: ({ signal }) => getSettings(signal), staleTime: 60_000 });
+  if (traceId === null) return <span className="text-soft">{t.notTraced}</span>;
+  const template = settings.data?.trace_url;
+  return (
+    <span className="flex flex-wrap items-center gap-2">
+      <code>{traceId}</code>
+      <CopyButton text={traceId} label={t.copyTrace} size="small" look="ghost" />
+      {template != null && (
+        <a className="link" target="_blank" rel="noreferrer" href={template.replaceAll('{trace_id}', traceId)}>
+          {t.openTrace}
+        </a>
+      )}
+    </span>
+  );
+}
+
+/** A link to a page of the docs. */
+function DocsLink({ page, children }: { page: string; children: ReactNode }) {
+  return (
+    <a className="link" href={`${gatewayUrl}docs/${page}`}>
+      {children}
+    </a>
+  );
 }

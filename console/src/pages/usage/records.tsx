@@ -1,6 +1,158 @@
-// Records.
-import { PageHeader } from '../../ui/layout.js';
+// Usage records: a row for each call, and beside the list the details of one, which are a page of their own for who comes by its address.
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Download, Pause, Radio } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { useParams } from 'wouter';
+import { useHistoryState } from 'wouter/use-browser-location';
+import type { Page } from '../../api/client.js';
+import { exportUrl, listRecords, type UsageRecord } from '../../api/usage.js';
+import { useNumber } from '../../format/number.js';
+import { commonText } from '../../i18n/common.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { liveMs } from '../../session/queries.js';
+import { Button, buttonClass, ButtonLink } from '../../ui/button.js';
+import { Sheet } from '../../ui/dialog.js';
+import { Card, PageHeader } from '../../ui/layout.js';
+import { ErrorNotice, Loading } from '../../ui/notice.js';
+import { FilterBar } from './filter-bar.js';
+import { type Loaded, withNewest } from './newest.js';
+import { NoCalls } from './no-calls.js';
+import { RecordDetails, RecordPage } from './record.js';
+import { type FromList, RecordTable } from './record-table.js';
+import { useOffsetAt, useView } from './use-view.js';
+import { boundsOf, presets, type Range, searchOf, writeView } from './view.js';
+
+const pageSize = 50;
 
 export default function Records() {
-  return <PageHeader title="Tollgate" />;
+  const { record } = useParams<{ record?: string }>();
+  const state = useHistoryState<FromList | null>();
+  if (record !== undefined && state?.fromList !== true) return <RecordPage key={record} requestId={record} />;
+  return <List open={record} />;
 }
+
+/** `open`: the call whose details stand beside the list. */
+function List({ open }: { open: string | undefined }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  const [view] = useView();
+  const range: Range = view.range ?? 'all';
+  return (
+    <>
+      <PageHeader title={t.records} description={t.recordsAbout} actions={<ButtonLink to={account.path(`/usage${writeView({ ...view, requestId: '' })}`)}>{t.toOverview}</ButtonLink>} />
+      <Found range={range} />
+      <Beside requestId={open} />
+    </>
+  );
+}
+
+function Found({ range }: { range: Range }) {
+  const t = useText(usageText);
+  const common = useText(commonText);
+  const account = useAccount();
+  const count = useNumber();
+  const offsetAt = useOffsetAt();
+  const [view] = useView();
+  const [isLive, setLive] = useState(true);
+  const search = searchOf(view, boundsOf(range, Date.now(), offsetAt));
+  // A range that is over gets no new calls, nor does one call.
+  const canBeLive = search.until === undefined && search.request_id === undefined;
+  const queryKey = ['usage', account.id, 'records', search];
+  const query = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ signal, pageParam }) => listRecords(account.id, { ...search, limit: pageSize, cursor: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    // New calls come by the query below; a page that was read stays as it is, one request each.
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const rows = query.data?.pages.flatMap(({ data }) => data);
+  return (
+    <>
+      <FilterBar shown={range} ranges={[...presets, 'all']} ids>
+        {canBeLive && (
+          <Button aria-pressed={isLive} title={isLive ? t.liveOn : t.liveOff} onClick={() => setLive(!isLive)}>
+            {isLive ? <Radio size={16} aria-hidden className="text-good" /> : <Pause size={16} aria-hidden />}
+            {t.live}
+          </Button>
+        )}
+        <a className={buttonClass()} download href={exportUrl(account.id, search, 'csv')}>
+          <Download size={16} aria-hidden />
+          {t.exportCsv}
+        </a>
+        <a className={buttonClass()} download href={exportUrl(account.id, search, 'jsonl')}>
+          <Download size={16} aria-hidden />
+          {t.exportJsonl}
+        </a>
+      </FilterBar>
+      <p role="status" className="sr-only">
+        {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}
+      </p>
+      {query.error !== null && <ErrorNotice error={query.error} onRetry={() => void (rows === undefined ? query.refetch() : query.fetchNextPage())} />}
+      {rows === undefined ? (
+        query.error === null && <Loading />
+      ) : rows.length === 0 ? (
+        <NoCalls shown={range} widest="all" />
+      ) : (
+        <>
+          <Card flush>
+            <RecordTable rows={rows} />
+          </Card>
+          <div className="mt-3 flex flex-wrap items-center gap-3 text-sm text-soft">
+            {query.hasNextPage && (
+              <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
+                {common.loadMore}
+              </Button>
+            )}
+            <span>{query.hasNextPage ? t.shown({ count: count(rows.length) }) : t.end({ count: count(rows.length) })}</span>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Asks for the newest calls again and again, puts them on top of those that were loaded, and says how many came. */
+function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: ReturnType<typeof searchOf> }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  const client = useQueryClient();
+  const [announced, setAnnounced] = useState(0);
+  const { data: page } = useQuery({
+    queryKey: ['usage', account.id, 'newest', search],
+    queryFn: ({ signal }) => listRecords(account.id, { ...search, limit: pageSize }, signal),
+    // What was loaded just now need not be asked for again at once.
+    initialData: () => client.getQueryData<Loaded>(queryKey)?.pages[0],
+    staleTime: liveMs,
+    refetchInterval: liveMs,
+    gcTime: 0,
+  });
+  const seen = useRef<Page<UsageRecord>>(undefined);
+  useEffect(() => {
+    if (page === undefined || seen.current === page) return;
+    seen.current = page;
+    const loaded = client.getQueryData<Loaded>(queryKey);
+    if (loaded === undefined) return;
+    const next = withNewest(loaded, page);
+    if (next.added > 0) setAnnounced(next.added);
+    client.setQueryData<Loaded>(queryKey, next.loaded);
+  });
+  return announced > 0 && t.newCalls({ count: announced });
+}
+
+/** The details of one call at the side; going back closes them. */
+function Beside({ requestId }: { requestId: string | undefined }) {
+  const t = useText(usageText);
+  // While it closes it shows what it showed.
+  const last = useRef(requestId);
+  if (requestId !== undefined) last.current = requestId;
+  return (
+    <Sheet open={requestId !== undefined} onClose={() => history.back()} title={t.record}>
+      {last.current !== undefined && <RecordDetails key={last.current} requestId={last.current} />}
+    </Sheet>
+  );
+}
+

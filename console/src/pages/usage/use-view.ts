@@ -2,7 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { api, type Page } from '../../api/client.js';
+import type { Page } from '../../api/client.js';
+import { type ApiKey, listKeys } from '../../api/keys.js';
+import { getTotals } from '../../api/usage.js';
 import type { OffsetAt } from '../../format/calendar.js';
 import { offsetMinutes, useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
@@ -36,19 +38,13 @@ export function useZoneName(): (atMs?: number) => string {
   };
 }
 
-interface KeyName {
-  readonly id: string;
-  readonly name: string;
-  readonly last_four: string;
-}
-
 const pagesMax = 5;
 
-async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<KeyName[]> {
-  const keys: KeyName[] = [];
+async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<ApiKey[]> {
+  const keys: ApiKey[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < pagesMax; page += 1) {
-    const { data, next }: Page<KeyName> = await api.get(`/accounts/${accountId}/keys`, { query: { limit: 200, cursor }, signal });
+    const { data, next }: Page<ApiKey> = await listKeys(accountId, { limit: 200, cursor }, signal);
     keys.push(...data);
     if (next === null) break;
     cursor = next;
@@ -57,7 +53,7 @@ async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<Ke
 }
 
 /** The names of the account's keys, the newest first; two of one name are told apart by their last characters. */
-export function useKeyNames(): { readonly keys: readonly KeyName[]; nameOf(keyId: string): string } {
+export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId: string): string } {
   const account = useAccount();
   const { data: keys = [] } = useQuery({ queryKey: ['keys', account.id, 'names'], queryFn: ({ signal }) => fetchKeyNames(account.id, signal), staleTime: 30_000 });
   return useMemo(() => {
@@ -67,4 +63,11 @@ export function useKeyNames(): { readonly keys: readonly KeyName[]; nameOf(keyId
     // Of a great many keys the oldest are not fetched; their ids are names, too.
     return { keys, nameOf: (keyId) => names.get(keyId) ?? keyId };
   }, [keys]);
+}
+
+/** The models that were ever called, the dearest first; undefined while they are not known. */
+export function useCalledModels(): readonly string[] | undefined {
+  const account = useAccount();
+  const { data } = useQuery({ queryKey: ['usage', account.id, 'models'], queryFn: ({ signal }) => getTotals(account.id, { group_by: 'model' }, signal), staleTime: 30_000 });
+  return data?.data.map(({ name }) => name ?? '');
 }

@@ -15,7 +15,7 @@ export type Range = Preset | 'all' | CustomRange;
 
 export const groupings = ['model', 'key', 'ending'] as const;
 export type Grouping = (typeof groupings)[number];
-export const measures = ['spend', 'calls', 'tokens'] as const;
+export const measures = ['spend', 'calls', 'tokens', 'errors'] as const;
 export type Measure = (typeof measures)[number];
 export const grains = ['hour', 'day'] as const;
 export type Grain = (typeof grains)[number];
@@ -51,7 +51,7 @@ export function readView(search: string): UsageView {
   const oneOf = <T extends string>(words: readonly T[], name: string): T | undefined => words.find((word) => word === query.get(name));
   const [from, until] = [instantOf(text('from')), instantOf(text('until'))];
   return {
-    range: oneOf([...presets, 'all'], 'range') ?? (from === '' && until === '' ? undefined : { from, until }),
+    range: oneOf<Preset | 'all'>([...presets, 'all'], 'range') ?? (from === '' && until === '' ? undefined : { from, until }),
     key: text('key'),
     model: text('model'),
     ending: text('ending'),

@@ -1,0 +1,95 @@
+// The filter of the overview and of the records: a range in sight, the rest in a dialog, and what is chosen as chips.
+import { SlidersHorizontal, X } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { setZone, useTime, useZone } from '../../format/time.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { Segmented } from '../../ui/segmented.js';
+import { useEndingName } from './ending.js';
+import { FilterDialog } from './filter-dialog.js';
+import { useKeyNames, useView } from './use-view.js';
+import { type FilterPart, filterParts, type Range } from './view.js';
+
+/** `shown`: the range in use, also where the address names none. `ranges`: those to choose from. `ids`: whether a call can be found by its id. */
+export function FilterBar({ shown, ranges, ids, children }: { shown: Range; ranges: readonly Extract<Range, string>[]; ids: boolean; children?: ReactNode }) {
+  const t = useText(usageText);
+  const zone = useZone();
+  const [, change] = useView();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="mb-4">
+      <div className="flex flex-wrap items-center gap-2">
+        <Segmented<Extract<Range, string> | 'custom'>
+          label={t.range}
+          value={typeof shown === 'object' ? 'custom' : shown}
+          onChange={(range) => (range === 'custom' ? setOpen(true) : change({ range }))}
+          options={[...ranges, 'custom' as const].map((range) => ({ value: range, label: t[`range.${range}`] }))}
+        />
+        <Segmented
+          label={t.zone}
+          value={zone}
+          onChange={setZone}
+          options={[
+            { value: 'utc', label: t.zoneUtc },
+            { value: 'local', label: t.zoneLocal },
+          ]}
+        />
+        <Button onClick={() => setOpen(true)} aria-haspopup="dialog">
+          <SlidersHorizontal size={16} aria-hidden />
+          {t.filters}
+        </Button>
+        {children}
+      </div>
+      <Chips shown={shown} ids={ids} />
+      {isOpen && <FilterDialog shown={shown} ids={ids} onClose={() => setOpen(false)} />}
+    </div>
+  );
+}
+
+function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
+  const t = useText(usageText);
+  const time = useTime();
+  const { nameOf } = useKeyNames();
+  const endingName = useEndingName();
+  const [view, change] = useView();
+  const valueOf = (part: FilterPart): string => (part === 'key' ? nameOf(view.key) : part === 'ending' ? endingName(view.ending) : view[part]);
+  const parts = filterParts.filter((part) => view[part] !== '' && (ids || part !== 'requestId'));
+  if (parts.length === 0 && typeof shown === 'string') return null;
+  return (
+    <ul aria-label={t.activeFilters} className="mt-2 flex flex-wrap gap-2">
+      {typeof shown === 'object' && (
+        <Chip
+          name={t.time}
+          value={t.timeChip({ from: shown.from === '' ? t.timeOpenStart : time.minute(shown.from), until: shown.until === '' ? t.timeOpenEnd : time.minute(shown.until) })}
+          onRemove={() => change({ range: undefined })}
+        />
+      )}
+      {parts.map((part) => (
+        <Chip key={part} name={t[part]} value={valueOf(part)} onRemove={() => change({ [part]: '' })} />
+      ))}
+      {parts.length > 1 && (
+        <li>
+          <Button look="ghost" onClick={() => change({ key: '', model: '', ending: '', requestId: '' })}>
+            {t.clearFilters}
+          </Button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Chip({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
+  const t = useText(usageText);
+  return (
+    <li className="inline-flex max-w-full items-center rounded-full border border-line bg-panel pl-3 text-sm">
+      <span className="min-w-0 wrap-anywhere">
+        <span className="text-soft">{name}: </span>
+        {value}
+      </span>
+      <button type="button" aria-label={t.removeFilter({ name, value })} onClick={onRemove} className="ml-1 inline-flex size-10 shrink-0 items-center justify-center rounded-full hover:bg-hover">
+        <X size={15} aria-hidden />
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,81 @@
+// Chooses the filter of usage: days, key, model, ending, and one call by its id.
+import { type FormEvent, useId, useState } from 'react';
+import { endings } from '../../api/usage.js';
+import { commonText } from '../../i18n/common.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { useEndingName } from './ending.js';
+import { useCalledModels, useKeyNames, useOffsetAt, useView, useZoneName } from './use-view.js';
+import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
+
+const requestIdForm = /^(req_[0-9a-f]{32})?$/;
+
+export function FilterDialog({ shown, ids, onClose }: { shown: Range; ids: boolean; onClose: () => void }) {
+  const t = useText(usageText);
+  const common = useText(commonText);
+  const form = useId();
+  const offsetAt = useOffsetAt();
+  const zoneName = useZoneName();
+  const endingName = useEndingName();
+  const { keys, nameOf } = useKeyNames();
+  const [view, change] = useView();
+  const [before] = useState(() => daysOfBounds(boundsOf(shown, Date.now(), offsetAt), offsetAt));
+  const [chosen, setChosen] = useState({ ...before, key: view.key, model: view.model, ending: view.ending, requestId: view.requestId });
+  const models = useCalledModels() ?? [];
+  const set = (part: Partial<typeof chosen>) => setChosen({ ...chosen, ...part });
+  const dayFault = chosen.first !== '' && chosen.last !== '' && chosen.last < chosen.first ? t.dayOrder : undefined;
+  const idFault = requestIdForm.test(chosen.requestId.trim()) ? undefined : t.requestIdForm;
+
+  function apply(event: FormEvent): void {
+    event.preventDefault();
+    if (dayFault !== undefined || idFault !== undefined) return;
+    const { first, last, key, model, ending, requestId } = chosen;
+    // Days that were left as they are leave a range as it was, which may begin within a day.
+    const isSame = first === before.first && last === before.last;
+    const range = isSame ? view.range : first === '' && last === '' ? (ids ? ('all' as const) : undefined) : rangeOfDays(first, last, offsetAt);
+    change({ range, key, model, ending, requestId: requestId.trim() });
+    onClose();
+  }
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.filters}
+      description={t.filtersAbout}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look="primary" type="submit" form={form}>
+            {t.applyFilters}
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={apply} className="grid gap-4">
+        <SelectField label={t.key} value={chosen.key} onChange={(key) => set({ key })} options={optionsOf(t.anyKey, chosen.key, keys.map(({ id }) => id), nameOf)} />
+        <SelectField label={t.model} value={chosen.model} onChange={(model) => set({ model })} options={optionsOf(t.anyModel, chosen.model, models, (id) => id)} />
+        <SelectField label={t.ending} value={chosen.ending} onChange={(ending) => set({ ending })} options={optionsOf(t.anyEnding, chosen.ending, endings, endingName)} />
+        {ids && (
+          <TextField label={t.requestId} hint={t.requestIdHint} error={idFault} spellCheck={false} value={chosen.requestId} onChange={(event) => set({ requestId: event.target.value })} />
+        )}
+        <div>
+          <div className="grid grid-cols-2 gap-3">
+            <TextField label={t.firstDay} type="date" value={chosen.first} onChange={(event) => set({ first: event.target.value })} />
+            <TextField label={t.lastDay} type="date" error={dayFault} value={chosen.last} onChange={(event) => set({ last: event.target.value })} />
+          </div>
+          <p className="mt-1 text-sm text-soft">{t.daysHint({ zone: zoneName() })}</p>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the address says is a choice, too, also where nothing else tells of it. */
+function optionsOf(all: string, chosen: string, values: readonly string[], nameOf: (value: string) => string): { value: string; label: string }[] {
+  const known = chosen === '' || values.includes(chosen) ? values : [chosen, ...values];
+  return [{ value: '', label: all }, ...known.map((value) => ({ value, label: nameOf(value) }))];
+}

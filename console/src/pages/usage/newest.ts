@@ -1,0 +1,31 @@
+// Puts newly ended calls on top of a list that was loaded page by page. Pure.
+import type { InfiniteData } from '@tanstack/react-query';
+import type { Page } from '../../api/client.js';
+import type { UsageRecord } from '../../api/usage.js';
+
+export type Loaded = InfiniteData<Page<UsageRecord>, string | null>;
+
+/**
+ * The list with the newest page of the same search worked in: new calls, and what has changed about others. When all of a full page is new, calls may
+ * be missing between it and the list, which then begins anew with that page.
+ */
+export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded: Loaded; added: number } {
+  const [first, ...others] = loaded.pages;
+  if (first === undefined) return { loaded, added: 0 };
+  const known = new Set(loaded.pages.flatMap(({ data }) => data.map(({ request_id }) => request_id)));
+  const added = newest.data.filter(({ request_id }) => !known.has(request_id));
+  if (added.length === newest.data.length && newest.next !== null) {
+    return { loaded: { pages: [newest], pageParams: [null] }, added: known.size === 0 ? 0 : added.length };
+  }
+  const fresh = new Map(newest.data.map((record) => [record.request_id, record]));
+  const present = (page: Page<UsageRecord>): Page<UsageRecord> => ({ ...page, data: page.data.map((record) => fresh.get(record.request_id) ?? record) });
+  // A long call ends after shorter ones that began later; it stands where it began.
+  const top = [...added, ...present(first).data].toSorted(newestFirst);
+  return { loaded: { ...loaded, pages: [{ ...first, data: top }, ...others.map(present)] }, added: added.length };
+}
+
+/** As the API orders them. */
+function newestFirst(a: UsageRecord, b: UsageRecord): number {
+  if (a.started_at !== b.started_at) return a.started_at < b.started_at ? 1 : -1;
+  return a.request_id < b.request_id ? 1 : -1;
+}

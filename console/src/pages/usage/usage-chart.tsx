@@ -1,0 +1,73 @@
+// The chart of the overview: days or hours, stacked by group, with the same figures as a table.
+import { useNumber } from '../../format/number.js';
+import { useZone } from '../../format/time.js';
+import { usageText } from '../../i18n/usage.js';
+import { useLanguage, useText } from '../../i18n/text.js';
+import { Segmented } from '../../ui/segmented.js';
+import { StackedBars } from '../../ui/stacked-bars.js';
+import { useEndingName } from './ending.js';
+import { chartOf, drawn, figureText, sumOf } from './figures.js';
+import type { Overview } from './overview-query.js';
+import { useKeyNames, useView } from './use-view.js';
+import { type Grain, type Measure, measures } from './view.js';
+
+export function UsageChart({ overview: { chart, groups, possibleGrains } }: { overview: Overview }) {
+  const t = useText(usageText);
+  const [view, change] = useView();
+  const count = useNumber();
+  const { nameOf } = useKeyNames();
+  const endingName = useEndingName();
+  const label = useSlotLabel();
+  const groupName = (name: string | undefined): string => (name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'ending' ? endingName(name) : name);
+  const { measure } = view;
+  const controls = (
+    <div className="mb-3 flex flex-wrap gap-2">
+      <Segmented<Measure> label={t.measure} value={measure} onChange={(next) => change({ measure: next })} options={measures.map((value) => ({ value, label: t[value] }))} />
+      {possibleGrains.length > 1 && chart !== undefined && (
+        <Segmented<Grain> label={t.grain} value={chart.grain} onChange={(grain) => change({ grain })} options={possibleGrains.map((value) => ({ value, label: t[`grain.${value}`] }))} />
+      )}
+    </div>
+  );
+  if (chart === undefined) {
+    return (
+      <>
+        {controls}
+        <p className="text-soft">{t.chartTooLong}</p>
+      </>
+    );
+  }
+  const { series, rows } = chartOf(chart.slots, chart.ids, groups.map(({ name }) => name ?? ''));
+  return (
+    <>
+      {controls}
+      <StackedBars
+        title={t.chartOf({ measure: t[measure], group: t[`word_${view.group}`], grain: t[`word_${chart.grain}`] })}
+        series={distinct(series.map(groupName))}
+        bars={chart.ids.map((id, index) => ({ id, label: label(id, chart.grain), values: rows[index]!.map((figures) => drawn(figures, measure)) }))}
+        text={(bar, at) => figureText(rows[bar]![at]!, measure, count)}
+        totalText={(bar) => figureText(sumOf(rows[bar]!), measure, count)}
+        axisText={(value) => axisText(value, measure, count)}
+        labelName={t[chart.grain]}
+        totalName={t.total}
+      />
+    </>
+  );
+}
+
+/** Round figures, of which no digit is lost; the table has the exact ones. */
+function axisText(value: number, measure: Measure, count: (value: number) => string): string {
+  return measure === 'spend' ? `$${Number((value / 1e9).toPrecision(2))}` : count(value);
+}
+
+/** A series is known by its name, so that no two may have the same. */
+function distinct(names: readonly string[]): string[] {
+  return names.map((name, index) => (names.indexOf(name) === index ? name : `${name} (${index + 1})`));
+}
+
+function useSlotLabel(): (id: string, grain: Grain) => string {
+  const language = useLanguage();
+  const zone = useZone();
+  const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+  const hour = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) });
+  return (id, grain) => (grain === 'day' ? day.format(Date.parse(id)) : hour.format(Number(id)));
+}
