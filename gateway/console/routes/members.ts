@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { ListAuditRequest, type Role } from '#proto/auth/v1/people.js';
-import { assertMayPut, roleNames } from '../access.js';
+import { assertMayPut, roleName, roleNames } from '../access.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
 import type { ConsoleDeps } from '../deps.js';
@@ -26,14 +26,15 @@ export function listMembers(deps: ConsoleDeps): Middleware {
 export function putMember(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId, role: actor } = accountOf(ctx, 'change members');
-    const role = roleNames[(await bodies.putMember(ctx)).role];
+    const word = (await bodies.putMember(ctx)).role;
+    const role = roleNames[word];
     const userId = String(ctx['params'].user);
     const present = await presentRole(accountId, userId, deps);
     // Whoever does not belong yet is asked in by an invitation, which shows that they want to.
     if (present === undefined) throw new AppError('not_found', 'Nobody with this id belongs to the account; send them an invitation.', { details: { what: 'member' } });
     assertMayPut(actor, present, role);
     const { member } = await deps.peers.people.putMember({ accountId, userId, role }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: userId, detail: { role } });
+    await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: userId, detail: { role: word, former_role: roleName(present) } });
     ctx.body = renderMember(member!);
   };
 }

@@ -1,6 +1,86 @@
-// AccountAudit.
-import { PageHeader } from '../../ui/layout.js';
+// What people changed in the account, newest first.
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { type AuditEntry, listAudit, listMembers } from '../../api/people.js';
+import { commonText } from '../../i18n/common.js';
+import { auditActions, membersText } from '../../i18n/members.js';
+import { useText } from '../../i18n/text.js';
+import { type AccountInUse, useAccount } from '../../session/account.js';
+import { Button } from '../../ui/button.js';
+import { Empty, PageHeader } from '../../ui/layout.js';
+import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
+import { type Column, DataTable } from '../../ui/table.js';
+import { When } from '../../ui/values.js';
+import { detailText } from './audit-detail.js';
+import { membersKey } from './members.js';
 
-export default function AccountAudit() {
-  return <PageHeader title="Tollgate" />;
+export default function AuditPage() {
+  const t = useText(membersText);
+  const account = useAccount();
+  return (
+    <>
+      <PageHeader title={t.auditTitle} description={t.auditDescription} />
+      {account.can('change members') ? <Entries account={account} /> : <Notice tone="warn">{t.auditForbidden}</Notice>}
+    </>
+  );
+}
+
+function Entries({ account }: { account: AccountInUse }) {
+  const t = useText(membersText);
+  const common = useText(commonText);
+  const actions: Readonly<Record<string, string>> = useText(auditActions);
+  const members = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
+  const query = useInfiniteQuery({
+    queryKey: ['audit', account.id],
+    queryFn: ({ pageParam, signal }) => listAudit(account.id, pageParam, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+  });
+  const emailOf = (id: string): string | undefined => members.data?.data.find((member) => member.id === id)?.email;
+  const columns: readonly Column<AuditEntry>[] = [
+    { name: t.at, cell: (entry) => <When at={entry.at} />, className: 'whitespace-nowrap' },
+    {
+      name: t.who,
+      cell: (entry) => (
+        <>
+          <span className="wrap-anywhere">{entry.actor ?? t.operator}</span>
+          {entry.address !== null && <span className="block text-sm text-soft wrap-anywhere">{t.from({ address: entry.address })}</span>}
+        </>
+      ),
+    },
+    { name: t.what, cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
+    { name: t.target, cell: (entry) => <Target entry={entry} account={account} email={emailOf(entry.target_id)} /> },
+    { name: t.details, cell: (entry) => <span className="text-sm text-soft wrap-anywhere">{detailText(entry.detail)}</span> },
+  ];
+  if (query.data === undefined) return query.error === null ? <Loading /> : <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  const rows = query.data.pages.flatMap(({ data }) => data);
+  if (rows.length === 0) return <Empty title={t.auditEmpty}>{t.auditEmptyHint}</Empty>;
+  return (
+    <>
+      {query.error !== null && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />}
+      <DataTable caption={t.auditTitle} columns={columns} rows={rows} rowKey={({ id }) => id} />
+      {query.hasNextPage && (
+        <div className="mt-4">
+          <Button busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            {common.loadMore}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What was acted on: a person by their address, a key with a way to it, or the id. */
+function Target({ entry, account, email }: { entry: AuditEntry; account: AccountInUse; email: string | undefined }) {
+  const id = entry.target_id;
+  if (email !== undefined) return <span className="wrap-anywhere">{email}</span>;
+  const name = typeof entry.detail['name'] === 'string' ? entry.detail['name'] : id;
+  if (id.startsWith('key_')) {
+    return (
+      <Link to={account.path(`/keys/${id}`)} className="link wrap-anywhere">
+        {name}
+      </Link>
+    );
+  }
+  return <code className="text-sm wrap-anywhere">{id}</code>;
 }

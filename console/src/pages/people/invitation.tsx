@@ -1,6 +1,106 @@
-// InvitationPage.
-import { PageHeader } from '../../ui/layout.js';
+// An invitation into an account: who is new chooses a name and a password, who is known shows that it is them.
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import { ApiError } from '../../api/client.js';
+import { acceptInvitation, getInvitation, type OfferedInvitation } from '../../api/people.js';
+import { membersText } from '../../i18n/members.js';
+import { signInText } from '../../i18n/sign-in.js';
+import { useText } from '../../i18n/text.js';
+import { accountPath, useMeQuery } from '../../session/account.js';
+import { Button, ButtonLink } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Empty, PageHeader } from '../../ui/layout.js';
+import { fieldError, Notice } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { arrive, tokenOfAddress } from './arrive.js';
+import { SignInFault } from './fault.js';
+import { useSignInOptions } from './sign-in.js';
 
 export default function InvitationPage() {
-  return <PageHeader title="Tollgate" />;
+  const [token] = useState(tokenOfAddress);
+  return token === undefined ? <Ended /> : <Offered token={token} />;
+}
+
+function Ended() {
+  const t = useText(signInText);
+  return (
+    <>
+      <PageHeader title={t.invitation} />
+      <Empty title={t.invitationEnded} action={<ButtonLink to="/sign-in">{t.signIn}</ButtonLink>}>
+        {t.invitationEndedHint}
+      </Empty>
+    </>
+  );
+}
+
+function Offered({ token }: { token: string }) {
+  const t = useText(signInText);
+  const query = useQuery({ queryKey: ['invitation', token], queryFn: ({ signal }) => getInvitation(token, signal), staleTime: Number.POSITIVE_INFINITY });
+  if (query.error instanceof ApiError && query.error.code === 'not_found') return <Ended />;
+  if (query.data === undefined) {
+    return (
+      <>
+        <PageHeader title={t.invitation} />
+        <Fetched query={query}>{() => null}</Fetched>
+      </>
+    );
+  }
+  return <Acceptance token={token} invitation={query.data} />;
+}
+
+function Acceptance({ token, invitation }: { token: string; invitation: OfferedInvitation }) {
+  const t = useText(signInText);
+  const roleText = useText(membersText);
+  const present = useMeQuery().data?.user;
+  const provider = useSignInOptions().data?.oidc ?? null;
+  const [, go] = useLocation();
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const accept = useMutation({
+    mutationFn: acceptInvitation,
+    async onSuccess() {
+      await arrive();
+      go(accountPath(invitation.account_id, '/'), { replace: true });
+    },
+    onError: () => setPassword(''),
+  });
+  const isSelf = present?.email === invitation.email;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    accept.mutate({ token, ...(invitation.is_known ? {} : { name }), ...(isSelf ? {} : { password }) });
+  };
+  return (
+    <>
+      <PageHeader title={t.invitationTitle({ account: invitation.account_name })} description={t.invitedAs({ email: invitation.email, role: roleText[invitation.role] })} />
+      {present !== undefined && !isSelf && <Notice tone="warn">{t.invitationOther({ email: present.email })}</Notice>}
+      <SignInFault error={accept.error} fields={['name', 'password']} />
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <p>{isSelf ? t.invitationSession({ email: invitation.email }) : invitation.is_known ? t.invitationKnown : t.invitationNew}</p>
+        {!invitation.is_known && <TextField label={t.name} name="name" autoComplete="name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(accept.error, 'name')} />}
+        {!isSelf && (
+          <>
+            {/* For the browser's own store of passwords, which would else not know whose it is. */}
+            <input type="email" name="email" autoComplete="username" value={invitation.email} readOnly hidden />
+            <TextField
+              label={t.password}
+              hint={invitation.is_known ? undefined : t.passwordHint}
+              type="password"
+              name="password"
+              autoComplete={invitation.is_known ? 'current-password' : 'new-password'}
+              required
+              minLength={invitation.is_known ? undefined : 10}
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+              error={fieldError(accept.error, 'password')}
+            />
+          </>
+        )}
+        <Button type="submit" look="primary" busy={accept.isPending}>
+          {t.accept}
+        </Button>
+      </form>
+      {invitation.is_known && !isSelf && provider !== null && <p className="mt-6 text-sm text-soft">{t.invitationByProvider({ name: provider.name })}</p>}
+    </>
+  );
 }

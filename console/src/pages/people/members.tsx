@@ -1,6 +1,89 @@
-// Members.
-import { PageHeader } from '../../ui/layout.js';
+// Who belongs to the account, in which role, and who is asked in.
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { listMembers, type Member } from '../../api/people.js';
+import { membersText } from '../../i18n/members.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount, useMe } from '../../session/account.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import { PageHeader, Section } from '../../ui/layout.js';
+import { ActionMenu } from '../../ui/menu.js';
+import { Fetched } from '../../ui/query.js';
+import { type Column, DataTable } from '../../ui/table.js';
+import { When } from '../../ui/values.js';
+import { InviteDialog } from './members-invite.js';
+import { PendingInvitations } from './members-pending.js';
+import { RemoveDialog, RoleDialog } from './members-change.js';
 
-export default function Members() {
-  return <PageHeader title="Tollgate" />;
+/** The key of what was fetched. */
+export const membersKey = (accountId: string) => ['members', accountId] as const;
+
+type Change = { readonly what: 'role' | 'remove'; readonly member: Member };
+
+export default function MembersPage() {
+  const t = useText(membersText);
+  const account = useAccount();
+  const me = useMe();
+  const [isInviting, setInviting] = useState(false);
+  const [change, setChange] = useState<Change>();
+  const query = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
+  const mayChange = account.can('change members');
+  // Only owners change owners, or make one.
+  const mayTouch = (member: Member): boolean => mayChange && (member.role !== 'owner' || account.role === 'owner');
+  const columns: readonly Column<Member>[] = [
+    {
+      name: t.person,
+      cell: (member) => (
+        <span className="block min-w-0">
+          <span className="flex flex-wrap items-center gap-2">
+            <span className="wrap-anywhere">{member.name}</span>
+            {member.id === me.user.id && <Badge>{t.you}</Badge>}
+          </span>
+          <span className="block text-sm font-normal text-soft wrap-anywhere">{member.email}</span>
+        </span>
+      ),
+    },
+    { name: t.role, cell: (member) => t[member.role] },
+    { name: t.since, cell: (member) => <When at={member.since} style="day" /> },
+    {
+      name: t.actionsOf({ email: '' }).trim(),
+      hideName: true,
+      cell: (member) => {
+        const isSelf = member.id === me.user.id;
+        if (!isSelf && !mayTouch(member)) return null;
+        return (
+          <ActionMenu
+            label={t.actionsOf({ email: member.email })}
+            actions={[
+              mayTouch(member) && { label: t.changeRole, onSelect: () => setChange({ what: 'role', member }) },
+              { label: isSelf ? t.leave : t.remove, danger: true, onSelect: () => setChange({ what: 'remove', member }) },
+            ]}
+          />
+        );
+      },
+    },
+  ];
+  return (
+    <>
+      <PageHeader
+        title={t.title}
+        description={mayChange ? t.description : `${t.description} ${t.readOnly}`}
+        actions={
+          mayChange && (
+            <Button look="primary" onClick={() => setInviting(true)}>
+              {t.invite}
+            </Button>
+          )
+        }
+      />
+      <Section>
+        <Fetched query={query}>{({ data }) => <DataTable caption={t.title} columns={columns} rows={data} rowKey={({ id }) => id} />}</Fetched>
+      </Section>
+      {mayChange && <PendingInvitations accountId={account.id} />}
+      {isInviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
+      {change?.what === 'role' && <RoleDialog account={account} member={change.member} onClose={() => setChange(undefined)} />}
+      {change?.what === 'remove' && <RemoveDialog account={account} member={change.member} isSelf={change.member.id === me.user.id} onClose={() => setChange(undefined)} />}
+    </>
+  );
 }

@@ -1,6 +1,57 @@
-// SettingsPage.
-import { PageHeader } from '../../ui/layout.js';
+// One's own settings: who one is, how one signs in, where one is signed in, and how the console looks.
+import { useSearch } from 'wouter';
+import { problemText, signInText } from '../../i18n/sign-in.js';
+import { settingsText } from '../../i18n/settings.js';
+import { useText } from '../../i18n/text.js';
+import { useMe } from '../../session/account.js';
+import { LookSettings } from '../../shell/user-menu.js';
+import { ButtonLink } from '../../ui/button.js';
+import { Card, PageHeader, Section } from '../../ui/layout.js';
+import { Notice } from '../../ui/notice.js';
+import { PasswordSection } from './settings-password.js';
+import { ProfileSection } from './settings-profile.js';
+import { ProviderSection } from './settings-provider.js';
+import { SessionsSection } from './settings-sessions.js';
 
 export default function SettingsPage() {
-  return <PageHeader title="Tollgate" />;
+  const t = useText(settingsText);
+  const signIn = useText(signInText);
+  const { user } = useMe();
+  const search = new URLSearchParams(useSearch());
+  const problem = search.get('problem');
+  return (
+    <>
+      <PageHeader title={t.title} description={t.description} />
+      {search.get('welcome') !== null && !user.has_password && (
+        <Notice title={t.welcome} action={<ButtonLink to="/" size="small">{t.later}</ButtonLink>}>
+          {t.welcomeHint}
+        </Notice>
+      )}
+      {search.get('connected') !== null && (
+        <Notice tone="good" live title={t.connected}>
+          {t.connectedHint}
+        </Notice>
+      )}
+      {problem !== null && (
+        <Notice tone="bad" live title={t.notConnected}>
+          {problemText(signIn, problem)}
+        </Notice>
+      )}
+      <div className="grid gap-x-6 lg:grid-cols-2">
+        <div className="min-w-0">
+          <ProfileSection />
+          <PasswordSection />
+        </div>
+        <div className="min-w-0">
+          <Section title={t.look} description={t.lookHint}>
+            <Card>
+              <LookSettings />
+            </Card>
+          </Section>
+          <ProviderSection />
+        </div>
+      </div>
+      <SessionsSection />
+    </>
+  );
 }

@@ -1,6 +1,87 @@
-// SignUp.
-import { PageHeader } from '../../ui/layout.js';
+// Coming by oneself, with an account of one's own, where the gateway allows it.
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { ApiError } from '../../api/client.js';
+import { signUp } from '../../api/people.js';
+import { signInText } from '../../i18n/sign-in.js';
+import { useText } from '../../i18n/text.js';
+import { Button, ButtonLink } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Empty, PageHeader } from '../../ui/layout.js';
+import { fieldError } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { arrive } from './arrive.js';
+import { SignInFault } from './fault.js';
+import { useSignInOptions } from './sign-in.js';
 
 export default function SignUp() {
-  return <PageHeader title="Tollgate" />;
+  const t = useText(signInText);
+  const options = useSignInOptions();
+  return (
+    <>
+      <PageHeader title={t.signUpTitle} />
+      <Fetched query={options}>
+        {({ sign_up: isOpen }) =>
+          isOpen ? (
+            <SignUpForm />
+          ) : (
+            <Empty title={t.signUpClosed} action={<ButtonLink to="/sign-in">{t.signIn}</ButtonLink>}>
+              {t.signUpClosedHint}
+            </Empty>
+          )
+        }
+      </Fetched>
+    </>
+  );
+}
+
+function SignUpForm() {
+  const t = useText(signInText);
+  const [, go] = useLocation();
+  const [fields, setFields] = useState({ name: '', email: '', account_name: '', password: '' });
+  const come = useMutation({
+    mutationFn: signUp,
+    async onSuccess() {
+      await arrive();
+      go('/', { replace: true });
+    },
+  });
+  const set = (name: keyof typeof fields) => (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    come.mutate(fields);
+  };
+  const isTaken = come.error instanceof ApiError && come.error.code === 'already_exists';
+  return (
+    <>
+      <SignInFault error={come.error} fields={['name', 'email', 'account_name', 'password']} />
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <TextField label={t.name} name="name" autoComplete="name" required maxLength={200} value={fields.name} onChange={set('name')} error={fieldError(come.error, 'name')} />
+        <TextField
+          label={t.email}
+          type="email"
+          name="email"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          value={fields.email}
+          onChange={set('email')}
+          error={isTaken ? t.emailTaken : fieldError(come.error, 'email')}
+        />
+        <TextField label={t.accountName} hint={t.accountNameHint} name="organization" autoComplete="organization" required maxLength={200} value={fields.account_name} onChange={set('account_name')} error={fieldError(come.error, 'account_name')} />
+        <TextField label={t.password} hint={t.passwordHint} type="password" name="password" autoComplete="new-password" required minLength={10} value={fields.password} onChange={set('password')} error={fieldError(come.error, 'password')} />
+        <Button type="submit" look="primary" busy={come.isPending}>
+          {t.signUp}
+        </Button>
+      </form>
+      <p className="mt-6">
+        {t.known}{' '}
+        <Link to="/sign-in" className="link">
+          {t.signIn}
+        </Link>
+      </p>
+    </>
+  );
 }

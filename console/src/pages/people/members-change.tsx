@@ -1,0 +1,69 @@
+// Another role for a member, and the end of a membership.
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { type Member, putMember, removeMember } from '../../api/people.js';
+import type { Role } from '../../api/session.js';
+import { membersText } from '../../i18n/members.js';
+import { useText } from '../../i18n/text.js';
+import type { AccountInUse } from '../../session/account.js';
+import { meKey, queryClient } from '../../session/queries.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { FormError } from '../../ui/notice.js';
+import { toast } from '../../ui/toast.js';
+import { membersKey } from './members.js';
+import { RoleChoice } from './role-choice.js';
+
+/** What one may do oneself may have changed with it. */
+async function refreshMembers(accountId: string): Promise<void> {
+  await queryClient.invalidateQueries({ queryKey: membersKey(accountId) });
+  await queryClient.invalidateQueries({ queryKey: meKey, exact: true });
+}
+
+export function RoleDialog({ account, member, onClose }: { account: AccountInUse; member: Member; onClose: () => void }) {
+  const t = useText(membersText);
+  const [role, setRole] = useState<Role>(member.role);
+  const change = useMutation({
+    mutationFn: () => putMember(account.id, member.id, role),
+    async onSuccess() {
+      onClose();
+      toast(t.roleChanged({ email: member.email, role: t[role] }));
+      await refreshMembers(account.id);
+    },
+  });
+  return (
+    <ConfirmDialog open onClose={onClose} onConfirm={() => change.mutate()} title={t.changeRoleOf({ email: member.email })} confirm={t.changeRole} busy={change.isPending} disabled={role === member.role} danger={false}>
+      <FormError error={change.error} />
+      <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
+    </ConfirmDialog>
+  );
+}
+
+export function RemoveDialog({ account, member, isSelf, onClose }: { account: AccountInUse; member: Member; isSelf: boolean; onClose: () => void }) {
+  const t = useText(membersText);
+  const [, go] = useLocation();
+  const remove = useMutation({
+    mutationFn: () => removeMember(account.id, member.id),
+    async onSuccess() {
+      onClose();
+      toast(t.removed({ email: member.email }));
+      if (!isSelf) return refreshMembers(account.id);
+      // Away first, so that no page asks for what one may not see any more.
+      go('/', { replace: true });
+      await queryClient.invalidateQueries({ queryKey: meKey, exact: true });
+    },
+  });
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      onConfirm={() => remove.mutate()}
+      title={isSelf ? t.leaveTitle({ account: account.name }) : t.removeTitle({ email: member.email })}
+      description={isSelf ? t.leaveHint : t.removeHint}
+      confirm={isSelf ? t.leave : t.remove}
+      busy={remove.isPending}
+    >
+      <FormError error={remove.error} />
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,87 @@
+// Asking somebody into the account: a form, then the link, which is shown once.
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useId, useRef, useState } from 'react';
+import { invite } from '../../api/people.js';
+import type { Role } from '../../api/session.js';
+import { consoleUrl } from '../../base.js';
+import { useTime } from '../../format/time.js';
+import { commonText } from '../../i18n/common.js';
+import { membersText } from '../../i18n/members.js';
+import { useText } from '../../i18n/text.js';
+import type { AccountInUse } from '../../session/account.js';
+import { queryClient } from '../../session/queries.js';
+import { Button } from '../../ui/button.js';
+import { CopyButton } from '../../ui/copy.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { fieldError, FormError } from '../../ui/notice.js';
+import { invitationsKey } from './members-pending.js';
+import { RoleChoice } from './role-choice.js';
+
+export function InviteDialog({ account, onClose }: { account: AccountInUse; onClose: () => void }) {
+  const t = useText(membersText);
+  const common = useText(commonText);
+  const form = useId();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('developer');
+  const ask = useMutation({
+    mutationFn: () => invite(account.id, { email, role }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: invitationsKey(account.id) }),
+  });
+  if (ask.data !== undefined) {
+    const { invitation, token } = ask.data;
+    return <LinkDialog email={invitation.email} until={invitation.expires_at} url={`${consoleUrl('/invitation')}#${token}`} onClose={onClose} />;
+  }
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    ask.mutate();
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.inviteTitle}
+      description={t.inviteHint}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" form={form} look="primary" busy={ask.isPending}>
+            {t.makeLink}
+          </Button>
+        </>
+      }
+    >
+      <FormError error={ask.error} fields={['email']} />
+      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
+        <TextField label={t.email} type="email" name="email" autoCapitalize="none" spellCheck={false} required value={email} onChange={(event) => setEmail(event.target.value)} error={fieldError(ask.error, 'email')} />
+        <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
+      </form>
+    </Dialog>
+  );
+}
+
+/** Stays until somebody says that they have the link. */
+function LinkDialog({ email, until, url, onClose }: { email: string; until: string; url: string; onClose: () => void }) {
+  const t = useText(membersText);
+  const time = useTime();
+  const source = useRef<HTMLElement>(null);
+  return (
+    <Dialog
+      open
+      sticky
+      onClose={onClose}
+      title={t.linkTitle}
+      description={t.linkHint({ email, until: time.minute(until) })}
+      footer={
+        <>
+          <CopyButton text={url} label={t.copyLink} source={source} look="primary" />
+          <Button onClick={onClose}>{t.saved}</Button>
+        </>
+      }
+    >
+      <code ref={source} role="region" aria-label={t.link} tabIndex={0} className="block rounded-md border border-line bg-panel p-3 text-sm wrap-anywhere">
+        {url}
+      </code>
+    </Dialog>
+  );
+}

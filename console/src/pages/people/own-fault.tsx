@@ -1,0 +1,23 @@
+// Refusals of changes to oneself.
+import { ApiError } from '../../api/client.js';
+import { settingsText } from '../../i18n/settings.js';
+import { useText } from '../../i18n/text.js';
+import { FormError, Notice } from '../../ui/notice.js';
+import { waitMinutes } from './fault.js';
+
+/** Whether the present password was wrong, which is said at its field. */
+export const isWrongPassword = (error: unknown): boolean => error instanceof ApiError && error.code === 'sign_in_refused';
+
+/** What no field says. */
+export function OwnFault({ error, fields }: { error: unknown; fields: readonly string[] }) {
+  const t = useText(settingsText);
+  if (isWrongPassword(error)) return null;
+  if (error instanceof ApiError && error.code === 'sign_in_throttled') {
+    return (
+      <Notice tone="warn" live>
+        {t.throttled({ minutes: waitMinutes(error) })}
+      </Notice>
+    );
+  }
+  return <FormError error={error} fields={fields} />;
+}

@@ -1,0 +1,80 @@
+// One's own password.
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { putPassword } from '../../api/people.js';
+import { settingsText } from '../../i18n/settings.js';
+import { useText } from '../../i18n/text.js';
+import { useMe } from '../../session/account.js';
+import { meKey, queryClient } from '../../session/queries.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Card, Section } from '../../ui/layout.js';
+import { fieldError } from '../../ui/notice.js';
+import { toast } from '../../ui/toast.js';
+import { isWrongPassword, OwnFault } from './own-fault.js';
+import { sessionsKey } from './settings-sessions.js';
+
+export function PasswordSection() {
+  const t = useText(settingsText);
+  const { user, session } = useMe();
+  const [present, setPresent] = useState('');
+  const [wanted, setWanted] = useState('');
+  const set = useMutation({
+    mutationFn: putPassword,
+    async onSuccess() {
+      setPresent('');
+      setWanted('');
+      toast(t.passwordSet);
+      await queryClient.invalidateQueries({ queryKey: meKey });
+      await queryClient.invalidateQueries({ queryKey: sessionsKey });
+    },
+  });
+  // A link is trusted for a quarter of an hour; behind that the API asks, and the field is there to answer.
+  const asksPresent = user.has_password && (!session.by_link || isWrongPassword(set.error));
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    set.mutate({ new_password: wanted, ...(asksPresent ? { present_password: present } : {}) });
+  };
+  return (
+    <Section title={t.password}>
+      <Card>
+        <p className="mb-3 text-soft">{user.has_password ? t.passwordEnds : t.passwordNone}</p>
+        {user.has_password && session.by_link && !asksPresent && <p className="mb-3 text-soft">{t.passwordByLink}</p>}
+        <OwnFault error={set.error} fields={['new_password']} />
+        <form onSubmit={submit} className="flex flex-col gap-4">
+          {/* For the browser's own store of passwords, which would else not know whose it is. */}
+          <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
+          {asksPresent && (
+            <TextField
+              label={t.presentPassword}
+              type="password"
+              name="present-password"
+              autoComplete="current-password"
+              required
+              value={present}
+              onChange={(event) => setPresent(event.target.value)}
+              error={isWrongPassword(set.error) ? t.wrongPassword : undefined}
+            />
+          )}
+          <TextField
+            label={t.newPassword}
+            hint={t.newPasswordHint}
+            type="password"
+            name="new-password"
+            autoComplete="new-password"
+            required
+            minLength={10}
+            value={wanted}
+            onChange={(event) => setWanted(event.target.value)}
+            error={fieldError(set.error, 'new_password')}
+          />
+          <div>
+            <Button type="submit" look="primary" busy={set.isPending}>
+              {user.has_password ? t.changePassword : t.setPassword}
+            </Button>
+          </div>
+        </form>
+      </Card>
+    </Section>
+  );
+}

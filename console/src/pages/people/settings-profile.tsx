@@ -1,0 +1,82 @@
+// One's own name and address.
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { ApiError } from '../../api/client.js';
+import { updateMe } from '../../api/people.js';
+import { commonText } from '../../i18n/common.js';
+import { settingsText } from '../../i18n/settings.js';
+import { useText } from '../../i18n/text.js';
+import { useMe } from '../../session/account.js';
+import { meKey, queryClient } from '../../session/queries.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Card, Section } from '../../ui/layout.js';
+import { fieldError } from '../../ui/notice.js';
+import { toast } from '../../ui/toast.js';
+import { isWrongPassword, OwnFault } from './own-fault.js';
+
+export function ProfileSection() {
+  const t = useText(settingsText);
+  const common = useText(commonText);
+  const { user } = useMe();
+  const [name, setName] = useState(user.name);
+  const [email, setEmail] = useState(user.email);
+  const [password, setPassword] = useState('');
+  const isOtherEmail = email.trim().toLowerCase() !== user.email;
+  const asksPassword = isOtherEmail && user.has_password;
+  const save = useMutation({
+    mutationFn: updateMe,
+    async onSuccess(changed) {
+      setEmail(changed.email);
+      setPassword('');
+      await queryClient.invalidateQueries({ queryKey: meKey });
+      toast(t.saved);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { present_password: password } : {}) });
+  };
+  const isTaken = save.error instanceof ApiError && save.error.code === 'already_exists';
+  return (
+    <Section title={t.profile}>
+      <Card>
+        <OwnFault error={save.error} fields={['name', 'email']} />
+        <form onSubmit={submit} className="flex flex-col gap-4">
+          <TextField label={t.name} name="name" autoComplete="name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(save.error, 'name')} />
+          <TextField
+            label={t.email}
+            hint={t.emailHint}
+            type="email"
+            name="email"
+            autoComplete="email"
+            autoCapitalize="none"
+            spellCheck={false}
+            required
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+            error={isTaken ? t.emailTaken : fieldError(save.error, 'email')}
+          />
+          {asksPassword && (
+            <TextField
+              label={t.presentPassword}
+              hint={t.presentPasswordForEmail}
+              type="password"
+              name="present-password"
+              autoComplete="current-password"
+              required
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+              error={isWrongPassword(save.error) ? t.wrongPassword : undefined}
+            />
+          )}
+          <div>
+            <Button type="submit" look="primary" busy={save.isPending} disabled={name === user.name && !isOtherEmail}>
+              {common.save}
+            </Button>
+          </div>
+        </form>
+      </Card>
+    </Section>
+  );
+}

@@ -1,0 +1,113 @@
+// The identities at providers by which one signs in.
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { connectIdentity, disconnectIdentity, type Identity, listIdentities } from '../../api/people.js';
+import { settingsText } from '../../i18n/settings.js';
+import { useText } from '../../i18n/text.js';
+import { useMe } from '../../session/account.js';
+import { queryClient } from '../../session/queries.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { Card, Section } from '../../ui/layout.js';
+import { FormError } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { toast } from '../../ui/toast.js';
+import { When } from '../../ui/values.js';
+import { isWrongPassword, OwnFault } from './own-fault.js';
+import { useSignInOptions } from './sign-in.js';
+
+const identitiesKey = ['me', 'identities'] as const;
+
+/** Nothing, where there is no provider and no identity from an earlier one. */
+export function ProviderSection() {
+  const t = useText(settingsText);
+  const provider = useSignInOptions().data?.oidc ?? null;
+  const query = useQuery({ queryKey: identitiesKey, queryFn: ({ signal }) => listIdentities(signal) });
+  const [leaving, setLeaving] = useState<Identity>();
+  const disconnect = useMutation({
+    mutationFn: disconnectIdentity,
+    async onSuccess() {
+      setLeaving(undefined);
+      toast(t.disconnected);
+      await queryClient.invalidateQueries({ queryKey: identitiesKey });
+    },
+  });
+  if (provider === null && (query.data?.data.length ?? 0) === 0) return null;
+  return (
+    <Section title={t.provider} description={t.providerHint}>
+      <Card>
+        <Fetched query={query}>
+          {({ data }) => (
+            <ul className="flex flex-col gap-3">
+              {data.map((identity) => (
+                <li key={identity.id} className="flex flex-wrap items-center justify-between gap-2">
+                  <div className="min-w-0">
+                    <p className="font-medium wrap-anywhere">{identity.provider}</p>
+                    <p className="text-sm text-soft wrap-anywhere">
+                      {identity.email} · <When at={identity.created_at} style="day" />
+                    </p>
+                  </div>
+                  <Button size="small" onClick={() => setLeaving(identity)} aria-label={`${t.disconnect} ${identity.provider}`}>
+                    {t.disconnect}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Fetched>
+        {provider !== null && !(query.data?.data.some((identity) => identity.provider === provider.name) ?? true) && <ConnectForm name={provider.name} />}
+      </Card>
+      <ConfirmDialog
+        open={leaving !== undefined}
+        onClose={() => {
+          disconnect.reset();
+          setLeaving(undefined);
+        }}
+        onConfirm={() => leaving !== undefined && disconnect.mutate(leaving.id)}
+        title={t.disconnectTitle({ provider: leaving?.provider ?? '' })}
+        description={t.disconnectHint}
+        confirm={t.disconnect}
+        busy={disconnect.isPending}
+      >
+        <FormError error={disconnect.error} />
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+function ConnectForm({ name }: { name: string }) {
+  const t = useText(settingsText);
+  const { user } = useMe();
+  const [password, setPassword] = useState('');
+  const connect = useMutation({ mutationFn: connectIdentity, onSuccess: ({ location: provider }) => location.assign(provider) });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    connect.mutate(user.has_password ? { present_password: password } : {});
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-3">
+      <p className="text-soft">
+        {t.providerNone({ name })} {t.connectHint}
+      </p>
+      <OwnFault error={connect.error} fields={[]} />
+      {user.has_password && (
+        <TextField
+          label={t.presentPassword}
+          type="password"
+          name="present-password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          error={isWrongPassword(connect.error) ? t.wrongPassword : undefined}
+        />
+      )}
+      <div>
+        <Button type="submit" busy={connect.isPending}>
+          {t.connect({ name })}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,313 @@
+// People in the console: they sign in and out, come by link, invitation, sign-up and identity provider, and see what their role allows.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { type Idp, startIdp } from '../support/idp.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+const owner = { email: 'owner@example.com', password };
+
+describe.each(modes)('people in the console, %s', (mode) => {
+  let idp: Idp;
+  let system: System;
+  let chromium: Browser;
+  let accountId: string;
+  let account: string;
+
+  beforeAll(async () => {
+    idp = await startIdp();
+    system = await startSystem(mode, {
+      TOLLGATE_GATEWAY_SIGN_UP: 'true',
+      TOLLGATE_GATEWAY_OIDC_ISSUER: idp.issuer,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: idp.clientId,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET: idp.clientSecret,
+      TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+    });
+    idp.redirectUris.add(`${system.baseUrl}/console/api/oidc/callback`);
+    chromium = await startChromium();
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    account = `/accounts/${accountId}`;
+    await addPerson(system, owner.email, password, '--name', 'Olga');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+  });
+
+  beforeEach(() => {
+    idp.fault = undefined;
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+    await idp?.stop();
+  });
+
+  const nobody = () => newPerson(chromium, system.baseUrl);
+  const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor();
+  const signOut = async (page: Page): Promise<void> => {
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'Sign in');
+  };
+
+  it('sign in by password and out, and go where they wanted to', async () => {
+    const person = await nobody();
+    const page = await person.open(`${account}/members`);
+    await heading(page, 'Sign in');
+    await page.getByLabel('E-mail address').fill('Owner@Example.com');
+    await page.getByLabel('Password').fill('something else');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('do not belong together').waitFor();
+    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Members');
+    expect(new URL(page.url()).pathname).toBe(`/console${account}/members`);
+    await signOut(page);
+    await page.goto(`${system.baseUrl}/console/settings`);
+    await heading(page, 'Sign in');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('are told how long to wait after too many wrong passwords', async () => {
+    await addPerson(system, 'tried@example.com', password);
+    const person = await nobody();
+    const page = await person.open('/sign-in');
+    await page.getByLabel('E-mail address').fill('tried@example.com');
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await page.getByLabel('Password').fill('wrong guess');
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('alert').waitFor();
+      await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[name=password]')?.value === '');
+    }
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText(/Too many attempts. Wait 15 minutes/).waitFor();
+    await person.close();
+  });
+
+  it('begin with the operator’s link, which only a press uses up, and become themselves', async () => {
+    const link = readFileSync(join(system.dataDir, 'first-console-link'), 'utf8').trim();
+    const person = await nobody();
+    // Looked at and left alone, as by what previews links.
+    const preview = await person.context.newPage();
+    await preview.goto(link);
+    await heading(preview, 'Sign in by link');
+    await preview.close();
+    const page = await person.context.newPage();
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('Welcome. Make yourself at home').waitFor();
+    expect(page.url()).not.toContain('#');
+    await page.getByLabel('Name', { exact: true }).fill('Root Person');
+    await page.getByLabel('E-mail address').fill('root@example.com');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('The password is set').waitFor();
+    // A password is there now, so the notice that asked for one is gone.
+    await page.getByText('Welcome. Make yourself at home').waitFor({ state: 'detached' });
+    await signOut(page);
+
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('The link was used already').waitFor();
+    const again = await newMember(chromium, system, { email: 'root@example.com', password });
+    const users = await again.open('/operator/users');
+    await users.close();
+    expect([...person.faults, ...again.faults]).toEqual([]);
+    await person.close();
+    await again.close();
+  });
+
+  it('come by an invitation in another browser, and see what their role allows', async () => {
+    const host = await newMember(chromium, system, owner);
+    const members = await host.open(`${account}/members`);
+    await members.getByRole('button', { name: 'Invite somebody' }).click();
+    await members.getByLabel('E-mail address').fill('vera@example.com');
+    await members.getByRole('radio', { name: /^viewer/ }).check();
+    await members.getByRole('button', { name: 'Make the link' }).click();
+    const link = (await members.getByRole('region', { name: 'Invitation link' }).textContent())!;
+    expect(link).toMatch(new RegExp(`^${system.baseUrl}/console/invitation#[\\w-]{43}$`));
+    // Nothing but the button closes what is shown once.
+    await members.keyboard.press('Escape');
+    await members.getByRole('button', { name: 'I have the link' }).click();
+    await members.getByRole('table', { name: 'Pending invitations' }).getByText('vera@example.com').waitFor();
+
+    const guest = await nobody();
+    const page = await guest.context.newPage();
+    await page.goto(link);
+    await heading(page, 'Join Acme');
+    await page.getByText('vera@example.com is invited as viewer.').waitFor();
+    await page.getByLabel('Your name').fill('Vera');
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Accept the invitation' }).click();
+    await page.waitForURL(`${system.baseUrl}/console${account}`);
+    await page.goto(`${system.baseUrl}/console${account}/members`);
+    await page.getByRole('table', { name: 'Members' }).getByText('owner@example.com').waitFor();
+    expect(await page.getByRole('button', { name: 'Invite somebody' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
+    expect(await page.getByRole('table', { name: 'Pending invitations' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+    await page.goto(`${system.baseUrl}/console${account}/audit`);
+    await page.getByText('Only owners and admins see the audit log.').waitFor();
+
+    // Used up.
+    const late = await (await nobody()).context.newPage();
+    await late.goto(link);
+    await late.getByText('The invitation has ended').first().waitFor();
+
+    // Another role at once, and the log of it all.
+    await members.reload();
+    await members.getByRole('button', { name: 'Actions for vera@example.com' }).click();
+    await members.getByRole('menuitem', { name: 'Change the role' }).click();
+    await members.getByRole('radio', { name: /^admin/ }).check();
+    await members.getByRole('button', { name: 'Change the role' }).click();
+    await members.getByText('vera@example.com is admin now').waitFor();
+    await page.reload();
+    const log = page.getByRole('table', { name: 'Audit log' });
+    await log.getByRole('row').filter({ hasText: 'changed a role' }).filter({ hasText: 'vera@example.com' }).getByText('role: admin').waitFor();
+    await log.getByText('accepted an invitation').waitFor();
+    await page.goto(`${system.baseUrl}/console${account}/members`);
+    // An admin touches no owner.
+    await page.getByRole('button', { name: 'Invite somebody' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Actions for vera@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Leave the account' }).click();
+    await page.getByRole('button', { name: 'Leave the account' }).click();
+    await heading(page, 'You belong to no account yet');
+    expect([...host.faults, ...guest.faults]).toEqual([]);
+    await host.close();
+    await guest.close();
+  });
+
+  it('take invitations back, and cannot leave an account without an owner', async () => {
+    const host = await newMember(chromium, system, owner);
+    const page = await host.open(`${account}/members`);
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByLabel('E-mail address').fill('late@example.com');
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = (await page.getByRole('region', { name: 'Invitation link' }).textContent())!;
+    await page.getByRole('button', { name: 'I have the link' }).click();
+    await page.getByRole('button', { name: 'Take back the invitation of late@example.com?' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
+    await page.getByText('Nobody is invited at the moment.').waitFor();
+    const late = await nobody();
+    const ended = await late.context.newPage();
+    await ended.goto(link);
+    await ended.getByText('The invitation has ended').first().waitFor();
+
+    await page.getByRole('button', { name: 'Actions for owner@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Leave the account' }).click();
+    await page.getByRole('button', { name: 'Leave the account' }).click();
+    await page.getByText('An account has at least one owner').waitFor();
+    await late.close();
+    await host.close();
+  });
+
+  it('see where they are signed in, and end it there', async () => {
+    await addPerson(system, 'many@example.com', password);
+    const who = { email: 'many@example.com', password };
+    const [here, there, third] = [await newMember(chromium, system, who), await newMember(chromium, system, who), await newMember(chromium, system, who)];
+    const elsewhere = await there.open('/settings');
+    const page = await here.open('/settings');
+    const sessions = page.getByRole('table', { name: 'Where you are signed in' });
+    await sessions.getByRole('row').nth(3).waitFor();
+    expect(await sessions.getByText('here', { exact: true }).count()).toBe(1);
+    await sessions.getByRole('button', { name: /^End the session of/ }).first().click();
+    await page.getByText('The session has ended').waitFor();
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
+    await page.getByText('1 ended').waitFor();
+    await elsewhere.reload();
+    await heading(elsewhere, 'Sign in');
+    await page.reload();
+    await heading(page, 'Settings');
+    for (const each of [here, there, third]) await each.close();
+  });
+
+  it('change their password only with the present one', async () => {
+    await addPerson(system, 'change@example.com', password);
+    const person = await newMember(chromium, system, { email: 'change@example.com', password });
+    const page = await person.open('/settings');
+    const save = () => page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByLabel('Present password').fill('wrong guess');
+    await page.getByLabel('New password').fill('another good phrase');
+    await save();
+    await page.getByText('That is not your present password.').waitFor();
+    await page.getByLabel('Present password').fill(password);
+    await save();
+    await page.getByText('The password is set').waitFor();
+    await (await newMember(chromium, system, { email: 'change@example.com', password: 'another good phrase' })).close();
+    await person.close();
+  });
+
+  it('sign up with an account of their own', async () => {
+    const person = await nobody();
+    const page = await person.open('/sign-in');
+    await page.getByRole('link', { name: 'Make an account' }).click();
+    await heading(page, 'Make an account');
+    await page.getByLabel('Your name').fill('Nora');
+    await page.getByLabel('E-mail address').fill(owner.email);
+    await page.getByLabel('Name of the account').fill('Nora’s');
+    await page.getByLabel('Password').fill(password);
+    const send = () => page.getByRole('button', { name: 'Make the account' }).click();
+    await send();
+    await page.getByText('This address cannot be used.').first().waitFor();
+    await page.getByLabel('E-mail address').fill('nora@example.com');
+    await send();
+    await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
+    expect(page.url()).not.toContain(accountId);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('sign in through the identity provider, and are told when it does not let them in', async () => {
+    idp.person = { sub: 'ivy', email: 'ivy@example.com', email_verified: false, name: 'Ivy' };
+    const person = await nobody();
+    const page = await person.open('/settings');
+    await heading(page, 'Sign in');
+    const enter = () => page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
+    await enter();
+    await page.getByText('The provider has not verified your e-mail address.').waitFor();
+    idp.person = { ...idp.person, email_verified: true };
+    idp.fault = 'nonce';
+    await enter();
+    await page.getByText('What the provider said could not be believed.').waitFor();
+    idp.fault = undefined;
+    await page.goto(`${system.baseUrl}/console/settings`);
+    await enter();
+    await heading(page, 'Settings');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ivy');
+    await page.getByText('You have none: you can only come by a link or a provider.').waitFor();
+    // The only way in stays.
+    await page.getByRole('button', { name: 'Disconnect Acme ID' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByText('set a password first').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('connect the identity provider in their settings', async () => {
+    await addPerson(system, 'connect@example.com', password);
+    const person = await newMember(chromium, system, { email: 'connect@example.com', password });
+    idp.person = { sub: 'private', email: 'private@elsewhere.example', email_verified: true };
+    const page = await person.open('/settings');
+    await page.getByLabel('Present password').last().fill(password);
+    await page.getByRole('button', { name: 'Connect Acme ID' }).click();
+    await page.getByText('You can sign in with it from now on.').waitFor();
+    await page.getByText('private@elsewhere.example').waitFor();
+    await signOut(page);
+    await page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
+    await heading(page, 'You belong to no account yet');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+});
