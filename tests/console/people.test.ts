@@ -300,8 +300,13 @@ describe.each(modes)('people in the console, %s', (mode) => {
     const person = await newMember(chromium, system, { email: 'connect@example.com', password });
     idp.person = { sub: 'private', email: 'private@elsewhere.example', email_verified: true };
     const page = await person.open('/settings');
-    await page.getByLabel('Present password').last().fill(password);
     await page.getByRole('button', { name: 'Connect Acme ID' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Present password').fill('wrong guess');
+    await dialog.getByRole('button', { name: 'Connect Acme ID' }).click();
+    await dialog.getByText('That is not your present password.').waitFor();
+    await dialog.getByLabel('Present password').fill(password);
+    await dialog.getByRole('button', { name: 'Connect Acme ID' }).click();
     await page.getByText('You can sign in with it from now on.').waitFor();
     await page.getByText('private@elsewhere.example').waitFor();
     await signOut(page);

@@ -48,9 +48,9 @@ export function RemoveDialog({ account, member, isSelf, onClose }: { account: Ac
       onClose();
       toast(t.removed({ email: member.email }));
       if (!isSelf) return refreshMembers(account.id);
-      // Away first, so that no page asks for what one may not see any more.
-      go('/', { replace: true });
+      // Known to be gone first, so that the start page does not lead back here.
       await queryClient.invalidateQueries({ queryKey: meKey, exact: true });
+      go('/', { replace: true });
     },
   });
   return (

@@ -1,13 +1,14 @@
 // The identities at providers by which one signs in.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useId, useState } from 'react';
 import { connectIdentity, disconnectIdentity, type Identity, listIdentities } from '../../api/people.js';
+import { commonText } from '../../i18n/common.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
 import { queryClient } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
@@ -56,7 +57,7 @@ export function ProviderSection() {
             </ul>
           )}
         </Fetched>
-        {provider !== null && !(query.data?.data.some((identity) => identity.provider === provider.name) ?? true) && <ConnectForm name={provider.name} />}
+        {provider !== null && !(query.data?.data.some((identity) => identity.provider === provider.name) ?? true) && <Connect name={provider.name} />}
       </Card>
       <ConfirmDialog
         open={leaving !== undefined}
@@ -76,9 +77,23 @@ export function ProviderSection() {
   );
 }
 
-function ConnectForm({ name }: { name: string }) {
+function Connect({ name }: { name: string }) {
   const t = useText(settingsText);
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <p className="mb-3 text-soft">{t.providerNone({ name })}</p>
+      <Button onClick={() => setAsking(true)}>{t.connect({ name })}</Button>
+      {isAsking && <ConnectDialog name={name} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+function ConnectDialog({ name, onClose }: { name: string; onClose: () => void }) {
+  const t = useText(settingsText);
+  const common = useText(commonText);
   const { user } = useMe();
+  const form = useId();
   const [password, setPassword] = useState('');
   const connect = useMutation({ mutationFn: connectIdentity, onSuccess: ({ location: provider }) => location.assign(provider) });
   const submit = (event: FormEvent): void => {
@@ -86,28 +101,35 @@ function ConnectForm({ name }: { name: string }) {
     connect.mutate(user.has_password ? { present_password: password } : {});
   };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-3">
-      <p className="text-soft">
-        {t.providerNone({ name })} {t.connectHint}
-      </p>
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.connect({ name })}
+      description={t.connectHint}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" form={form} look="primary" busy={connect.isPending || connect.isSuccess}>
+            {t.connect({ name })}
+          </Button>
+        </>
+      }
+    >
       <OwnFault error={connect.error} fields={[]} />
-      {user.has_password && (
-        <TextField
-          label={t.presentPassword}
-          type="password"
-          name="present-password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-          error={isWrongPassword(connect.error) ? t.wrongPassword : undefined}
-        />
-      )}
-      <div>
-        <Button type="submit" busy={connect.isPending}>
-          {t.connect({ name })}
-        </Button>
-      </div>
-    </form>
+      <form id={form} onSubmit={submit}>
+        {user.has_password && (
+          <TextField
+            label={t.presentPassword}
+            type="password"
+            name="present-password"
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+            error={isWrongPassword(connect.error) ? t.wrongPassword : undefined}
+          />
+        )}
+      </form>
+    </Dialog>
   );
 }
