@@ -22,8 +22,18 @@ const views: readonly View[] = [
   { name: 'not-found', path: () => '/nowhere' },
 
   { name: 'sign-in', path: () => '/sign-in', who: 'nobody' },
+  { name: 'sign-in-refused', path: () => '/sign-in?problem=email_taken', who: 'nobody' },
+  { name: 'sign-up', path: () => '/sign-up', who: 'nobody' },
+  { name: 'link', path: () => `/link#${'x'.repeat(43)}`, who: 'nobody', act: (page) => page.getByRole('button', { name: 'Sign in', exact: true }).click() },
+  { name: 'link-cut', path: () => '/link', who: 'nobody' },
+  { name: 'invitation', path: ({ invitationToken }) => `/invitation#${invitationToken}`, who: 'nobody' },
+  { name: 'invitation-ended', path: () => `/invitation#${'x'.repeat(43)}`, who: 'nobody' },
   { name: 'settings', path: () => '/settings' },
+  { name: 'settings-connect', path: () => '/settings?problem=identity_taken', act: (page) => page.getByRole('button', { name: 'Connect Acme ID' }).click() },
   { name: 'members', path: ofAccount('/members') },
+  { name: 'members-role', path: ofAccount('/members'), act: changeRole },
+  { name: 'members-invite', path: ofAccount('/members'), act: (page) => page.getByRole('button', { name: 'Invite somebody' }).click() },
+  { name: 'members-link', path: ofAccount('/members'), act: inviteSomebody },
   { name: 'audit', path: ofAccount('/audit') },
 
   { name: 'home', path: ofAccount('') },
@@ -111,6 +121,18 @@ async function makeCodes(page: Page): Promise<void> {
   await page.getByRole('dialog').locator('pre').waitFor();
 }
 
+async function changeRole(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Actions for dev@example.com' }).click();
+  await page.getByRole('menuitem', { name: 'Change the role' }).click();
+}
+
+async function inviteSomebody(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await page.getByLabel('E-mail address').fill('another.colleague@example.com');
+  await page.getByRole('button', { name: 'Make the link' }).click();
+  await page.getByRole('region', { name: 'Invitation link' }).waitFor();
+}
+
 const widths = [1280, 375] as const;
 const themes = ['light', 'dark'] as const;
 
@@ -120,7 +142,13 @@ describe('every page of the console', () => {
   let furnished: Furnished;
 
   beforeAll(async () => {
-    system = await startSystem('single');
+    // Every way in is offered; nobody asks the provider, which is not there.
+    system = await startSystem('single', {
+      TOLLGATE_GATEWAY_SIGN_UP: 'true',
+      TOLLGATE_GATEWAY_OIDC_ISSUER: 'http://127.0.0.1:9',
+      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: 'tollgate',
+      TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+    });
     [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
   });
 

@@ -11,6 +11,8 @@ export interface Furnished {
   readonly secret: string;
   /** Of a call that was charged. */
   readonly requestId: string;
+  /** Of an invitation of somebody new. */
+  readonly invitationToken: string;
 }
 
 const password = 'correct horse battery';
@@ -32,6 +34,8 @@ export async function furnish(system: System): Promise<Furnished> {
   const { key: disabled } = await make({ name: 'old laptop', models: ['sandbox/echo', 'sandbox/story'], expires_at: '2027-06-30T12:00:00Z' });
   await browser.must('PATCH', `/accounts/${accountId}/keys/${disabled.id}`, { state: 'disabled' }, 200);
 
+  const { token: invitationToken } = await browser.must<{ token: string }>('POST', `/accounts/${accountId}/invitations`, { email: 'new.colleague@example.com', role: 'billing' }, 201);
+
   let requestId = '';
   for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/echo', 'sandbox/reason', 'sandbox/drop']) {
     const response = await chat(system, secret, { model, messages: [{ role: 'user', content: 'Hello there, how are you today?' }] });
@@ -42,5 +46,5 @@ export async function furnish(system: System): Promise<Furnished> {
   await system.cli('price', 'draft', 'sandbox/story', '--input', '0.35', '--output', '2.5', '--cache-read', '0');
   await browser.must('POST', '/operator/upstreams', { upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true }, secret: 'sk-furnished-0123' }, 201);
   await browser.must('POST', '/operator/upstreams/own-server/test', {}, 200);
-  return { accountId, owner, keyId: key.id, secret, requestId };
+  return { accountId, owner, keyId: key.id, secret, requestId, invitationToken };
 }

@@ -12,7 +12,7 @@ import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { detailText } from './audit-detail.js';
-import { membersKey } from './members.js';
+import { membersKey } from './query-keys.js';
 
 export default function AuditPage() {
   const t = useText(membersText);

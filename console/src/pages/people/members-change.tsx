@@ -11,7 +11,7 @@ import { meKey, queryClient } from '../../session/queries.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
-import { membersKey } from './members.js';
+import { membersKey } from './query-keys.js';
 import { RoleChoice } from './role-choice.js';
 
 /** What one may do oneself may have changed with it. */

@@ -15,7 +15,7 @@ import { CopyButton } from '../../ui/copy.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
-import { invitationsKey } from './members-pending.js';
+import { invitationsKey } from './query-keys.js';
 import { RoleChoice } from './role-choice.js';
 
 export function InviteDialog({ account, onClose }: { account: AccountInUse; onClose: () => void }) {

@@ -13,9 +13,7 @@ import { Fetched } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-
-/** The key of what was fetched. */
-export const invitationsKey = (accountId: string) => ['members', accountId, 'invitations'] as const;
+import { invitationsKey } from './query-keys.js';
 
 export function PendingInvitations({ accountId }: { accountId: string }) {
   const t = useText(membersText);

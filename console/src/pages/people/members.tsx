@@ -15,9 +15,7 @@ import { When } from '../../ui/values.js';
 import { InviteDialog } from './members-invite.js';
 import { PendingInvitations } from './members-pending.js';
 import { RemoveDialog, RoleDialog } from './members-change.js';
-
-/** The key of what was fetched. */
-export const membersKey = (accountId: string) => ['members', accountId] as const;
+import { membersKey } from './query-keys.js';
 
 type Change = { readonly what: 'role' | 'remove'; readonly member: Member };
 

@@ -12,7 +12,7 @@ import { Card, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
 import { isWrongPassword, OwnFault } from './own-fault.js';
-import { sessionsKey } from './settings-sessions.js';
+import { sessionsKey } from './query-keys.js';
 
 export function PasswordSection() {
   const t = useText(settingsText);

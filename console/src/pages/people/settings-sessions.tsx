@@ -15,9 +15,7 @@ import { Fetched } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
-
-/** The key of what was fetched. */
-export const sessionsKey = ['me', 'sessions'] as const;
+import { sessionsKey } from './query-keys.js';
 
 export function SessionsSection() {
   const t = useText(settingsText);
