@@ -1,19 +1,30 @@
 // Keeps the page from being left by accident: by closing or reloading it, and by going back.
 import { useEffect } from 'react';
 
+const mark = 'tollgateStaying';
+
+/** While it is needed, the browser asks before the page is unloaded, and going back leads nowhere. */
 export function useStaying(isNeeded: boolean): void {
   useEffect(() => {
     if (!isNeeded) return undefined;
     const askFirst = (event: BeforeUnloadEvent): void => event.preventDefault();
     // Going back within the console unloads nothing, so that no browser asks. One entry of the history is put on top, and put on
     // again whenever it is taken away.
-    const putOnTop = (): void => window.history.pushState(window.history.state, '', window.location.href);
+    const putOnTop = (): void => {
+      if (!isOnTop()) window.history.pushState({ [mark]: true }, '', window.location.href);
+    };
     putOnTop();
     window.addEventListener('beforeunload', askFirst);
     window.addEventListener('popstate', putOnTop);
     return () => {
       window.removeEventListener('beforeunload', askFirst);
       window.removeEventListener('popstate', putOnTop);
+      // Or the next press of the browser's button would seem to do nothing.
+      if (isOnTop()) window.history.back();
     };
   }, [isNeeded]);
+}
+
+function isOnTop(): boolean {
+  return (window.history.state as Record<string, unknown> | null)?.[mark] === true;
 }
