@@ -7,10 +7,12 @@ import { GetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { repeat } from '#kit/repeat.js';
 import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
+import { sumAnew } from '../store/fold.js';
 import type { Extent } from '../store/reconcile.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
 import { examinePage } from './pages.js';
+import { examineSums, type QuartersSeen } from './sums.js';
 import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
 
 /** Calls of the last moments are left to the next run, since most of them are under way. */
@@ -21,6 +23,8 @@ const overlapMs = 60_000;
 const claimMs = 600_000;
 /** Calls under way that are remembered; those beyond are left to the full run. */
 const unfinishedMax = 10_000;
+/** Quarters of an hour whose sums may be compared at the end; those beyond are left to later runs. */
+const quartersSeenMax = 100_000;
 /** Suspects that are looked at a second time; with more, enough is wrong to see. */
 const suspectsMax = 1000;
 const verifyTimeoutMs = 3_600_000;
@@ -80,6 +84,7 @@ export class ReconcileJob {
     const tally = tallyFrom(startedAtMs, found);
     await this.walk({ accountId: '', fromMs: Math.max(0, run.watermarkMs - overlapMs), untilMs }, '', tally, Number.POSITIVE_INFINITY);
     const drifts = await secondLook(distinct(tally.drifts), this.deps);
+    drifts.push(...(await this.examineSums(tally, drifts)));
     const accounts = wrongBooks(this.results);
     if (accounts.length <= wrongBooksMax) for (const accountId of accounts) drifts.push(...(await this.verify(accountId, tally)));
     const result = this.finish(tally, drifts, before);
@@ -98,7 +103,8 @@ export class ReconcileJob {
     const tally = run.progress.length === 0 ? tallyFrom(clock.nowMs()) : tallyOf(Reconciliation.decode(run.progress));
     const known = tally.drifts.splice(0);
     const pageToken = await this.walk({ accountId: '', fromMs: 0, untilMs: 0 }, run.pageToken, tally, config.reconcileSliceMs);
-    const drifts = distinct([...known, ...(await secondLook(distinct(tally.drifts), this.deps))]);
+    const found = await secondLook(distinct(tally.drifts), this.deps);
+    const drifts = distinct([...known, ...found, ...(await this.examineSums(tally, found))]);
     if (pageToken !== '') {
       const progress = Reconciliation.encode({ ...tally.sums, drifts: drifts.slice(0, driftsMax) }).finish();
       await storeRun(db, { ...run, dueAtMs: clock.nowMs(), pageToken, progress });
@@ -124,10 +130,18 @@ export class ReconcileJob {
       tally.sums.settlementsChecked += BigInt(page.settlementsChecked);
       if (tally.drifts.length < suspectsMax) tally.drifts.push(...page.drifts);
       if (tally.unfinished.length < unfinishedMax) tally.unfinished.push(...page.unfinished);
+      if (tally.quarters.size < quartersSeenMax) for (const quarter of page.quarters) tally.quarters.set(`${quarter.accountId} ${quarter.startMs}`, quarter);
       pageToken = page.nextPageToken;
       await pause(Math.max(pauseMsMin, performance.now() - pageStartMs), undefined, { signal, ref: false });
     } while (pageToken !== '' && performance.now() < endMs);
     return pageToken;
+  }
+
+  /** Compares the sums that totals are read from with the records of the run; when one is wrong, all are made anew. */
+  private async examineSums({ quarters }: Tally, found: readonly Drift[]): Promise<Drift[]> {
+    const wrong = await examineSums(quarters, found, this.deps);
+    if (wrong.length > 0) await sumAnew(this.deps.db);
+    return wrong;
   }
 
   /** What the ledger finds when it compares itself with its journal. */
@@ -162,14 +176,15 @@ export class ReconcileJob {
 /** What a run has seen so far. */
 interface Tally extends Findings {
   readonly sums: Reconciliation;
+  readonly quarters: QuartersSeen;
 }
 
 function tallyFrom(startedAtMs: number, found: Findings = { drifts: [], unfinished: [] }): Tally {
-  return { sums: Reconciliation.fromPartial({ startedAtMs: BigInt(startedAtMs) }), drifts: [...found.drifts], unfinished: [...found.unfinished] };
+  return { sums: Reconciliation.fromPartial({ startedAtMs: BigInt(startedAtMs) }), drifts: [...found.drifts], unfinished: [...found.unfinished], quarters: new Map() };
 }
 
 function tallyOf(sums: Reconciliation): Tally {
-  return { sums: { ...sums, drifts: [] }, drifts: [...sums.drifts], unfinished: [] };
+  return { sums: { ...sums, drifts: [] }, drifts: [...sums.drifts], unfinished: [], quarters: new Map() };
 }
 
 function underWay(run: RunState): CallName[] {

@@ -2,7 +2,9 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { isId } from '#kit/id.js';
-import { type Extent, queuedCallsAfter, recordedCallsAfter, recordedNames } from '../store/reconcile.js';
+import { quarterMs } from '../rollups/shapes.js';
+import type { Quarter } from '../store/compare-sums.js';
+import { type Extent, queuedCallsAfter, type RecordedCall, recordedCallsAfter, recordedNames } from '../store/reconcile.js';
 import { callsPerLook, examine, type Findings, type ReconcileDeps } from './examine.js';
 import type { CallName } from './judge.js';
 
@@ -19,6 +21,8 @@ export interface Page extends Findings {
   readonly recordsChecked: number;
   readonly holdsChecked: number;
   readonly settlementsChecked: number;
+  /** In which the page's records are. */
+  readonly quarters: readonly Quarter[];
   /** Empty on the last page. */
   readonly nextPageToken: string;
 }
@@ -31,7 +35,7 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
       const calls = await recordedCallsAfter(deps.db, extent, positionOf(place.after), callsPerLook);
       const last = calls.at(-1)?.position;
       const next: Place = last === undefined || calls.length < callsPerLook ? { stage: 'holds', after: '' } : { stage: 'records', after: `${last.startedAtMs} ${last.callId}` };
-      return { ...nothing, ...(await examine(calls, deps)), recordsChecked: calls.length, nextPageToken: tokenOf(next) };
+      return { ...nothing, ...(await examine(calls, deps)), recordsChecked: calls.length, quarters: quartersOf(calls), nextPageToken: tokenOf(next) };
     }
     case 'holds': {
       const { holds, nextPageToken } = await deps.ledger.listHolds(
@@ -52,7 +56,11 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
   }
 }
 
-const nothing = { recordsChecked: 0, holdsChecked: 0, settlementsChecked: 0 };
+const nothing = { recordsChecked: 0, holdsChecked: 0, settlementsChecked: 0, quarters: [] };
+
+function quartersOf(calls: readonly RecordedCall[]): Quarter[] {
+  return calls.map(({ accountId, position }) => ({ accountId, startMs: Number(position.startedAtMs - (position.startedAtMs % BigInt(quarterMs))) }));
+}
 
 function tokenOf({ stage, after }: Place): string {
   return Buffer.from(`${stage} ${after}`).toString('base64url');
