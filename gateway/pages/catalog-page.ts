@@ -47,29 +47,45 @@ function table(models: readonly CatalogModel[], query: CatalogQuery, root: strin
   };
   return html`<table>
 <caption>Models with limits in tokens and prices in USD per million tokens</caption>
-<thead><tr>${head('name', 'Model', '')}${head('context', 'Context')}<th scope="col" class="n">Output limit</th>${head('input', 'Input')}<th scope="col" class="n">Cache read</th>${head('output', 'Output')}</tr></thead>
+<thead><tr>${head('name', 'Model', '')}${head('context', 'Context')}<th scope="col" class="n">Output limit</th>${head('input', 'Input')}<th scope="col" class="n">Cache read</th><th scope="col" class="n">Cache write</th>${head('output', 'Output')}</tr></thead>
 <tbody>${models.map((model) => row(model, root))}</tbody>
 </table>`;
 }
 
 function row(model: CatalogModel, root: string): Html {
   const prices = model.usd_per_million_tokens;
-  const price = (label: string, value: string | undefined): Html =>
-    html`<td class="n" data-label="${label}">${value === undefined ? html`<span class="soft">no price yet</span>` : usd(value)}</td>`;
+  const price = (label: string, value: string | undefined): Html => html`<td class="n" data-label="${label}">${value === undefined ? noPrice : usd(value)}</td>`;
   return html`<tr>
 <th scope="row"><a href="${modelAddress(root, model.id)}">${model.display_name}</a><br><code>${model.id}</code><br>${tags(model)}</th>
 <td class="n" data-label="Context">${count(model.max_input_tokens)}</td>
 <td class="n" data-label="Output limit">${count(model.max_tokens)}</td>
-${price('Input', prices?.input)}${price('Cache read', prices?.cache_read)}${price('Output', prices?.output)}
+${price('Input', prices?.input)}${price('Cache read', prices?.cache_read)}${cacheWrite(prices)}${output(prices)}
 </tr>`;
+}
+
+const noPrice = html`<span class="soft">no price yet</span>`;
+
+type Prices = CatalogModel['usd_per_million_tokens'];
+
+function cacheWrite(prices: Prices): Html {
+  const hour = prices === null || prices.cache_write_1h === prices.cache_write_5m ? '' : html`<br>${usd(prices.cache_write_1h)} <span class="soft">for 1 h</span>`;
+  return html`<td class="n" data-label="Cache write">${prices === null ? noPrice : usd(prices.cache_write_5m)}${hour}</td>`;
+}
+
+function output(prices: Prices): Html {
+  const reasoning = prices?.reasoning === undefined ? '' : html`<br>${usd(prices.reasoning)} <span class="soft">reasoning</span>`;
+  return html`<td class="n" data-label="Output">${prices === null ? noPrice : usd(prices.output)}${reasoning}</td>`;
 }
 
 /** What a model can do, and what is the matter with it. */
 export function tags(model: CatalogModel): Html {
   const words = [...model.features, ...model.input_modalities.filter((modality) => modality !== 'text')];
   const state = model.lifecycle === 'active' ? '' : html`<span class="tag warn">${model.lifecycle}</span>`;
+  // Nobody is to wonder whether $0 is a price that was forgotten; a model without a price is not free, it is refused.
+  const isFree = model.usd_per_million_tokens !== null && Object.values(model.usd_per_million_tokens).every((price) => price === '0');
+  const free = isFree ? html`<span class="tag">free</span>` : '';
   const away = model.available ? '' : html`<span class="tag warn">not available now</span>`;
-  return html`${state}${away}${words.map((word) => html`<span class="tag">${featureName(word)}</span>`)}`;
+  return html`${state}${away}${free}${words.map((word) => html`<span class="tag">${featureName(word)}</span>`)}`;
 }
 
 /** Where a model has its page; ids may hold slashes, which stay as they are. */

@@ -6,7 +6,14 @@ import type { CatalogModel } from '../formats/models-schema.js';
 export interface Size {
   readonly input: number;
   readonly cached: number;
+  /** Written to a cache of five minutes. */
+  readonly written: number;
+  /** Written to a cache of one hour. */
+  readonly written1h: number;
+  /** All output, reasoning included. */
   readonly output: number;
+  /** The part of output spent on reasoning. */
+  readonly reasoning: number;
   readonly calls: number;
 }
 
@@ -22,7 +29,7 @@ const mtok = 1_000_000n;
 const sizeMax = 1_000_000_000;
 
 /** What the calculator shows before anybody has filled it in. */
-export const sizeDefault: Size = { input: 2000, cached: 0, output: 500, calls: 1000 };
+export const sizeDefault: Size = { input: 2000, cached: 0, written: 0, written1h: 0, output: 500, reasoning: 0, calls: 1000 };
 
 /** Reads the calculator's fields from an address; what is no whole number up to a billion is taken for the default. */
 export function readSize(query: Readonly<Record<string, string | string[] | undefined>>): Size {
@@ -31,7 +38,16 @@ export function readSize(query: Readonly<Record<string, string | string[] | unde
     const value = /^\d{1,10}$/.test(text) ? Number(text) : sizeDefault[name];
     return Math.min(value, sizeMax);
   };
-  return { input: read('input'), cached: read('cached'), output: read('output'), calls: read('calls') };
+  const output = read('output');
+  return {
+    input: read('input'),
+    cached: read('cached'),
+    written: read('written'),
+    written1h: read('written1h'),
+    output,
+    reasoning: Math.min(read('reasoning'), output),
+    calls: read('calls'),
+  };
 }
 
 /** The lines of one call, its sum, and the sum of all calls. */
@@ -40,7 +56,16 @@ export function estimate(prices: NonNullable<CatalogModel['usd_per_million_token
     const nanoUsdPerMtok = parseUsd(usdPerMtok)!;
     return { label, tokens, usdPerMtok, nanoUsd: (BigInt(tokens) * nanoUsdPerMtok + mtok - 1n) / mtok };
   };
-  const lines = [line('Input', size.input, prices.input), line('Read from cache', size.cached, prices.cache_read), line('Output', size.output, prices.output)];
+  // As a charge has them: reasoning is a line of its own only where it has a price of its own, and output is then what remains.
+  const reasoning = prices.reasoning === undefined ? 0 : size.reasoning;
+  const lines = [
+    line('Input', size.input, prices.input),
+    line('Read from cache', size.cached, prices.cache_read),
+    line('Written to cache, 5 minutes', size.written, prices.cache_write_5m),
+    line('Written to cache, 1 hour', size.written1h, prices.cache_write_1h),
+    line('Output', size.output - reasoning, prices.output),
+    ...(prices.reasoning === undefined ? [] : [line('Reasoning', reasoning, prices.reasoning)]),
+  ].filter(({ label, tokens }) => tokens > 0 || label === 'Input' || label === 'Output');
   const call = lines.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0n);
   return { lines, call, all: call * BigInt(size.calls) };
 }

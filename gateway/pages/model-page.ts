@@ -58,7 +58,7 @@ function calculator(prices: Prices, size: Size): Html {
   const { lines, call, all } = estimate(prices, size);
   const field = (name: keyof Size, label: string): Html => html`<label>${label}<input type="number" name="${name}" value="${size[name]}" min="0" max="1000000000" step="1" required></label>`;
   return html`<h2 id="calculator">What would it cost?</h2>
-<form method="get" action="#calculator">${field('input', 'Input tokens a call')}${field('cached', 'Of a cache, a call')}${field('output', 'Output tokens a call')}${field('calls', 'Calls')}<button>Reckon</button></form>
+<form method="get" action="#calculator">${field('input', 'Input tokens a call')}${field('cached', 'Read from cache')}${field('written', 'Written to cache, 5 min')}${field('written1h', 'Written to cache, 1 h')}${field('output', 'Output tokens a call')}${prices.reasoning === undefined ? '' : field('reasoning', 'Of it reasoning')}${field('calls', 'Calls')}<button>Reckon</button></form>
 <table><caption>One call</caption><thead><tr><th scope="col">Tokens</th><th scope="col" class="n">How many</th><th scope="col" class="n">USD per million</th><th scope="col" class="n">USD</th></tr></thead>
 <tbody>${lines.map((line) => html`<tr><th scope="row">${line.label}</th><td class="n" data-label="Tokens">${count(line.tokens)}</td><td class="n" data-label="Per million">${usd(line.usdPerMtok)}</td><td class="n" data-label="Cost">${usd(formatUsd(line.nanoUsd))}</td></tr>`)}
 <tr><th scope="row">One call</th><td></td><td></td><td class="n" data-label="Cost">${usd(formatUsd(call))}</td></tr></tbody></table>
@@ -68,13 +68,15 @@ function calculator(prices: Prices, size: Size): Html {
 function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number): Html | string {
   if (history === undefined || history.length === 0) return '';
   const inForce = history.find((price) => Number(price.effectiveFromMs) <= nowMs);
+  const cell = (label: string, nanoUsd: bigint | undefined): Html => html`<td class="n" data-label="${label}">${nanoUsd === undefined ? html`<span class="soft">as output</span>` : usd(formatUsd(nanoUsd))}</td>`;
   const row = (price: PriceVersion): Html => {
     const from = new Date(Number(price.effectiveFromMs)).toISOString();
     const mark = price === inForce ? html` <span class="tag">in force</span>` : Number(price.effectiveFromMs) > nowMs ? html` <span class="tag">to come</span>` : '';
-    return html`<tr><th scope="row"><time datetime="${from}">${from.slice(0, 16).replace('T', ' ')} UTC</time>${mark}</th><td class="n" data-label="Input">${usd(formatUsd(price.inputNanoUsdPerMtok))}</td><td class="n" data-label="Cache read">${usd(formatUsd(price.cacheReadNanoUsdPerMtok))}</td><td class="n" data-label="Output">${usd(formatUsd(price.outputNanoUsdPerMtok))}</td></tr>`;
+    return html`<tr><th scope="row"><time datetime="${from}">${from.slice(0, 16).replace('T', ' ')} UTC</time>${mark}</th>${cell('Input', price.inputNanoUsdPerMtok)}${cell('Cache read', price.cacheReadNanoUsdPerMtok)}${cell('Cache write, 5 min', price.cacheWrite5mNanoUsdPerMtok)}${cell('Cache write, 1 h', price.cacheWrite1hNanoUsdPerMtok)}${cell('Output', price.outputNanoUsdPerMtok)}${cell('Reasoning', price.reasoningNanoUsdPerMtok)}</tr>`;
   };
+  const heads = ['Input', 'Cache read', 'Cache write, 5 min', 'Cache write, 1 h', 'Output', 'Reasoning'].map((head) => html`<th scope="col" class="n">${head}</th>`);
   return html`<h2>Price history</h2>
-<table><caption>USD per million tokens, newest first</caption><thead><tr><th scope="col">From</th><th scope="col" class="n">Input</th><th scope="col" class="n">Cache read</th><th scope="col" class="n">Output</th></tr></thead><tbody>${history.map(row)}</tbody></table>`;
+<table><caption>USD per million tokens, newest first</caption><thead><tr><th scope="col">From</th>${heads}</tr></thead><tbody>${history.map(row)}</tbody></table>`;
 }
 
 function samples(id: string, baseUrl: string): Html {

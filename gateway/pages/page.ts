@@ -48,7 +48,7 @@ h2 .anchor,h3 .anchor{color:var(--soft);text-decoration:none;font-weight:400}
 }
 output{font-weight:700;font-size:1.2rem}
 @media(max-width:48rem){
-thead{position:absolute;clip-path:inset(50%);height:1px;overflow:hidden}
+thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 tr,td,tbody th{display:block}
 tr{padding:.6rem 0;border-top:1px solid var(--line)}
 td,tbody th{border:0;padding:.1rem 0}

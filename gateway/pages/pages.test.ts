@@ -20,10 +20,18 @@ describe('the calculator', () => {
   const prices = { input: '3', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6', output: '15.000000001' };
 
   it('rounds each line up to a nano-dollar and multiplies the whole', () => {
-    const { lines, call, all } = estimate(prices, { input: 1, cached: 3, output: 1, calls: 1000 });
+    const { lines, call, all } = estimate(prices, { ...sizeDefault, input: 1, cached: 3, output: 1, calls: 1000 });
     expect(lines.map(({ nanoUsd }) => nanoUsd)).toEqual([3000n, 900n, 15_001n]);
     expect(call).toBe(18_901n);
     expect(all).toBe(18_901_000n);
+  });
+
+  it('has a line for each class that a charge would have, and no reasoning beyond the output', () => {
+    const size = readSize({ input: '10', cached: '20', written: '30', written1h: '40', output: '50', reasoning: '60', calls: '1' });
+    expect(size.reasoning).toBe(50);
+    expect(estimate(prices, size).lines.map(({ tokens, nanoUsd }) => [tokens, nanoUsd])).toEqual([[10, 30_000n], [20, 6000n], [30, 112_500n], [40, 240_000n], [50, 750_001n]]);
+    const apart = estimate({ ...prices, reasoning: '20' }, { ...size, reasoning: 45 });
+    expect(apart.lines.slice(4).map(({ label, tokens, nanoUsd }) => [label, tokens, nanoUsd])).toEqual([['Output', 5, 75_001n], ['Reasoning', 45, 900_000n]]);
   });
 
   it('takes nonsense for what it begins with', () => {

@@ -5,6 +5,7 @@ import { hasReason } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { publicAddress } from '../console/public-address.js';
 import { renderCatalog } from '../formats/models.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { catalogCsv } from '../pages/catalog-csv.js';
@@ -20,7 +21,7 @@ import type { ModelReplica } from '../replicas/models.js';
 export interface PageDeps {
   readonly models: ModelReplica;
   readonly peers: { readonly catalog: Pick<GatewayPeers['catalog'], 'listPriceVersions'> };
-  readonly config: { readonly rpcTimeoutMs: number };
+  readonly config: { readonly rpcTimeoutMs: number; readonly publicUrl: string | undefined };
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -70,7 +71,7 @@ export function modelHtml(deps: PageDeps): Middleware {
     const model = catalogOf(deps).find((each) => each.id === id)!;
     sendPage(
       ctx,
-      modelPage({ model, history: await priceHistory(id, deps), size: readSize(ctx.query), root, baseUrl: `${ctx.protocol}://${ctx.host}`, nowMs: deps.clock.nowMs() }),
+      modelPage({ model, history: await priceHistory(id, deps), size: readSize(ctx.query), root, baseUrl: publicAddress(ctx, deps.config), nowMs: deps.clock.nowMs() }),
     );
   };
 }

@@ -1,0 +1,74 @@
+// The public catalog in a browser: it works without JavaScript, breaks no rule of axe in either theme, and fits a phone.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { accessibilityFaults, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { startSystem, type System } from '../support/system.js';
+
+describe('the public catalog in a browser', () => {
+  let system: System;
+  let chromium: Browser;
+
+  beforeAll(async () => {
+    [system, chromium] = await Promise.all([startSystem('single', { TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate' }), startChromium()]);
+    await system.cli('price', 'publish', 'sandbox/tool', '--input', '0', '--output', '0');
+    await system.cli('price', 'publish', 'sandbox/story', '--input', '0.5', '--output', '3', '--cache-write-1h', '0.75', '--from', '30d');
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  it('is searched, sorted and filtered without JavaScript, and every view has an address', async () => {
+    const context = await chromium.newContext({ baseURL: `${system.baseUrl}/`, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto('models');
+    await page.getByLabel('Search').fill('sandbox');
+    await page.getByLabel('tools', { exact: true }).check();
+    await page.getByLabel('Sort by').selectOption('Output price');
+    await page.getByRole('button', { name: 'Show' }).click();
+    expect(new URL(page.url()).searchParams.toString()).toMatch(/q=sandbox&owner=&sort=output&with=tools/);
+    expect(await page.locator('tbody tr').count()).toBeLessThan(8);
+    expect(await page.locator('tbody tr').first().innerText()).toMatch(/Sandbox Tool[^]*free[^]*\$0/);
+    await page.getByRole('link', { name: 'Output', exact: true }).click();
+    expect(await page.locator('thead [aria-sort=descending]').innerText()).toBe('Output');
+    expect(await page.locator('tbody tr').last().innerText()).toContain('Sandbox Tool');
+    await context.close();
+  });
+
+  it('reckons and shows how to call a model without JavaScript, at the address that callers know', async () => {
+    const context = await chromium.newContext({ baseURL: `${system.baseUrl}/`, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto('models');
+    await page.getByRole('link', { name: 'Sandbox Reason' }).click();
+    for (const [label, tokens] of [['Input tokens a call', '100'], ['Written to cache, 1 h', '3'], ['Output tokens a call', '50'], ['Of it reasoning', '20'], ['Calls', '10']] as const) await page.getByLabel(label).fill(tokens);
+    await page.getByRole('button', { name: 'Reckon' }).click();
+    const { usd_per_million_tokens: usd } = ((await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: { id: string; usd_per_million_tokens: Record<string, string> }[] }).data.find(({ id }) => id === 'sandbox/reason')!;
+    const call = 100 * Number(usd['input']) + 3 * Number(usd['cache_write_1h']) + 30 * Number(usd['output']) + 20 * Number(usd['reasoning']);
+    expect(Number((await page.locator('output').innerText()).replace('$', ''))).toBeCloseTo((call * 10) / 1e6, 9);
+    expect(await page.locator('pre').first().innerText()).toContain('https://ai.example.com/tollgate/v1/chat/completions');
+    await context.close();
+  });
+
+  it.each([
+    ['models', 'catalog'],
+    ['models?q=no-such-thing', 'catalog-none'],
+    ['models/sandbox/reason', 'catalog-model'],
+    ['models/sandbox/story', 'catalog-scheduled'],
+    ['models/no/such', 'catalog-unknown'],
+  ])('%s breaks no rule, light or dark, wide or narrow', async (path, name) => {
+    for (const width of [1280, 375]) {
+      const person = await newPerson(chromium, system.baseUrl, { width });
+      const page = await person.context.newPage();
+      await page.goto(path);
+      for (const theme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: theme });
+        await screenshot(page, `${name}-${theme}-${width}`);
+        expect({ width, theme, faults: await accessibilityFaults(page) }).toEqual({ width, theme, faults: [] });
+      }
+      expect([width, await sidewaysScroll(page)]).toEqual([width, 0]);
+      expect(person.faults).toEqual([]);
+      await person.close();
+    }
+  });
+});
