@@ -13,6 +13,8 @@ const httpTimeoutMs = 3000;
 const readyTextMax = 10_000;
 const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
+// The ledger ends them a hundred times a minute or more; a few are on their way at any time.
+const overdueHoldsMax = 1000n;
 // Twice the longest interval that can be set.
 const reconcileAgeMsMax = 2 * 3_600_000;
 // The Date header has whole seconds, and the answer takes a while.
@@ -129,7 +131,10 @@ export function checkClock(theirsMs: number, oursMs: number): string {
 async function checkService(services: Services, name: ServiceName): Promise<string> {
   try {
     await services.checkHealth(name);
-    return 'serving';
+    const { process: running } = await services[name].getHealth({}, operatorCall());
+    if (running === undefined) return 'serving';
+    const { version, nodeVersion, databaseEngine, databaseVersion, startedAtMs } = running;
+    return `serving; version ${version} on Node ${nodeVersion} and ${databaseEngine} ${databaseVersion}, since ${instant(startedAtMs)}`;
   } catch (error) {
     throw new CliError(error instanceof Error ? error.message : String(error), { fix: `Start the ${name} service, or read its log for what it is waiting for.`, cause: error });
   }
@@ -141,6 +146,16 @@ interface FurtherCheck {
 }
 
 const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
+  auth: [
+    {
+      title: 'audit log',
+      async look({ people }) {
+        const { fault, entriesChecked } = await people.verifyAudit({ number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
+        if (fault === '') return `${entriesChecked} entries are as they were written`;
+        throw new CliError(`The audit log is not as it was written. ${fault}`, { fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.' });
+      },
+    },
+  ],
   catalog: [
     {
       title: 'models',
@@ -162,6 +177,16 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         throw new CliError(`${result.drifts.length} figures are not what the journal says.`, { fix: 'Run `tollgate balance verify` to see them.' });
       },
     },
+    {
+      title: 'holds',
+      async look({ ledger }, nowMs) {
+        const { openHolds, oldestOpenHoldAtMs, holdsPastExpiry } = await ledger.getHealth({}, operatorCall());
+        if (holdsPastExpiry > overdueHoldsMax) {
+          throw new CliError(`${holdsPastExpiry} holds are open past their expiry.`, { fix: 'The ledger ends them by itself; read its log for why it does not.' });
+        }
+        return openHolds === 0n ? 'none open' : `${openHolds} open, the oldest for ${Math.max(0, Math.round((nowMs - Number(oldestOpenHoldAtMs)) / 1000))} s`;
+      },
+    },
   ],
   metering: [
     {
@@ -177,6 +202,16 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         if (ageMs <= outboxAgeMsMax) return `${pending} charges wait for the ledger, ${openCalls} calls are open`;
         throw new CliError(`${pending} charges wait for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
           fix: 'They are settled once the ledger accepts them; read the log of the metering service for why it does not.',
+        });
+      },
+    },
+    {
+      title: 'quarantine',
+      async look({ metering }) {
+        const { quarantinedLastHour } = await metering.getHealth({}, operatorCall());
+        if (quarantinedLastHour === 0n) return 'no upstream broke a rule in the last hour';
+        throw new CliError(`Upstreams told figures that break a rule for ${quarantinedLastHour} calls of the last hour; these were counted by us.`, {
+          fix: 'Run `tollgate usage list --from 1h --json` and look at ending_detail where quarantined is true; it names what was wrong.',
         });
       },
     },

@@ -72,6 +72,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
       ['POST', `${account}/credits`], ['POST', `${account}/debits`], ['POST', `${account}/entries/ent_1/reverse`], ['GET', '/operator/settings'],
       ['GET', '/operator/users'], ['POST', '/operator/users'], ['PATCH', '/operator/users/user_1'], ['POST', '/operator/users/user_1/link'],
       ['DELETE', '/operator/users/user_1/sessions'], ['GET', '/operator/audit'], ['GET', '/operator/audit/export'], ['POST', '/operator/audit/verify'],
+      ['GET', '/operator/health'], ['POST', '/operator/health/ledger-check'],
     ];
     for (const [method, path] of asked) {
       expect([method, path, ...(await owner.refusal(method, path, method === 'GET' ? undefined : {}))]).toEqual([method, path, 404, 'not_found']);
@@ -231,6 +232,37 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await operator.must('POST', '/operator/audit/verify', { number: 1, hash: last.hash }, 200)).toMatchObject({ ok: false, fault: expect.stringContaining('Entry 1 ') });
     expect(await system.cli('audit', 'verify', '--seen', `${last.number}:${last.hash}`)).toContain('as it was written');
     expect((await system.tryCli('audit', 'verify', '--seen', `1:${last.hash}`)).code).toBe(1);
+  });
+
+  it('tells how the system stands, and checks the ledger now', async () => {
+    interface Health {
+      mode: string;
+      gateway: { ready: boolean; version: string; spool: object; feeds: { keys: { live: boolean; silent_ms: number } } };
+      services: { name: string; ready: boolean; started_at: string; version: string; node_version: string; database: { engine: string; version: string } }[];
+      ledger_check: { ok: boolean; at: string } | null;
+    }
+    const check = await operator.must<{ at: string }>('POST', '/operator/health/ledger-check', {}, 200);
+    expect(check).toMatchObject({ ok: true, sum_usd: '0', drift_count: 0, drifts: [] });
+    const health = await operator.get<Health>('/operator/health');
+    expect(health).toMatchObject({
+      mode,
+      gateway: { ready: true, missing: [], spool: { waiting: 0, refused: 0, damaged_files: 0 }, feeds: { keys: { live: true }, catalog: { live: true } } },
+      holds: { open: expect.any(Number), past_expiry: 0 },
+      outbox: { refused: 0 },
+      quarantined_last_hour: 0,
+      reconciliation: { drifts: [] },
+      upstreams: expect.arrayContaining([expect.objectContaining({ id: 'sandbox', enabled: true })]),
+    });
+    expect(health.services.map(({ name, ready }) => [name, ready])).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference'].map((name) => [name, true]));
+    for (const { version, node_version, database, started_at } of health.services) {
+      expect([version, node_version]).toEqual([health.gateway.version, process.versions.node]);
+      expect(database).toMatchObject({ engine: mode === 'single' ? 'SQLite' : 'MariaDB', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+      expect(Date.parse(started_at)).toBeLessThan(Date.now());
+    }
+    expect(health.ledger_check).toMatchObject({ ok: true });
+    expect(Math.abs(Date.parse(health.ledger_check!.at) - Date.parse(check.at))).toBeLessThan(5000);
+    const doctor = (await system.cli('doctor', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { check: string; ok: boolean; detail: string });
+    expect(doctor).toEqual(expect.arrayContaining([expect.objectContaining({ check: 'holds', ok: true }), expect.objectContaining({ check: 'audit log', ok: true })]));
   });
 
   it('leaves the books right', async () => {

@@ -30,7 +30,8 @@ describe('the doctor', () => {
   it('finds nothing wrong with a healthy gateway', async () => {
     const { code, checks, fixes } = await examine();
     expect({ code, fixes }).toEqual({ code: 0, fixes: {} });
-    expect(checks).toEqual(['node', 'configuration', 'gateway', 'clock', 'connection', 'auth', 'catalog', 'models', 'ledger', 'books', 'metering', 'outbox', 'reconcile', 'inference', 'upstreams']);
+    expect(checks).toEqual(['node', 'configuration', 'gateway', 'clock', 'connection', 'auth', 'audit log', 'catalog', 'models', 'ledger', 'books', 'holds', 'metering', 'outbox', 'quarantine', 'reconcile', 'inference', 'upstreams']);
+    expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(/ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0[^]*holds +2 open, the oldest for 5 s/);
   });
 
   it('tells the fix of each fault, and fails', async () => {
@@ -50,6 +51,13 @@ describe('the doctor', () => {
         upstreams: expect.stringContaining('tollgate upstream'),
       },
     });
+  });
+
+  it('tells of a changed audit log, of holds that nobody ends and of upstreams that tell nonsense', async () => {
+    gateway.state.auditDrift = 'Entry 2 is missing.';
+    gateway.state.holdsPastExpiry = 1001n;
+    gateway.state.quarantinedLastHour = 3n;
+    expect((await examine()).fixes).toEqual({ 'audit log': expect.stringContaining('copy'), holds: expect.stringContaining('log'), quarantine: expect.stringContaining('tollgate usage list') });
   });
 
   it('tells of charges that the ledger refused', async () => {

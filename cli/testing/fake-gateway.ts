@@ -11,7 +11,7 @@ import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
 import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
-import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition, VerifyAuditResponse } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
@@ -28,6 +28,7 @@ import {
   UnsettledState,
   type UsageRecord,
 } from '#proto/metering/v1/metering.js';
+import { ProcessInfo } from '#proto/process/v1/process.js';
 
 /** The time at which all tests of the command happen. */
 export const testNowMs = 1_800_000_000_000;
@@ -62,9 +63,13 @@ export class FakeState {
   readonly audit: AuditEntry[] = [];
   /** Thrown in place of noting. */
   auditFault: AppError | undefined;
+  /** What is wrong with the log. */
+  auditDrift = '';
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
   lastRefundRequest: RefundRequest | undefined;
+  holdsPastExpiry = 0n;
+  quarantinedLastHour = 0n;
   /** Of every hold; undefined: the ledger knows none. */
   refundedNanoUsd: bigint | undefined;
 }
@@ -114,11 +119,13 @@ function startReadyServer(state: FakeState): Promise<Server> {
 }
 
 // A method that no test needs answers as one that is not there.
+const running = ProcessInfo.fromPartial({ version: '1.2.3', nodeVersion: '24.0.0', startedAtMs: BigInt(testNowMs), databaseEngine: 'SQLite', databaseVersion: '3.50.0' });
+
 function stubbed(definition: { methods: object }, methods: object): object {
   const missing = (): never => {
     throw new AppError('unimplemented', 'The fake gateway does not do this.');
   };
-  return { ...Object.fromEntries(Object.keys(definition.methods).map((name) => [name, missing])), ...methods };
+  return { ...Object.fromEntries(Object.keys(definition.methods).map((name) => [name, missing])), getHealth: async () => ({ process: running }), ...methods };
 }
 
 function find<T extends { id: string }>(items: readonly T[], id: string, what: string): T {
@@ -183,6 +190,7 @@ function auth(state: FakeState): object {
 
 function people(state: FakeState): object {
   return {
+    verifyAudit: async () => VerifyAuditResponse.fromPartial({ entriesChecked: BigInt(state.audit.length), fault: state.auditDrift }),
     appendAudit: async ({ entry }: AppendAuditRequest) => {
       if (state.auditFault !== undefined) throw state.auditFault;
       state.audit.push(entry!);
@@ -248,6 +256,7 @@ function ledger(state: FakeState): object {
       return { entries: page, nextPageToken };
     },
     verify: async () => state.verification,
+    getHealth: async () => ({ process: running, openHolds: 2n, oldestOpenHoldAtMs: BigInt(testNowMs - 5000), holdsPastExpiry: state.holdsPastExpiry }),
   };
 }
 
@@ -266,6 +275,7 @@ function metering(state: FakeState): object {
     listKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
       keys: keyIds.map((keyId) => ({ keyId, lastCallId: `req_${'0'.repeat(32)}`, lastStartedAtMs: BigInt(testNowMs - 1000), lastModelId: 'sandbox/echo' })),
     }),
+    getHealth: async () => ({ process: running, outbox: state.outbox, quarantinedLastHour: state.quarantinedLastHour }),
     getOutbox: async () => state.outbox,
     reconcile: async ({ pageToken }: { pageToken: string }) => {
       const { page, nextPageToken } = pageOf(state.drifts, 1, pageToken);

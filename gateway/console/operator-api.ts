@@ -8,6 +8,7 @@ import { auditRoutes } from './routes/operator/audit.js';
 import { catalogRoutes } from './routes/operator/catalog-routes.js';
 import { codeRoutes } from './routes/operator/codes.js';
 import { creditRoutes } from './routes/operator/credits.js';
+import { healthRoutes } from './routes/operator/health.js';
 import { userRoutes } from './routes/operator/users.js';
 import { visitorOf } from './session.js';
 
@@ -19,6 +20,7 @@ export function addOperatorRoutes(router: Router, known: Middleware, deps: Conso
   creditRoutes(router, base, deps);
   userRoutes(router, base, deps);
   auditRoutes(router, base, deps);
+  healthRoutes(router, base, deps);
   catalogRoutes(router, base, deps);
   codeRoutes(router, base, deps);
 }

@@ -7,7 +7,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import { hashSecret, isWellFormedSecret } from '../key-secret.js';
 import type { GatewayPeers } from '../peers.js';
 import { assertUsable } from '../usable-key.js';
-import { watch, type Watch } from './watch.js';
+import { type FeedState, feedState, watch, type Watch } from './watch.js';
 
 /** Life of an entry while auth's changes arrive: a bound on memory of idle keys, not on staleness. */
 const liveMs = 300_000;
@@ -33,6 +33,8 @@ export interface KeyReplica {
   stop(): Promise<void>;
   /** Whether pushed changes arrive. */
   isLive(): boolean;
+  /** How the pushing of changes stands. */
+  feed(): FeedState;
   /**
    * The active key of a secret, in force at this instant. Raises key_malformed, key_unknown, key_revoked, key_disabled,
    * key_expired or account_suspended, and service_unavailable when auth cannot be asked.
@@ -143,6 +145,7 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
       await following?.stop();
     },
     isLive: () => following?.isLive() === true,
+    feed: () => feedState(following),
     async authenticate(secret) {
       if (!isWellFormedSecret(secret)) {
         throw new AppError('key_malformed', 'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.');

@@ -7,7 +7,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { GatewayPeers } from '../peers.js';
-import { watch, type Watch } from './watch.js';
+import { type FeedState, feedState, watch, type Watch } from './watch.js';
 
 /** A model that can be called now. */
 export interface CallableModel {
@@ -24,6 +24,8 @@ export interface ModelReplica {
   stop(): Promise<void>;
   /** Whether a catalog has arrived; it serves while the catalog service is away. */
   hasCatalog(): boolean;
+  /** How the pushing of the catalog stands. */
+  feed(): FeedState;
   /** Whether inference answered when it was last asked for its upstreams, which it is again and again. */
   isInferenceReached(): boolean;
   /** Every model that is not retired, in the catalog's order, each with the price in force now. */
@@ -118,6 +120,7 @@ export function createModelReplica(deps: {
       await following?.stop();
     },
     hasCatalog: () => hasSnapshot,
+    feed: () => feedState(following),
     isInferenceReached: () => inferenceAnswered && upstreamIds !== undefined,
     list: () =>
       models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED).map((model) => ({ ...model, price: priceNow(model) })),

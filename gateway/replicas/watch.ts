@@ -11,8 +11,22 @@ const backoffMsMax = 1000;
 export interface Watch {
   /** True while messages or heartbeats keep coming; false when nothing was heard for two heartbeats. */
   isLive(): boolean;
+  /** For how long nothing has been heard, in milliseconds; undefined: nothing ever was. */
+  silentMs(): number | undefined;
   /** Ends when the loop has ended. */
   stop(): Promise<void>;
+}
+
+/** How a followed stream stands. */
+export interface FeedState {
+  readonly live: boolean;
+  /** For how long nothing has been heard; undefined: nothing ever was. */
+  readonly silentMs: number | undefined;
+}
+
+/** Of a stream that may not be followed yet. */
+export function feedState(following: Watch | undefined): FeedState {
+  return { live: following?.isLive() === true, silentMs: following?.silentMs() };
 }
 
 /** Options of `watch`. */
@@ -81,6 +95,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   const ended = run();
   return {
     isLive,
+    silentMs: () => (heardAtMs === Number.NEGATIVE_INFINITY ? undefined : clock.nowMs() - heardAtMs),
     async stop() {
       clearInterval(watchdog);
       stopping.abort();

@@ -1,5 +1,6 @@
 // What the RPCs of auth work with.
 import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { AccountStore } from './store/accounts.js';
@@ -8,6 +9,7 @@ import type { KeyStore } from './store/keys.js';
 
 /** Handed to every RPC. */
 export interface RpcDeps {
+  readonly db: Database;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;

@@ -68,6 +68,7 @@ export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): Au
   return {
     name: 'auth',
     service: authService({
+      db,
       accounts,
       keys: new KeyStore(db),
       idempotency: new IdempotencyStore(db),

@@ -17,4 +17,5 @@ export const authPolicy: PeerPolicy<keyof AuthService> = {
   rotateKey: ['gateway'],
   authenticate: ['gateway'],
   watchKeys: ['gateway'],
+  getHealth: ['gateway'],
 };

@@ -6,6 +6,7 @@ import { authenticate } from './rpcs/authenticate.js';
 import { createAccount } from './rpcs/create-account.js';
 import { createKey } from './rpcs/create-key.js';
 import { getAccount } from './rpcs/get-account.js';
+import { getHealth } from './rpcs/get-health.js';
 import { getKey } from './rpcs/get-key.js';
 import { listAccounts } from './rpcs/list-accounts.js';
 import { listKeys } from './rpcs/list-keys.js';
@@ -29,6 +30,7 @@ export function authService(deps: RpcDeps): AuthService {
     revokeKey: (request, context = unknownCaller) => revokeKey(request, context, deps),
     rotateKey: (request, context = unknownCaller) => rotateKey(request, context, deps),
     authenticate: (request, context = unknownCaller) => authenticate(request, context, deps),
+    getHealth: () => getHealth(deps.db),
     watchKeys: (request, context = unknownCaller) => watchKeys(request, context, deps),
   };
 }

@@ -31,7 +31,7 @@ export function createCatalog(config: CatalogConfig, { db, clock, log }: Catalog
   const feed = new CatalogFeed({ store, clock, log, pollIntervalMs, heartbeatIntervalMs });
   return {
     name: 'catalog',
-    service: new CatalogRpcs({ store, feed, clock, heartbeatIntervalMs }),
+    service: new CatalogRpcs({ db, store, feed, clock, heartbeatIntervalMs }),
     async start() {
       await migrate(db, migrations);
       if (config.seed) await plantSeed(parseSeed(seedFile), { store, clock, log });

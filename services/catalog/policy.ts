@@ -18,4 +18,5 @@ export const catalogPolicy: PeerPolicy<keyof CatalogService> = {
   listPriceDrafts: ['gateway'],
   discardPriceDraft: ['gateway'],
   publishPriceDraft: ['gateway'],
+  getHealth: ['gateway'],
 };

@@ -2,6 +2,7 @@
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type * as messages from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from './deps.js';
+import { getHealth } from './rpcs/get-health.js';
 import { discardPriceDraft } from './rpcs/discard-price-draft.js';
 import { getModel } from './rpcs/get-model.js';
 import { getPriceDraft } from './rpcs/get-price-draft.js';
@@ -29,4 +30,5 @@ export class CatalogRpcs implements messages.CatalogService {
   discardPriceDraft = (request: messages.DiscardPriceDraftRequest, context: CallContext) => discardPriceDraft(request, context, this.deps);
   publishPriceDraft = (request: messages.PublishPriceDraftRequest, context: CallContext) => publishPriceDraft(request, context, this.deps);
   watchCatalog = (request: messages.WatchCatalogRequest, context: CallContext) => watchCatalog(request, context, this.deps);
+  getHealth = () => getHealth(this.deps.db);
 }

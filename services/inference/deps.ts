@@ -1,5 +1,6 @@
 // What the RPCs of inference work with.
 import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { InferenceConfig } from './config.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
@@ -8,6 +9,7 @@ import type { UpstreamRegistry } from './upstreams/registry.js';
 
 /** Handed to every RPC. */
 export interface RpcDeps {
+  readonly db: Database;
   readonly config: InferenceConfig;
   readonly store: UpstreamStore;
   readonly registry: UpstreamRegistry;

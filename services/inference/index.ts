@@ -30,7 +30,7 @@ export function createInference(config: InferenceConfig, { db, clock, log, secre
   const registry = new UpstreamRegistry({ config, clock, log, store, box });
   return {
     name: 'inference',
-    service: new InferenceRpcs({ config, store, registry, box, clock, log }),
+    service: new InferenceRpcs({ db, config, store, registry, box, clock, log }),
     async start() {
       await store.migrate();
       await registry.reload();

@@ -13,4 +13,5 @@ export const inferencePolicy: PeerPolicy<keyof InferenceService> = {
   putUpstream: ['gateway'],
   deleteUpstream: ['gateway'],
   testUpstream: ['gateway'],
+  getHealth: ['gateway'],
 };

@@ -2,6 +2,7 @@
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type * as messages from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from './deps.js';
+import { getHealth } from './rpcs/get-health.js';
 import { countTokens } from './rpcs/count-tokens.js';
 import { deleteUpstream } from './rpcs/delete-upstream.js';
 import { generate } from './rpcs/generate.js';
@@ -19,4 +20,5 @@ export class InferenceRpcs implements messages.InferenceService {
   putUpstream = (request: messages.PutUpstreamRequest, context: CallContext) => putUpstream(request, context, this.deps);
   deleteUpstream = (request: messages.DeleteUpstreamRequest, context: CallContext) => deleteUpstream(request, context, this.deps);
   testUpstream = (request: messages.TestUpstreamRequest, context: CallContext) => testUpstream(request, context, this.deps);
+  getHealth = () => getHealth(this.deps.db);
 }

@@ -1,6 +1,7 @@
 // What the RPCs of the ledger work with.
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
 import type { OperationLane } from './operation-lane.js';
 import type { Audit } from './store/audit.js';
@@ -17,6 +18,8 @@ export interface RpcDeps {
   readonly pages: Pages;
   readonly months: Months;
   readonly codes: Codes;
+  /** What the last comparison of all books found; set by Verify. */
+  readonly lastCheck: { books: BooksCheck | undefined };
   readonly config: LedgerConfig;
   readonly clock: Clock;
   readonly log: Logger;

@@ -34,4 +34,5 @@ export const ledgerPolicy: PeerPolicy<keyof LedgerService> = {
   listJournal: [],
   // Each operation on it is admitted by the line of its own name.
   apply: ['gateway', 'metering'],
+  getHealth: ['gateway'],
 };

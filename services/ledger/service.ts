@@ -9,6 +9,7 @@ import { deposit } from './rpcs/deposit.js';
 import { expireHolds } from './rpcs/expire-holds.js';
 import { findEntry } from './rpcs/find-entry.js';
 import { getBalance } from './rpcs/get-balance.js';
+import { getHealth } from './rpcs/get-health.js';
 import { getHold } from './rpcs/get-hold.js';
 import { getHolds } from './rpcs/get-holds.js';
 import { hold } from './rpcs/hold.js';
@@ -49,6 +50,7 @@ function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {
     getBalance: (request, context = unknownCaller) => getBalance(request, context, deps),
     listBalances: (request, context = unknownCaller) => listBalances(request, context, deps),
     listKeySpend: (request, context = unknownCaller) => listKeySpend(request, context, deps),
+    getHealth: (request, context = unknownCaller) => getHealth(request, context, deps),
     getHold: (request, context = unknownCaller) => getHold(request, context, deps),
     listOpenHolds: (request, context = unknownCaller) => listOpenHolds(request, context, deps),
     listEntries: (request, context = unknownCaller) => listEntries(request, context, deps),

@@ -15,10 +15,11 @@ export const meteringPolicy: PeerPolicy<keyof MeteringService> = {
   estimateCharges: ['gateway'],
   getOutbox: ['gateway'],
   reconcile: [],
-  getReconciliation: [],
+  getReconciliation: ['gateway'],
   listUnsettled: [],
   retrySettlement: [],
   closeSettlement: [],
   beginKeyedCall: ['gateway'],
   abandonKeyedCall: ['gateway'],
+  getHealth: ['gateway'],
 };

@@ -7,6 +7,7 @@ import { beginKeyedCall } from './rpcs/begin-keyed-call.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
 import { closeSettlement } from './rpcs/close-settlement.js';
 import { estimateCharges } from './rpcs/estimate-charges.js';
+import { getHealth } from './rpcs/get-health.js';
 import { getOutbox } from './rpcs/get-outbox.js';
 import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
@@ -35,6 +36,7 @@ export class MeteringRpcs implements messages.MeteringService {
   getUsageTotals = (request: messages.GetUsageTotalsRequest, context: CallContext) => getUsageTotals(request, context, this.deps);
   listKeyActivity = (request: messages.ListKeyActivityRequest, context: CallContext) => listKeyActivity(request, context, this.deps);
   estimateCharges = (request: messages.EstimateChargesRequest, context: CallContext) => estimateCharges(request, context);
+  getHealth = () => getHealth(this.deps);
   getOutbox = (request: messages.GetOutboxRequest, context: CallContext) => getOutbox(request, context, this.deps);
   reconcile = (request: messages.ReconcileRequest, context: CallContext = unknownCaller) => reconcile(request, context, this.deps);
   getReconciliation = (request: messages.GetReconciliationRequest, context: CallContext) => getReconciliation(request, context, this.deps);

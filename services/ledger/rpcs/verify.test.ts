@@ -38,6 +38,20 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await ledger.service.verify({ accountId: customer.accountId })).toMatchObject({ accountsChecked: 1n, entriesChecked: 2n });
   });
 
+  it('is remembered for whoever asks how the ledger stands, with the holds that are open', async () => {
+    const before = await ledger.service.getHealth({});
+    expect(before).toMatchObject({ openHolds: 1n, holdsPastExpiry: 0n, process: { databaseEngine: engine === 'sqlite' ? 'SQLite' : 'MariaDB' } });
+    expect(before.lastCheck).toBeUndefined();
+    const { hold: open } = await ledger.service.getHold({ holdId: openHoldId, accountId: customer.accountId });
+    expect(before.oldestOpenHoldAtMs).toBe(open!.createdAtMs);
+    await ledger.service.verify({ accountId: customer.accountId });
+    expect((await ledger.service.getHealth({})).lastCheck).toBeUndefined();
+    await accountBucket().update({ spent_nano_usd: 71n });
+    await ledger.service.verify({ accountId: '' });
+    expect((await ledger.service.getHealth({})).lastCheck).toMatchObject({ accountsChecked: 1n, entriesChecked: 2n, sumNanoUsd: 0n, drifts: expect.any(Number) });
+    expect((await ledger.service.getHealth({})).lastCheck!.drifts).toBeGreaterThan(0);
+  });
+
   it('finds a wrong balance, and logs it', async () => {
     await accountBucket().update({ spent_nano_usd: 71n, cap_nano_usd: 1_003n });
     expect(await drifts()).toEqual({ spent: [71n, 70n], credited: [1_003n, 1_000n], 'credited less spent': [932n, 930n] });

@@ -27,6 +27,10 @@ export async function verify(request: VerifyRequest, context: CallContext, deps:
   for (const { accountId, what, storedNanoUsd, rebuiltNanoUsd } of response.drifts) {
     deps.log.error({ account_id: accountId, what, stored_nano_usd: String(storedNanoUsd), rebuilt_nano_usd: String(rebuiltNanoUsd) }, 'the books disagree');
   }
+  if (request.accountId === '') {
+    const { accountsChecked, entriesChecked, sumNanoUsd, drifts } = response;
+    deps.lastCheck.books = { finishedAtMs: BigInt(deps.clock.nowMs()), accountsChecked, entriesChecked, sumNanoUsd, drifts: drifts.length };
+  }
   return response;
 }
 

@@ -4,6 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
+import { type ProcessInfo, processInfo } from '#kit/process-info.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../model.js';
 import {
@@ -85,6 +86,17 @@ export class Reads {
       .orderBy('expires_at_ms')
       .limit(limit);
     return rows.map((row) => ({ accountId: idFromBytes('acct', asBytes(row['account_id'])), holdId: idFromBytes('req', asBytes(row['id'])) }));
+  }
+
+  /** When the oldest open hold was made; 0 when none is open. Looks through all open holds, of which there are as many as calls in flight. */
+  async oldestOpenHoldAtMs(): Promise<bigint> {
+    const [row]: Row[] = await this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).min({ oldest: 'created_at_ms' });
+    return asBigInt(row?.['oldest'] ?? 0n);
+  }
+
+  /** This process and its database. */
+  processInfo(): Promise<ProcessInfo> {
+    return processInfo(this.db);
   }
 
   /** How many holds are open, and how many of them are past their expiry. */

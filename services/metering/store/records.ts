@@ -2,7 +2,7 @@
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/sql-text.js';
-import { asBytes } from '#kit/db/values.js';
+import { asBigInt, asBytes } from '#kit/db/values.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 
@@ -29,4 +29,14 @@ export async function isReachable(db: Database): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** How many records of calls that started since then have figures that broke a rule. */
+export async function countQuarantined(db: Database, sinceMs: number): Promise<bigint> {
+  const [row]: { records: unknown }[] = await db
+    .knex('usage_record')
+    .where('started_at_ms', '>=', sinceMs)
+    .where({ quarantined: 1 })
+    .select(db.knex.raw('COUNT(*) AS records'));
+  return asBigInt(row?.records ?? 0);
 }

@@ -1,0 +1,42 @@
+// What runs here: versions, since when, and on which database.
+import { randomBytes } from 'node:crypto';
+import type { Database } from './db/open.js';
+import { asText } from './db/values.js';
+import { tollgateVersion } from './version.js';
+
+/** A process, and the database of one of its services. */
+export interface ProcessInfo {
+  /** Of this process, made at its start. */
+  readonly instanceId: string;
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly startedAtMs: bigint;
+  /** "SQLite", "MySQL" or "MariaDB". */
+  readonly databaseEngine: string;
+  readonly databaseVersion: string;
+  /** How long the database took to tell its version, in microseconds. */
+  readonly databaseAnswerUs: number;
+}
+
+const instanceId = randomBytes(8).toString('hex');
+const startedAtMs = BigInt(Math.round(performance.timeOrigin));
+
+/** This process without a database. */
+export const thisProcess = { instanceId, version: tollgateVersion, nodeVersion: process.versions.node, startedAtMs } as const;
+
+/** This process and its database, which is asked. */
+export async function processInfo(db: Database): Promise<ProcessInfo> {
+  const beganAt = performance.now();
+  const version = await databaseVersion(db);
+  const databaseAnswerUs = Math.round((performance.now() - beganAt) * 1000);
+  const databaseEngine = db.engine === 'sqlite' ? 'SQLite' : /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
+  // MariaDB names itself within its version.
+  return { ...thisProcess, databaseEngine, databaseVersion: version.split('-')[0] ?? version, databaseAnswerUs };
+}
+
+async function databaseVersion({ engine, knex }: Database): Promise<string> {
+  const statement = engine === 'sqlite' ? 'SELECT sqlite_version() AS version' : 'SELECT VERSION() AS version';
+  const answer: unknown = await knex.raw(statement);
+  const rows = (engine === 'sqlite' ? answer : (answer as unknown[])[0]) as { version: unknown }[];
+  return asText(rows[0]?.version);
+}

@@ -1,0 +1,30 @@
+// GetHealth: what runs metering, what waits for the ledger, and what upstreams told wrongly.
+import { processInfo } from '#kit/process-info.js';
+import type { GetHealthResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { readOutboxState } from '../store/outbox.js';
+import { countQuarantined } from '../store/records.js';
+
+const quarantineSpanMs = 3_600_000;
+/** Counting looks at every call of the hour, so it is not done for every look at a page. */
+const countKeptMs = 60_000;
+
+interface Count {
+  readonly atMs: number;
+  readonly quarantined: Promise<bigint>;
+}
+
+const counts = new WeakMap<object, Count>();
+
+/** Asks the database, too. */
+export async function getHealth({ db, clock }: Pick<RpcDeps, 'db' | 'clock'>): Promise<GetHealthResponse> {
+  const nowMs = clock.nowMs();
+  let count = counts.get(db);
+  if (count === undefined || nowMs - count.atMs >= countKeptMs) {
+    count = { atMs: nowMs, quarantined: countQuarantined(db, nowMs - quarantineSpanMs) };
+    counts.set(db, count);
+    // What failed is counted anew.
+    count.quarantined.catch(() => counts.delete(db));
+  }
+  return { process: await processInfo(db), outbox: await readOutboxState(db), quarantinedLastHour: await count.quarantined };
+}
