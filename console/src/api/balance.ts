@@ -8,6 +8,10 @@ export interface Balance {
   readonly spent_usd: string;
   readonly held_usd: string;
   readonly available_usd: string;
+  /** The account's alert is on, and the settled balance is below its threshold. */
+  readonly low: boolean;
+  /** Null while no alert is on. */
+  readonly threshold_usd: string | null;
 }
 
 export const getBalance = (accountId: string, signal?: AbortSignal): Promise<Balance> => api.get<Balance>(`/accounts/${accountId}/balance`, { signal });

@@ -12,6 +12,7 @@ import { Notice } from '../ui/notice.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { BalancePill } from './balance-pill.js';
 import { accountNavigation, commonNavigation, type NavigationItem, operatorNavigation } from './navigation.js';
+import { LowBalance } from './low-balance.js';
 import { Shortcuts } from './shortcuts.js';
 import { UserMenu } from './user-menu.js';
 
@@ -63,6 +64,7 @@ export function Frame({ children }: { children: ReactNode }) {
         </header>
         <main id="content" tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
           {account?.suspended === true && <Notice tone="bad">{t.suspended}</Notice>}
+          {account !== undefined && <LowBalance account={account} />}
           {children}
         </main>
         <nav aria-label={t.navigation} className="no-print fixed inset-x-0 bottom-0 z-30 border-t border-line bg-panel md:hidden">

@@ -6,6 +6,8 @@ import { useBalance } from '../../shell/balance-pill.js';
 import { PageHeader, Stat, Stats } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { Usd } from '../../ui/values.js';
+import { AddMoney } from './add-money.js';
+import { Alerts } from './alerts.js';
 import { Deposits } from './deposits.js';
 import { Holds } from './holds.js';
 import { Months } from './months.js';
@@ -17,7 +19,9 @@ export default function Billing() {
     <>
       <PageHeader title={t.title} />
       <Balance />
+      <AddMoney />
       <Redeem />
+      <Alerts />
       <Holds />
       <Months />
       <Deposits />

@@ -1,0 +1,113 @@
+// What was sent for an alert, to whom, and what the peer said.
+import { useQuery } from '@tanstack/react-query';
+import { type AlertNow, type Delivery, listDeliveries } from '../../api/alerts.js';
+import { useTime } from '../../format/time.js';
+import { alertsText } from '../../i18n/alerts.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { Badge } from '../../ui/badge.js';
+import { Disclosure } from '../../ui/disclosure.js';
+import { Notice } from '../../ui/notice.js';
+import { DataTable } from '../../ui/table.js';
+import { When } from '../../ui/values.js';
+import { Listed } from './parts.js';
+
+const deliveriesKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, 'deliveries', ...rest];
+const refetchMs = 5000;
+
+const looks = {
+  pending: { tone: 'info', icon: 'waiting' },
+  delivered: { tone: 'good', icon: 'ok' },
+  failed: { tone: 'bad', icon: 'fault' },
+  withdrawn: { tone: 'plain', icon: 'stopped' },
+} as const;
+
+function StateBadge({ state }: { state: Delivery['state'] }) {
+  const t = useText(alertsText);
+  return (
+    <Badge tone={looks[state].tone} icon={looks[state].icon}>
+      {t[state]}
+    </Badge>
+  );
+}
+
+/** What came of a test, one line for each destination. */
+export function TestOutcome({ deliveries }: { deliveries: readonly Delivery[] }) {
+  const t = useText(alertsText);
+  return (
+    <div role="status">
+      <p className="mb-1 font-medium">{t.tested}</p>
+      <ul className="flex flex-col gap-1">
+        {deliveries.map(({ id, state, destination, outcome }) => (
+          <li key={id} className="flex flex-wrap items-center gap-x-2">
+            <StateBadge state={state} />
+            <span className="wrap-anywhere">{destination}</span>
+            <span className="text-soft wrap-anywhere">{outcome}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Destinations whose newest message did not arrive. */
+export function FailingDestinations({ alert }: { alert: AlertNow }) {
+  const t = useText(alertsText);
+  const account = useAccount();
+  const { data } = useQuery({ queryKey: deliveriesKey(account.id, 'newest'), queryFn: ({ signal }) => listDeliveries(account.id, null, signal), refetchInterval: refetchMs, enabled: alert.threshold_usd !== null });
+  const wanted = [...alert.emails, ...(alert.webhook_url === null ? [] : [alert.webhook_url])];
+  const failing = wanted.flatMap((destination) => {
+    const newest = data?.data.find((delivery) => delivery.destination === destination && delivery.state !== 'pending');
+    return newest?.state === 'failed' ? [newest] : [];
+  });
+  if (failing.length === 0) return null;
+  return (
+    <Notice tone="bad" title={t.failing}>
+      <ul>
+        {failing.map(({ id, destination, outcome }) => (
+          <li key={id} className="wrap-anywhere">
+            {destination}: {outcome}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+/** The log, newest first. */
+export function Deliveries() {
+  const t = useText(alertsText);
+  const account = useAccount();
+  const time = useTime();
+  return (
+    <div className="mt-3">
+      <Disclosure summary={t.deliveries}>
+        <Listed queryKey={deliveriesKey(account.id)} fetch={(cursor, signal) => listDeliveries(account.id, cursor, signal)} refetchInterval={refetchMs}>
+          {(pages) => {
+            const deliveries = pages.flatMap(({ data }) => data);
+            if (deliveries.length === 0) return <p className="text-soft">{t.noDeliveries}</p>;
+            return (
+              <DataTable
+                caption={t.deliveries}
+                rows={deliveries}
+                rowKey={({ id }) => id}
+                columns={[
+                  { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
+                  { name: t.what, cell: ({ test }) => (test ? t.whatTest : t.whatLow) },
+                  { name: t.destination, className: 'wrap-anywhere', cell: ({ destination }) => destination },
+                  { name: t.state, cell: ({ state }) => <StateBadge state={state} /> },
+                  { name: t.tries, numeric: true, cell: ({ attempts }) => attempts },
+                  {
+                    name: t.outcome,
+                    className: 'wrap-anywhere',
+                    cell: ({ outcome, next_attempt_at: next }) => (next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`),
+                  },
+                ]}
+              />
+            );
+          }}
+        </Listed>
+      </Disclosure>
+    </div>
+  );
+}

@@ -1,0 +1,179 @@
+// Low-balance alerts and adding money in the browser: set, tested, told by the banner; paid on the provider's page and back.
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { accessibilityFaults, newMember, newPerson, type Page, type Person, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
+import { startStripe, type StripeStub } from '../support/stripe.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+describe.each(modes)('alerts and payments in the console, %s', (mode) => {
+  let system: System;
+  let chromium: Browser;
+  let mail: MailServer;
+  let hook: HttpReceiver;
+  let stripe: StripeStub;
+  let accountId: string;
+  let owner: Person;
+
+  beforeAll(async () => {
+    [mail, hook, stripe] = await Promise.all([startMailServer(), startHttpReceiver(), startStripe()]);
+    system = await startSystem(mode, {
+      TOLLGATE_SMTP_URL: mail.url,
+      TOLLGATE_SMTP_FROM: 'billing@example.com',
+      TOLLGATE_LEDGER_ALERT_INTERVAL: '50ms',
+      TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS: 'true',
+      TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: stripe.secretKey,
+      TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      TOLLGATE_GATEWAY_STRIPE_API_BASE: stripe.url,
+      TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '50',
+    });
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    await system.cli('balance', 'deposit', '20', '--account', accountId);
+    for (const role of ['owner', 'viewer']) {
+      await addPerson(system, `${role}@example.com`, password);
+      await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
+    }
+    chromium = await startChromium();
+    owner = await newMember(chromium, system, { email: 'owner@example.com', password });
+  });
+
+  afterAll(async () => {
+    expect(owner?.faults ?? []).toEqual([]);
+    await owner?.close();
+    await chromium?.close();
+    await system?.stop();
+    await Promise.all([mail?.stop(), hook?.stop(), stripe?.stop()]);
+  });
+
+  const open = async (person = owner, search = ''): Promise<Page> => {
+    const page = await person.open(`/accounts/${accountId}/billing${search}`);
+    await settledPage(page);
+    return page;
+  };
+  const available = async (): Promise<string> => (await system.json<{ available_usd: string }>('balance', 'show', '--account', accountId)).available_usd;
+
+  it('set an alert; the signing secret is shown once and cannot be lost by accident', async () => {
+    const page = await open();
+    await page.getByText('Never set').waitFor();
+    await page.getByLabel('Below this amount in USD').fill('0');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('must be above zero').waitFor();
+    await page.getByLabel('Below this amount in USD').fill('10');
+    await page.getByLabel('Mail addresses').fill('ops@example.com\nnobody');
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('e-mail addresses such as').waitFor();
+    await page.getByLabel('Mail addresses').fill('ops@example.com\nada@example.com');
+    await page.getByLabel('Webhook').fill(`${hook.url}/low`);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const secret = await dialog.locator('pre').innerText();
+    expect(secret).toMatch(/^whsec_[\w-]{43}$/);
+    await page.keyboard.press('Escape');
+    expect(await dialog.isVisible()).toBe(true);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByText('Fires below $10.00').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(await system.json('alert', 'get', '--account', accountId)).toMatchObject({ enabled: true, threshold_usd: '10', emails: ['ops@example.com', 'ada@example.com'], webhook_url: `${hook.url}/low` });
+
+    mail.refused.set('ada@example.com', { code: 550, words: 'no such mailbox' });
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    const outcome = page.getByRole('status').filter({ hasText: 'What came of the test' });
+    await outcome.waitFor();
+    const told = await outcome.innerText();
+    for (const words of ['queued as 7', 'no such mailbox', 'status 200: thanks']) expect(told).toContain(words);
+    const [{ body, headers }] = hook.requests as [(typeof hook.requests)[0]];
+    const [, seconds, signature] = /^t=(\d+),v1=(\w+)$/.exec(String(headers['tollgate-signature']))!;
+    expect(createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')).toBe(signature);
+    // What does not arrive is told where the alert is, not only in the log.
+    await page.getByText('Messages do not arrive').waitFor();
+    await page.locator('summary', { hasText: 'What was sent' }).click();
+    const table = page.getByRole('table', { name: 'What was sent' });
+    await table.getByText('no such mailbox').waitFor();
+    expect(await table.locator('tbody tr').count()).toBe(3);
+    await page.close();
+  });
+
+  it('tell by a banner on every page while the balance is low, and no longer', async () => {
+    mail.refused.clear();
+    const page = await owner.open(`/accounts/${accountId}/keys`);
+    expect(await page.getByText('The balance is low:').count()).toBe(0);
+    await system.cli('balance', 'adjust', '-11.5', '--account', accountId, '--reason', 'a test');
+    await page.getByText('The balance is low: $8.50 is left, which is below $10.00.').waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await showTheme(page, theme);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    }
+    await page.getByRole('link', { name: 'Add money' }).click();
+    await page.getByText(/^Fired .*; armed again when \$12\.00 is settled\.$/).waitFor();
+    await eventually(() => (mail.mails.some(({ raw }) => raw.includes('Subject: Low balance')) ? true : undefined));
+    await system.cli('balance', 'deposit', '2', '--account', accountId);
+    await page.getByText('The balance is low:').waitFor({ state: 'detached' });
+    await page.close();
+  });
+
+  it('add money on the provider’s page, and wait for it on the way back', async () => {
+    const page = await open();
+    await page.getByLabel('Amount in USD', { exact: true }).fill('51');
+    await page.keyboard.press('Enter');
+    await page.getByText('must be from 5 to 50 USD').waitFor();
+    await page.getByRole('button', { name: '$25.00' }).click();
+    await page.getByRole('button', { name: 'Pay with Stripe' }).click();
+    await page.getByRole('heading', { name: 'Pay $25.00' }).waitFor();
+    const session = stripe.sessions.at(-1)!;
+    await page.locator('#pay').click();
+    await page.getByText('Waiting for the payment…').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const before = Number(await available());
+    const response = await stripe.send(system.baseUrl, stripe.event('checkout.session.completed', stripe.pay(session.id)));
+    expect(response.status).toBe(200);
+    await page.getByText('$25.00 was added to the balance.').waitFor();
+    expect(Number(await available())).toBe(before + 25);
+    await page.getByRole('table', { name: 'Deposits and receipts' }).getByText(`stripe ${session.id}`).waitFor();
+    await page.getByRole('link', { name: 'Show the receipt' }).click();
+    await page.getByRole('heading', { level: 1, name: /^Receipt/ }).waitFor();
+    await page.close();
+  });
+
+  it('come back without having paid', async () => {
+    const page = await open();
+    await page.getByLabel('Amount in USD', { exact: true }).fill('5');
+    await page.keyboard.press('Enter');
+    await page.locator('#back').click();
+    await page.getByText('The payment was cancelled. Nothing was charged.').waitFor();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.getByText('The payment was cancelled.').waitFor({ state: 'detached' });
+    await page.close();
+  });
+
+  it('show a viewer the alert and no way to change it or to pay', async () => {
+    const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password }, { width: 375 });
+    const page = await open(viewer);
+    await page.getByText('ops@example.com, ada@example.com').waitFor();
+    for (const name of ['Save', 'Send a test', 'Pay with Stripe']) expect(await page.getByRole('button', { name }).count()).toBe(0);
+    expect(await sidewaysScroll(page)).toBe(0);
+    await viewer.close();
+  });
+
+  it('fit a narrow screen in both themes, and speak Chinese', async () => {
+    const narrow = await newPerson(chromium, system.baseUrl, { width: 375, language: 'zh-CN' });
+    await narrow.context.request.post('console/api/session', { data: { email: 'owner@example.com', password }, headers: { 'x-tollgate-console': '1' } });
+    const page = await open(narrow, '?payment=cancelled');
+    await page.getByRole('heading', { name: '余额不足提醒' }).waitFor();
+    await page.locator('summary', { hasText: '发送记录' }).click();
+    await page.getByRole('table', { name: '发送记录' }).waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await showTheme(page, theme);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    }
+    expect(await sidewaysScroll(page)).toBe(0);
+    expect(narrow.faults).toEqual([]);
+    await narrow.close();
+  });
+});
