@@ -106,6 +106,8 @@ export interface AccountSnapshot {
   readonly lastSeq: bigint;
   /** What the archived beginning of its journal adds up to; undefined while all of it is there. */
   readonly base?: RebuildSums | undefined;
+  /** The account's months, oldest first; undefined where they were not read. */
+  readonly openings?: readonly MonthOpening[] | undefined;
 }
 
 /** A hold that does not agree with the entry which it names as its last. */

@@ -1,7 +1,8 @@
 // Rebuilds an account's sums from its journal, entry by entry, and says where the journal contradicts itself. Pure.
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from './journal.js';
-import type { AccountSnapshot, HoldRecord, RebuildSums, UnexplainedHold } from './model.js';
+import type { AccountBucket, AccountSnapshot, HoldRecord, MonthOpening, RebuildSums, UnexplainedHold } from './model.js';
+import { monthAt, monthText } from './months.js';
 
 /** Most drifts that are listed: enough to see what is wrong, however much is. */
 export const driftsMax = 100;
@@ -23,6 +24,9 @@ export class Rebuild {
   private spentNanoUsd = 0n;
   private readonly keySpentNanoUsd = new Map<string, bigint>();
   private readonly booksNanoUsd = new Map<BookAccount, bigint>();
+  /** Where months begin in the journal, as far as this can be told from the entries that were added. */
+  private readonly openings: MonthOpening[] = [];
+  private readonly baseSeq: bigint = 0n;
   /** Only of holds whose last entry is still to come. */
   private readonly holdSums = new Map<string, HoldSums>();
 
@@ -32,6 +36,7 @@ export class Rebuild {
   ) {
     if (base === undefined) return;
     this.lastSeq = BigInt(base.seq);
+    this.baseSeq = this.lastSeq;
     this.creditedNanoUsd = BigInt(base.credited);
     this.spentNanoUsd = BigInt(base.spent);
     for (const [keyId, amount] of Object.entries(base.keys)) this.keySpentNanoUsd.set(keyId, BigInt(amount));
@@ -74,6 +79,8 @@ export class Rebuild {
       this.expectEqual(`posting of entry ${entry.seq}`, entry.amountNanoUsd, 0n);
       return;
     }
+    const month = monthAt(Number(entry.createdAtMs));
+    if (month > (this.openings.at(-1)?.month ?? 0)) this.openings.push({ ...this.monthSums(), month, firstSeq: entry.seq });
     this.book(entry.debit, entry.amountNanoUsd);
     this.book(entry.credit, -entry.amountNanoUsd);
     const effect = effectOf(entry);
@@ -104,6 +111,7 @@ export class Rebuild {
     this.expectEqual('held', account?.heldNanoUsd ?? 0n, sum(openHolds));
     const liabilityNanoUsd = -(this.booksNanoUsd.get(BookAccount.BOOK_ACCOUNT_CUSTOMER) ?? 0n);
     this.expectEqual('credited less spent', (account?.creditedNanoUsd ?? 0n) - (account?.spentNanoUsd ?? 0n), liabilityNanoUsd);
+    if (account !== undefined) this.compareMonths(account, stored.openings);
     const keyIds = new Set([...keys.map((key) => key.keyId), ...this.keySpentNanoUsd.keys(), ...openHolds.map((hold) => hold.keyId ?? '')]);
     // Deposits and adjustments are of no key.
     keyIds.delete('');
@@ -112,6 +120,34 @@ export class Rebuild {
       this.expectEqual(`spent of ${keyId}`, key?.spentNanoUsd ?? 0n, this.keySpentNanoUsd.get(keyId) ?? 0n);
       this.expectEqual(`held of ${keyId}`, key?.heldNanoUsd ?? 0n, sum(openHolds.filter((hold) => hold.keyId === keyId)));
     }
+  }
+
+  /** What statements are made of. Where a version without statements wrote last, it is not yet known. */
+  private compareMonths(account: AccountBucket, stored: readonly MonthOpening[] | undefined): void {
+    if (account.sums.summedSeq !== account.seq) return;
+    const { depositedNanoUsd, refundedNanoUsd } = this.monthSums();
+    this.expectEqual('deposited', account.sums.depositedNanoUsd, depositedNanoUsd);
+    this.expectEqual('refunded', account.sums.refundedNanoUsd, refundedNanoUsd);
+    if (stored === undefined) return;
+    // The month in which the archived beginning ended began before it.
+    const archived = stored.findLast(({ firstSeq }) => firstSeq <= this.baseSeq)?.month ?? 0;
+    const rebuilt = new Map(this.openings.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
+    const kept = new Map(stored.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
+    for (const month of new Set([...rebuilt.keys(), ...kept.keys()])) {
+      for (const figure of ['firstSeq', 'creditedNanoUsd', 'spentNanoUsd', 'depositedNanoUsd', 'refundedNanoUsd'] as const) {
+        this.expectEqual(`${figure} at the beginning of ${monthText(month)}`, kept.get(month)?.[figure] ?? 0n, rebuilt.get(month)?.[figure] ?? 0n);
+      }
+    }
+  }
+
+  private monthSums(): Omit<MonthOpening, 'month' | 'firstSeq'> {
+    const booked = (book: BookAccount): bigint => this.booksNanoUsd.get(book) ?? 0n;
+    return {
+      creditedNanoUsd: this.creditedNanoUsd,
+      spentNanoUsd: this.spentNanoUsd,
+      depositedNanoUsd: booked(BookAccount.BOOK_ACCOUNT_CASH) + booked(BookAccount.BOOK_ACCOUNT_PROMOTION),
+      refundedNanoUsd: booked(BookAccount.BOOK_ACCOUNT_REFUND),
+    };
   }
 
   /** All debits less all credits. */

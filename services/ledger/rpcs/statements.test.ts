@@ -200,6 +200,30 @@ describe.each(testEngines)('statements on %s', (engine) => {
     expect((await check(customer.accountId)).slice(0, 3)).toEqual(expected.slice(0, 3));
   });
 
+  it('are verified as the rest of the books', async () => {
+    const customer = await fundedCustomer(ledger.service, 1_000n);
+    ledger.clock.advance(31 * msPerDay);
+    await settle(customer, 50n, 40n);
+    const lead = accountColumns(customer.accountId, engine);
+    const drifts = async () => (await ledger.service.verify({ accountId: customer.accountId })).drifts.map(({ what }) => what);
+    expect(await drifts()).toEqual([]);
+    const broken: [string, object, Record<string, number>, RegExp][] = [
+      ['bucket', { scope_id: accountScope }, { deposited_nano_usd: 1_001 }, /^deposited$/],
+      ['bucket', { scope_id: accountScope }, { refunded_nano_usd: 1 }, /^refunded$/],
+      ['journal_month', { first_seq: 2 }, { credited_nano_usd: 999 }, /^creditedNanoUsd at the beginning of /],
+      ['journal_month', { first_seq: 2 }, { spent_nano_usd: 1 }, /^spentNanoUsd at the beginning of /],
+    ];
+    for (const [table, where, change, found] of broken) {
+      const before = await ledger.db.knex(table).where({ ...lead, ...where }).first();
+      await ledger.db.knex(table).where({ ...lead, ...where }).update(change);
+      expect(await drifts()).toEqual([expect.stringMatching(found)]);
+      await ledger.db.knex(table).where({ ...lead, ...where }).update(Object.fromEntries(Object.keys(change).map((name) => [name, before[name]])));
+    }
+    expect(await drifts()).toEqual([]);
+    await ledger.db.knex('journal_month').where({ ...lead, first_seq: 2 }).delete();
+    expect((await drifts()).length).toBeGreaterThan(0);
+  });
+
   it('of an account without entries are none, and a month that is not there is not found', async () => {
     const { accountId } = newCustomer();
     expect(await statementsOf(accountId)).toEqual([]);

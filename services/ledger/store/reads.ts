@@ -8,7 +8,8 @@ import { type ProcessInfo, processInfo } from '#kit/process-info.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../model.js';
 import {
-  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, noAccount, operationId, toAccount, toEntry, toHold, toKey,
+  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, monthTable, noAccount, operationId, toAccount, toEntry,
+  toHold, toKey, toOpening,
 } from './rows.js';
 
 /** A hold named with its account. */
@@ -131,6 +132,7 @@ export class Reads {
       const bucketRows: Row[] = await tx('bucket').select(...bucketTable.columns).where(where);
       const holds: Row[] = await tx('hold').select(...holdTable.columns).where({ state: HoldState.HOLD_STATE_OPEN, ...where });
       const last: Row | undefined = await tx('journal').select('seq').where(where).orderBy('seq', 'desc').first();
+      const months: Row[] = await tx('journal_month').select(...monthTable.columns).where(where).orderBy('month');
       const base = toBase(await tx('journal_base').select('sums').where(where).first());
       const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
       const account = buckets.find(isAccountRow);
@@ -141,6 +143,7 @@ export class Reads {
         // What is archived may have been the newest of the journal.
         lastSeq: most(asBigInt(last?.['seq'] ?? 0n), BigInt(base?.seq ?? 0)),
         base,
+        openings: months.map((row) => toOpening(monthTable.valuesOf(row))),
       };
     };
     return this.db.knex.transaction(work, isolation);

@@ -36,6 +36,10 @@ export const mutants: readonly Mutant[] = [
     ['another limit of the same version counts', 'operation.limitVersion <= key.limitVersion', 'operation.limitVersion < key.limitVersion'],
     ['a refusal forgets the newer limit', 'key === known || touched.account === undefined ? {} : { key }', '{}'],
   ]),
+  ...of('months.ts', 'model', [
+    ['deposits are not summed', 'depositedNanoUsd: depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n),', 'depositedNanoUsd,'],
+    ['refunds are not summed', 'refundedNanoUsd: refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n),', 'refundedNanoUsd,'],
+  ]),
   ...of('operations/checkpoint.ts', 'model', [
     ['a checkpoint moves back', 'costNanoUsd > hold.checkpointNanoUsd ? costNanoUsd : hold.checkpointNanoUsd', 'costNanoUsd'],
     ['a checkpoint exceeds its hold', 'least(operation.costSoFarNanoUsd, hold.amountNanoUsd)', 'operation.costSoFarNanoUsd'],
