@@ -1,0 +1,125 @@
+// Statements of an account with as many charges as months leave, on SQLite and on MariaDB: the months, their lines and receipts. See README.md.
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { systemClock } from '#kit/clock.js';
+import { migrate } from '#kit/db/migrate.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import { newId } from '#kit/id.js';
+import { createLogger } from '#kit/log.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { BookAccount, type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '#services/ledger/deps.js';
+import { entryId, postings } from '#services/ledger/journal.js';
+import { migrations } from '#services/ledger/migrations/index.js';
+import { MonthKeeper } from '#services/ledger/month-keeper.js';
+import { monthAt, monthText, noSums, startOfMonthMs } from '#services/ledger/months.js';
+import { getEntry } from '#services/ledger/rpcs/get-entry.js';
+import { getStatement } from '#services/ledger/rpcs/get-statement.js';
+import { listEntries } from '#services/ledger/rpcs/list-entries.js';
+import { listStatements } from '#services/ledger/rpcs/list-statements.js';
+import { Months } from '#services/ledger/store/months.js';
+import { Reads } from '#services/ledger/store/reads.js';
+import { accountColumns, bucketTable, fromAccount, fromEntry, journalTable } from '#services/ledger/store/rows.js';
+import { type Engine, newDatabase } from '../database.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    engines: { type: 'string', default: 'sqlite,mysql' },
+    entries: { type: 'string', default: '1000000' },
+    months: { type: 'string', default: '12' },
+    tries: { type: 'string', default: '50' },
+  },
+});
+const [entryCount, monthCount, tries] = [Number(options.entries), Number(options.months), Number(options.tries)];
+const lastMonth = monthAt(Date.now());
+const firstMs = startOfMonthMs(lastMonth - monthCount + 1);
+const rowsOfInsert = 200;
+/** One in so many entries is a deposit, and one a refund. */
+const rarity = 1000;
+
+/** The journal as a version without statements would have left it. */
+async function generate(db: Database, accountId: string): Promise<void> {
+  const lead = accountColumns(accountId, db.engine);
+  const keyId = newId('key');
+  let [credited, spent] = [0n, 0n];
+  let rows: Entry[] = [];
+  const flush = async (): Promise<void> => {
+    await db.plainTransaction((tx) => tx.insert(journalTable, rows.map((entry) => fromEntry(entry, lead))));
+    rows = [];
+  };
+  for (let index = 0; index < entryCount; index += 1) {
+    const atMs = firstMs + Math.floor(((Date.now() - firstMs) * index) / entryCount);
+    const posting = index % rarity === 0 ? postings.cashDeposit : index % rarity === 500 ? postings.refund : postings.charge;
+    const amount = posting.kind === EntryKind.ENTRY_KIND_DEPOSIT ? 5_000_000n : posting.kind === EntryKind.ENTRY_KIND_REFUND ? 1_000n : BigInt(1_000 + (index % 97));
+    if (posting.debit === BookAccount.BOOK_ACCOUNT_CASH) credited += amount;
+    else spent += posting.kind === EntryKind.ENTRY_KIND_REFUND ? -amount : amount;
+    const seq = BigInt(index + 1);
+    const isDeposit = posting.kind === EntryKind.ENTRY_KIND_DEPOSIT;
+    rows.push({
+      id: entryId(accountId, seq), accountId, seq, ...posting, amountNanoUsd: amount, creditedAfterNanoUsd: credited, spentAfterNanoUsd: spent, heldAfterNanoUsd: 0n,
+      reference: isDeposit ? `d${index}` : newId('req', atMs), keyId: isDeposit ? '' : keyId, reason: '', linkedEntryId: '', createdAtMs: BigInt(atMs), idempotencyKey: isDeposit ? `d${index}` : '',
+    });
+    if (rows.length === rowsOfInsert) await flush();
+  }
+  if (rows.length > 0) await flush();
+  const account = { accountId, creditedNanoUsd: credited, spentNanoUsd: spent, heldNanoUsd: 0n, seq: BigInt(entryCount), sums: noSums };
+  await db.plainTransaction((tx) => tx.insert(bucketTable, [fromAccount(account, lead)]));
+}
+
+/** The 50th and 95th percentile in milliseconds; one try before is not counted. */
+async function timesOf(ask: () => Promise<unknown>): Promise<{ p50: number; p95: number }> {
+  await ask();
+  const times: number[] = [];
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const start = performance.now();
+    await ask();
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
+  return { p50: times[Math.floor(tries * 0.5)]!, p95: times[Math.min(tries - 1, Math.floor(tries * 0.95))]! };
+}
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function measure(engine: Engine): Promise<void> {
+  const { url, drop } = await newDatabase(engine);
+  const db = openDatabase(url);
+  try {
+    await migrate(db, migrations);
+    const accountId = newId('acct');
+    await generate(db, accountId);
+    const months = new Months(db);
+    const log = createLogger({ name: 'bench', level: 'error' }, process.stderr);
+    const start = performance.now();
+    await new MonthKeeper({ months, log }).catchUpAll();
+    print(`\n${engine}: ${entryCount} entries of one account over ${monthCount} months, added up once in ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
+    const context = callContext({ caller: 'bench' });
+    const deps = { reads: new Reads(db), months, clock: systemClock, config: { clockSkewMs: 500 } } as RpcDeps;
+    const middle = monthText(lastMonth - Math.floor(monthCount / 2));
+    const lines = (fields: Partial<ListEntriesRequest>) => () => listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 50, ...fields }), context, deps);
+    const cases: [string, () => Promise<unknown>][] = [
+      ['months', () => listStatements({ accountId, pageSize: 0, pageToken: '' }, context, deps)],
+      ['one month', () => getStatement({ accountId, month: middle }, context, deps)],
+      ['first lines of a month', lines({ month: middle })],
+      ['last lines of a month, oldest first', lines({ month: middle, oldestFirst: true })],
+      ['a page in the middle', lines({ month: middle, pageToken: String(Math.floor(entryCount / 2) + 60) })],
+      ['charges of a month', lines({ month: middle, kinds: [EntryKind.ENTRY_KIND_CHARGE] })],
+      ['deposits of a month', lines({ month: middle, kinds: [EntryKind.ENTRY_KIND_DEPOSIT] })],
+      ['shortfalls of a month (none)', lines({ month: middle, kinds: [EntryKind.ENTRY_KIND_SHORTFALL] })],
+      ['all deposits, first page', lines({ kinds: [EntryKind.ENTRY_KIND_DEPOSIT] })],
+      ['1000 lines of an export', lines({ month: middle, oldestFirst: true, pageSize: 1000 })],
+      ['a receipt', () => getEntry({ accountId, entryId: entryId(accountId, BigInt(rarity + 1)) }, context, deps)],
+    ];
+    print('| asked | p50 ms | p95 ms |\n| --- | ---: | ---: |');
+    for (const [name, ask] of cases) {
+      const { p50, p95 } = await timesOf(ask);
+      print(`| ${name} | ${p50.toFixed(1)} | ${p95.toFixed(1)} |`);
+    }
+  } finally {
+    await db.close();
+    await drop();
+  }
+}
+
+print(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`);
+for (const engine of options.engines.split(',') as Engine[]) await measure(engine);
