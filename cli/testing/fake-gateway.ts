@@ -14,7 +14,9 @@ import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Ke
 import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition, VerifyAuditResponse } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
-import { type AdjustRequest, Balance, BookAccount, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, type RefundRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import {
+  type AdjustRequest, Balance, BookAccount, type CreateRedemptionCodesRequest, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, RedemptionCode, RedemptionCodeState, type RefundRequest, type Statement, VerifyResponse,
+} from '#proto/ledger/v1/ledger.js';
 import {
   type CloseSettlementRequest,
   type Drift,
@@ -57,6 +59,10 @@ export class FakeState {
   nowMs = testNowMs;
   /** Every caller's name. */
   readonly callers = new Set<string>();
+  readonly statements: Statement[] = [];
+  readonly codes: RedemptionCode[] = [];
+  /** Thrown when codes are made. */
+  codesFault: AppError | undefined;
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
   /** What was noted of what the command did. */
@@ -237,6 +243,28 @@ function ledger(state: FakeState): object {
       if (fault !== undefined) throw fault;
       return response;
     },
+    listStatements: async ({ pageToken }: { pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.statements, 2, pageToken);
+      return { statements: page, nextPageToken };
+    },
+    getStatement: async ({ month }: { month: string }) => {
+      const statement = state.statements.find((each) => each.month === month);
+      if (statement === undefined) throw new AppError('not_found', `The account has no statement of ${month}.`);
+      return { statement };
+    },
+    createRedemptionCodes: async (request: CreateRedemptionCodesRequest) => {
+      if (state.codesFault !== undefined) throw state.codesFault;
+      const codes = Array.from({ length: request.count }, (_, index) => RedemptionCode.fromPartial({ ...request, id: `code_${index}`, lastFour: `000${index}`, state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN }));
+      state.codes.push(...codes);
+      return { codes, secrets: codes.map(({ lastFour }) => `TGC-${lastFour}`), replayed: false };
+    },
+    listRedemptionCodes: async ({ state: wanted }: { state: RedemptionCodeState }) => ({ codes: state.codes.filter((code) => wanted === 0 || code.state === wanted), nextPageToken: '' }),
+    voidRedemptionCodes: async ({ id }: { id: string }) => {
+      const found = state.codes.filter((code) => [code.id, code.batchId].includes(id));
+      for (const code of found) code.state = RedemptionCodeState.REDEMPTION_CODE_STATE_VOID;
+      return { voided: found.length };
+    },
+    redeemCode: async ({ accountId, secret }: { accountId: string; secret: string }) => book({ idempotencyKey: secret, accountId, amountNanoUsd: 5n, source: 0, reason: '' }, EntryKind.ENTRY_KIND_DEPOSIT),
     adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
     refund: async (request: RefundRequest) => {
       state.lastRefundRequest = request;
