@@ -5,6 +5,7 @@ import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import { Role, type User } from '#proto/auth/v1/people.js';
 import { type Balance, BookAccount, DepositSource, type Entry } from '#proto/ledger/v1/ledger.js';
 import { operatorCall, type Services } from './connect.js';
+import { wordsOf } from './parse.js';
 import { modelView, priceView } from './views/model.js';
 import { upstreamView } from './views/upstream.js';
 
@@ -33,6 +34,7 @@ type Unary<S> = { [K in keyof S as S[K] extends Method ? K : never]?: Noted<S[K]
 /** The services whose RPCs are noted. */
 export type NotedServices = Omit<Services, 'checkHealth' | 'close'>;
 
+const roles = wordsOf<Role>(Role, 'ROLE_');
 const deed = (action: string, accountId: string, targetId: string, detail: object = {}): Deed => ({ action, accountId, targetId, detail });
 const accountDetail = (account: Account) => ({ name: account.name, state: account.state === AccountState.ACCOUNT_STATE_SUSPENDED ? 'suspended' : 'active', state_reason: account.stateReason });
 const userDetail = (user: User) => ({ email: user.email, name: user.name, is_disabled: user.isDisabled, is_operator: user.isOperator });
@@ -88,7 +90,7 @@ const people: Unary<Services['people']> = {
   },
   createSignInLink: { deed: ({ email }) => deed('user.link', '', email, { email }) },
   endSessions: { deed: ({ userId }, { ended }) => deed('user.end_sessions', '', userId, { ended }) },
-  putMember: { deed: ({ accountId, userId }, { member }) => deed('member.put', accountId, userId, { email: member!.user?.email, role: member!.role, role_name: Role[member!.role] }) },
+  putMember: { deed: ({ accountId, userId }, { member }) => deed('member.put', accountId, userId, { email: member!.user?.email, role: roles.of(member!.role) }) },
   removeMember: { deed: ({ accountId, userId }) => deed('member.remove', accountId, userId) },
 };
 

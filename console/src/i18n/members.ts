@@ -1,4 +1,4 @@
-// Texts of who belongs to an account, and of what was done there.
+// Texts of who belongs to an account.
 import { dictionary } from './text.js';
 
 export const membersText = dictionary(
@@ -125,37 +125,5 @@ export const membersText = dictionary(
     details: '详情',
     operator: '运维命令',
     from: ({ address }) => `来自 ${address}`,
-  },
-);
-
-/** What was done, by the word in the log; a word without a text is shown as it is. */
-export const auditActions = dictionary(
-  {
-    'key.create': 'made a key',
-    'key.update': 'changed a key',
-    'key.rotate': 'rotated a key',
-    'key.revoke': 'revoked a key',
-    'member.put': 'changed a role',
-    'member.remove': 'removed a member',
-    'member.invite': 'invited somebody',
-    'member.uninvite': 'took an invitation back',
-    'member.accept': 'accepted an invitation',
-    'account.sign_up': 'made the account',
-    'account.update': 'changed the account',
-    'code.redeem': 'redeemed a code',
-  },
-  {
-    'key.create': '创建了密钥',
-    'key.update': '更改了密钥',
-    'key.rotate': '轮换了密钥',
-    'key.revoke': '吊销了密钥',
-    'member.put': '更改了角色',
-    'member.remove': '移除了成员',
-    'member.invite': '邀请了成员',
-    'member.uninvite': '撤回了邀请',
-    'member.accept': '接受了邀请',
-    'account.sign_up': '注册了账户',
-    'account.update': '更改了账户',
-    'code.redeem': '使用了兑换码',
   },
 );

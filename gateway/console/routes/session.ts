@@ -52,10 +52,12 @@ export function getMe(): Middleware {
 }
 
 /** PUT me/password. */
-export function putPassword({ peers }: ConsoleDeps): Middleware {
+export function putPassword(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
+    const { session, user } = visitorOf(ctx);
     const { present_password: presentPassword, new_password: newPassword } = await bodies.password(ctx);
-    await peers.people.setPassword({ sessionId: visitorOf(ctx).session.id, presentPassword: presentPassword ?? '', newPassword }, patient());
+    await deps.peers.people.setPassword({ sessionId: session.id, presentPassword: presentPassword ?? '', newPassword }, patient());
+    await noteAudit(ctx, deps, { accountId: '', action: 'profile.password', targetId: user.id });
     ctx.status = 204;
   };
 }

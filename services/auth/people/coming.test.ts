@@ -1,12 +1,14 @@
 // How people come by themselves: sign-up and identities at providers, and how they change who they are.
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { type Client, CreateUserRequest, IdentityClaims, Role, SignUpRequest, type SignedIn, UpdateProfileRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 
 const password = 'correct horse battery';
+// Each password costs a fifth of a second of a core, and more of one that others use too.
+jest.setTimeout(60_000);
 const issuer = 'https://id.example.com';
 
 describe.each(testEngines)('people who come by themselves on %s', (engine) => {

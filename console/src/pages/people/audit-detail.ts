@@ -1,10 +1,21 @@
-// The particulars of an entry of the audit log in one line. Pure.
+// Entries of the audit log in words. Pure.
+import type { AuditEntry } from '../../api/people.js';
 
 const charsMax = 300;
+const tailChars = 8;
 
-/** For example `role: developer · email: ada@example.com`; empty when there are none. */
-export function detailText(detail: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(detail).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${valueText(value)}`);
+/** What was acted on: a member by their address, else by the name or address that the entry gives, else by the end of its id. */
+export function targetText({ target_id: id, detail }: Pick<AuditEntry, 'target_id' | 'detail'>, email: string | undefined): string {
+  const named = [email, detail['name'], detail['email']].find((text): text is string => typeof text === 'string' && text !== '');
+  if (named !== undefined) return named;
+  return /^[a-z]+_[0-9a-f]{32}$/.test(id) ? `…${id.slice(-tailChars)}` : id;
+}
+
+/** For example `role: developer · reason: invoice 7`; what is said already is left out. */
+export function detailText(detail: Readonly<Record<string, unknown>>, said: string): string {
+  const parts = Object.entries(detail)
+    .filter(([, value]) => value !== said)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${valueText(value)}`);
   const text = parts.join(' · ');
   return text.length > charsMax ? `${text.slice(0, charsMax)}…` : text;
 }
@@ -13,5 +24,6 @@ function valueText(value: unknown): string {
   if (value === null) return '–';
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(valueText).join(', ');
-  return JSON.stringify(value);
+  if (typeof value === 'object') return Object.entries(value).map(([name, each]) => `${name.replaceAll('_', ' ')} ${valueText(each)}`).join(', ');
+  return '';
 }

@@ -3,7 +3,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { type AuditEntry, listAudit, listMembers } from '../../api/people.js';
 import { commonText } from '../../i18n/common.js';
-import { auditActions, membersText } from '../../i18n/members.js';
+import { auditActions } from '../../i18n/audit.js';
+import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { type AccountInUse, useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
@@ -11,7 +12,7 @@ import { Empty, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { detailText } from './audit-detail.js';
+import { detailText, targetText } from './audit-detail.js';
 import { membersKey } from './query-keys.js';
 
 export default function AuditPage() {
@@ -47,10 +48,11 @@ function Entries({ account }: { account: AccountInUse }) {
           {entry.address !== null && <span className="block text-sm text-soft wrap-anywhere">{t.from({ address: entry.address })}</span>}
         </>
       ),
+      className: 'md:min-w-48',
     },
     { name: t.what, cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
-    { name: t.target, cell: (entry) => <Target entry={entry} account={account} email={emailOf(entry.target_id)} /> },
-    { name: t.details, cell: (entry) => <span className="text-sm text-soft wrap-anywhere">{detailText(entry.detail)}</span> },
+    { name: t.target, cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />, className: 'md:min-w-40' },
+    { name: t.details, cell: (entry) => <span className="text-sm text-soft wrap-anywhere">{detailText(entry.detail, targetText(entry, emailOf(entry.target_id)))}</span> },
   ];
   if (query.data === undefined) return query.error === null ? <Loading /> : <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
   const rows = query.data.pages.flatMap(({ data }) => data);
@@ -70,17 +72,19 @@ function Entries({ account }: { account: AccountInUse }) {
   );
 }
 
-/** What was acted on: a person by their address, a key with a way to it, or the id. */
-function Target({ entry, account, email }: { entry: AuditEntry; account: AccountInUse; email: string | undefined }) {
+/** What was acted on: by its name where the log knows one, else by the end of its id; a key with a way to it. */
+function Target({ entry, account, text }: { entry: AuditEntry; account: AccountInUse; text: string }) {
   const id = entry.target_id;
-  if (email !== undefined) return <span className="wrap-anywhere">{email}</span>;
-  const name = typeof entry.detail['name'] === 'string' ? entry.detail['name'] : id;
   if (id.startsWith('key_')) {
     return (
-      <Link to={account.path(`/keys/${id}`)} className="link wrap-anywhere">
-        {name}
+      <Link to={account.path(`/keys/${id}`)} className="link wrap-anywhere" title={id}>
+        {text}
       </Link>
     );
   }
-  return <code className="text-sm wrap-anywhere">{id}</code>;
+  return (
+    <span className="wrap-anywhere" title={id}>
+      {text}
+    </span>
+  );
 }

@@ -21,7 +21,10 @@ export async function acceptInvitation(request: AcceptInvitationRequest, _contex
   const accountId = idToBytes('acct', invitation.accountId)!;
   // Whoever ends the invitation may use it, and nobody after them.
   found((await members.endInvitation(accountId, idToBytes('inv', invitation.id)!)) ? true : undefined, 'invitation');
-  await members.put(accountId, idToBytes('user', user.id)!, invitation.role, clock.nowMs());
+  const userId = idToBytes('user', user.id)!;
+  // Whoever has become a member meanwhile keeps the role that they were given.
+  const isMember = (await members.ofUser(userId)).some(({ account }) => account?.id === invitation.accountId);
+  if (!isMember) await members.put(accountId, userId, invitation.role, clock.nowMs());
   return { signedIn: await beginSession(user, client, false, deps) };
 }
 

@@ -1,5 +1,6 @@
 // Invite: asks somebody into an account.
-import { newId } from '#kit/id.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { InviteRequest, InviteResponse } from '#proto/auth/v1/people.js';
 import { accountIdBytes } from '../../requests/fields.js';
@@ -8,17 +9,23 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
 import { mintToken } from '../token.js';
 
-/** Raises invalid_request and not_found. */
-export async function invite(request: InviteRequest, _context: CallContext, { accounts, members, lifetimes, clock, log }: PeopleDeps): Promise<InviteResponse> {
+/** Raises invalid_request, not_found, and already_exists for somebody who belongs to the account. */
+export async function invite(request: InviteRequest, _context: CallContext, { accounts, people, members, lifetimes, clock, log }: PeopleDeps): Promise<InviteResponse> {
   const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
   checkedId('invited_by_user_id', 'user', request.invitedByUserId);
+  const email = checkedEmail(request.email);
+  const known = await people.findByEmail(email);
+  const memberships = known === undefined ? [] : await members.ofUser(idToBytes('user', known.user.id)!);
+  if (memberships.some((membership) => membership.account?.id === account.id)) {
+    throw new AppError('already_exists', 'They belong to the account already; change their role instead.', { details: { field: 'email' } });
+  }
   const nowMs = clock.nowMs();
   const { token, hash } = mintToken();
   const invitation = {
     id: newId('inv', nowMs),
     accountId: account.id,
     accountName: account.name,
-    email: checkedEmail(request.email),
+    email,
     role: checkedRole(request.role),
     invitedByUserId: request.invitedByUserId,
     createdAtMs: BigInt(nowMs),

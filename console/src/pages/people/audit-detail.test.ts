@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { detailText, targetText } from './audit-detail.js';
+
+const id = `key_${'0123456789abcdef'.repeat(2)}`;
+
+describe('an entry of the audit log', () => {
+  it('names what was acted on as well as it can', () => {
+    expect(targetText({ target_id: id, detail: { name: 'server' } }, undefined)).toBe('server');
+    expect(targetText({ target_id: id, detail: { email: 'ada@example.com' } }, undefined)).toBe('ada@example.com');
+    expect(targetText({ target_id: id, detail: { name: 'x' } }, 'ada@example.com')).toBe('ada@example.com');
+    expect(targetText({ target_id: id, detail: {} }, undefined)).toBe('…89abcdef');
+    expect(targetText({ target_id: 'sandbox/echo', detail: {} }, undefined)).toBe('sandbox/echo');
+  });
+
+  it('tells the particulars once, in one line', () => {
+    expect(detailText({ name: 'server', role: 'admin', former_role: 'viewer', limit_usd: null, models: ['a', 'b'], before: { available_usd: '5' } }, 'server')).toBe(
+      'role: admin · former role: viewer · limit usd: – · models: a, b · before: available usd 5',
+    );
+    expect(detailText({}, '')).toBe('');
+    expect(detailText({ note: 'x'.repeat(1000) }, '')).toHaveLength(301);
+  });
+});
