@@ -322,8 +322,11 @@ describe.each(modes)('API keys in the console, %s', (mode) => {
     const page = await person.open(`${keysPath}?q=many`);
     await page.getByRole('link', { name: 'many 59', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(50);
-    await screenshot(page, 'keys-many-light-375');
-    expect(await sidewaysScroll(page)).toBe(0);
+    for (const width of [320, 375, 768, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([width, await sidewaysScroll(page)]).toEqual([width, 0]);
+    }
+    await page.setViewportSize({ width: 375, height: 800 });
     await page.getByRole('button', { name: 'Load more' }).click();
     await page.getByRole('link', { name: 'many 0', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: /^many/ }).count()).toBe(60);

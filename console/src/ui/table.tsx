@@ -13,10 +13,13 @@ export interface Column<Row> {
   readonly className?: string;
 }
 
+/** Tables of so many columns need more room than a page always has beside the navigation. */
+const manyColumns = 4;
+
 /** `caption` is what the table is about; it is heard, not seen. */
 export function DataTable<Row>({ caption, columns, rows, rowKey }: { caption: string; columns: readonly Column<Row>[]; rows: readonly Row[]; rowKey: (row: Row) => string }) {
   // Roles are named because rows and cells that are shown as blocks lose them.
-  return (
+  const table = (
     <table className="data-table" role="table">
       <caption className="sr-only">{caption}</caption>
       <thead role="rowgroup">
@@ -47,4 +50,5 @@ export function DataTable<Row>({ caption, columns, rows, rowKey }: { caption: st
       </tbody>
     </table>
   );
+  return columns.length < manyColumns ? table : <div className="@container/many-columns">{table}</div>;
 }
