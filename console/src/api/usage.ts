@@ -42,6 +42,8 @@ export interface UsageRecord {
   readonly settlement: { readonly captured_usd: string; readonly shortfall_usd: string; readonly settled_at: string } | null;
   readonly trace_id: string | null;
   readonly client_request_id: string | null;
+  /** Of a single record, to operators alone. */
+  readonly upstream?: { readonly id: string; readonly model: string };
 }
 
 /** What the ledger set aside for a call, and what became of it. */

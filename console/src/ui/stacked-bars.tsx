@@ -10,6 +10,8 @@ export interface BarOfChart {
   /** Unique, for example the instant at which the hour begins. */
   readonly id: string;
   readonly label: string;
+  /** Below the axis, where there is little room; the label unless given. */
+  readonly axisLabel?: string;
   /** In the order of the series; only the drawing goes through a float. */
   readonly values: readonly number[];
 }
@@ -83,7 +85,7 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
         <div aria-hidden className="mt-1 flex overflow-x-clip text-xs text-soft">
           {bars.map((bar, index) => (
             <span key={bar.id} className="min-w-0 flex-1 overflow-visible whitespace-nowrap">
-              {index % every === 0 ? bar.label : ''}
+              {index % every === 0 && <span className={index % (every * 2) === 0 ? undefined : 'max-md:hidden'}>{bar.axisLabel ?? bar.label}</span>}
             </span>
           ))}
         </div>

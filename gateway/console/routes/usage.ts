@@ -11,7 +11,7 @@ import { pageOf, queryText } from '../paging.js';
 import { recordCsvHead, recordCsvLine } from '../record-csv.js';
 import { type RecordSearch, recordSearchOf, searchRecords } from '../record-search.js';
 import { renderRecordHold } from '../render/money.js';
-import { accountOf } from '../session.js';
+import { accountOf, visitorOf } from '../session.js';
 import { usageFilterOf, usageGroupingOf } from '../usage-filter.js';
 
 const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
@@ -25,12 +25,13 @@ export function listRecords(deps: ConsoleDeps): Middleware {
   };
 }
 
-/** GET usage/records/{id}: with the arithmetic of its charge. */
+/** GET usage/records/{id}: with the arithmetic of its charge; to operators also with the upstream, which is theirs alone to know. */
 export function getRecord(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { record } = await deps.peers.metering.getUsageRecord({ callId: String(ctx['params'].id), accountId }, contextOf(deps));
-    ctx.body = renderUsageRecord(record!);
+    const { upstreamId, upstreamModel } = record!.call!;
+    ctx.body = { ...renderUsageRecord(record!), ...(visitorOf(ctx).user.isOperator ? { upstream: { id: upstreamId, model: upstreamModel } } : {}) };
   };
 }
 

@@ -1,7 +1,7 @@
 // The filter of the overview and of the records: a range in sight, the rest in a dialog, and what is chosen as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { setZone, useTime, useZone } from '../../format/time.js';
+import { setZone, useTime, useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
@@ -32,7 +32,7 @@ export function FilterBar({ shown, ranges, ids, children }: { shown: Range; rang
           onChange={setZone}
           options={[
             { value: 'utc', label: t.zoneUtc },
-            { value: 'local', label: t.zoneLocal },
+            { value: 'local', label: t.zoneLocal({ name: zoneName('local') }) },
           ]}
         />
         <Button onClick={() => setOpen(true)} aria-haspopup="dialog">

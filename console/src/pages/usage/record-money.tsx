@@ -37,7 +37,7 @@ export function RecordMoney({ record }: { record: UsageRecord }) {
     ...(settlement === null
       ? [{ name: t.waitingSettle, at: null, hint: t.waitingSettleHint }]
       : [
-          { name: t.settled, at: settlement.settled_at, amount: settlement.captured_usd, hint: t.settledHint },
+          { name: t.settled, at: settlement.settled_at, amount: settlement.captured_usd, hint: settlement.captured_usd === '0' ? t.freeHint : t.settledHint },
           { name: t.released, at: settlement.settled_at, amount: usdOfNano(nanoUsdOf(record.held_usd) - nanoUsdOf(settlement.captured_usd)), hint: t.releasedHint },
           ...(settlement.shortfall_usd === '0' ? [] : [{ name: t.shortfall, at: settlement.settled_at, amount: settlement.shortfall_usd, hint: t.shortfallHint }]),
           ...(refunded === '0' ? [] : [{ name: t.refunded, at: null, amount: refunded, hint: t.refundedHint }]),

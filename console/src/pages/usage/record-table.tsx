@@ -1,17 +1,19 @@
 // The rows of usage records; each leads to its details.
-import { Copy, Radio } from 'lucide-react';
+import { Copy } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { UsageRecord } from '../../api/usage.js';
 import { durationText, useNumber } from '../../format/number.js';
+import { useTime, useZone } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
 import { usageText } from '../../i18n/usage.js';
-import { useText } from '../../i18n/text.js';
+import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { IconButton } from '../../ui/button.js';
 import { copyText } from '../../ui/copy.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
-import { Usd, When } from '../../ui/values.js';
+import { Usd } from '../../ui/values.js';
 import { EndingBadge } from './ending.js';
 import { useKeyNames, useView } from './use-view.js';
 import { writeView } from './view.js';
@@ -29,6 +31,8 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
   const count = useNumber();
   const { nameOf } = useKeyNames();
   const [view] = useView();
+  const time = useTime();
+  const short = useShortTime();
   const soft = (text: string) => <span className="block text-soft">{text}</span>;
   return (
     <DataTable
@@ -39,11 +43,11 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
         {
           name: t.whenAndId,
           cell: ({ request_id, started_at }) => (
-            <span className="flex items-start justify-between gap-1">
-              <Link to={account.path(`/usage/records/${request_id}${writeView(view)}`)} state={fromList} className="group min-w-0">
-                <span className="link">
-                  <When at={started_at} style="second" />
-                </span>
+            <span className="flex items-start justify-between gap-1 whitespace-nowrap">
+              <Link to={account.path(`/usage/records/${request_id}${writeView(view)}`)} state={fromList} className="min-w-0">
+                <time dateTime={started_at} title={time.full(started_at)} className="link">
+                  {short(started_at)}
+                </time>
                 <code className="block font-normal text-soft" title={request_id}>
                   {shortId(request_id)}
                 </code>
@@ -55,51 +59,75 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
         {
           name: t.keyAndModel,
           cell: ({ key_id, model }) => (
-            <span className="wrap-anywhere">
+            <Lines>
               {nameOf(key_id)}
               {soft(model)}
-            </span>
+            </Lines>
           ),
         },
-        { name: t.input, numeric: true, cell: ({ tokens }) => count(tokens.input) },
-        { name: t.cached, numeric: true, cell: ({ tokens }) => count(tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h) },
+        {
+          name: t.input,
+          numeric: true,
+          cell({ tokens }) {
+            const cached = tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h;
+            return (
+              <Lines>
+                {count(tokens.input)}
+                {cached > 0 && soft(t.cachedMore({ count: count(cached) }))}
+              </Lines>
+            );
+          },
+        },
         {
           name: t.output,
           numeric: true,
           cell: ({ tokens }) => (
-            <span className="inline-block">
+            <Lines>
               {count(tokens.output)}
               {tokens.reasoning > 0 && soft(t.ofWhichReasoning({ count: count(tokens.reasoning) }))}
-            </span>
+            </Lines>
           ),
         },
         {
           name: t.cost,
           numeric: true,
           cell: ({ charge_usd, settlement }) => (
-            <span className="inline-block">
+            <Lines>
               <Usd value={charge_usd} />
               {settlement === null && charge_usd !== '0' && soft(t.notSettled)}
-            </span>
+            </Lines>
           ),
         },
         {
           name: t.durations,
           numeric: true,
           cell: ({ first_output_ms, duration_ms, stream }) => (
-            <span className="inline-block">
-              {first_output_ms === null ? t.noOutput : durationText(first_output_ms)}
-              <span className="block text-soft">
-                {durationText(duration_ms)} · {stream ? t.streamed : t.whole}
-                {stream && <Radio size={12} aria-hidden className="ml-1 inline" />}
-              </span>
-            </span>
+            <Lines>
+              {durationText(duration_ms)} · {stream ? t.streamed : t.whole}
+              {soft(first_output_ms === null ? t.noOutput : t.firstAfter({ time: durationText(first_output_ms) }))}
+            </Lines>
           ),
         },
         { name: t.ending, cell: ({ ending }) => <EndingBadge ending={ending} /> },
       ]}
     />
   );
+}
+
+/** Several lines in one cell, which stand beside the cell's name on narrow screens. */
+function Lines({ children }: { children: ReactNode }) {
+  return <span className="inline-block max-w-full align-top wrap-anywhere">{children}</span>;
+}
+
+/** Date and time to the second; the year only where it is not the present one. */
+function useShortTime(): (instant: string) => string {
+  const language = useLanguage();
+  const zone = useZone();
+  const options = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) } as const;
+  const near = new Intl.DateTimeFormat(language, options);
+  const far = new Intl.DateTimeFormat(language, { ...options, year: 'numeric' });
+  const thisYear = new Date().getFullYear();
+  return (instant) => (new Date(instant).getFullYear() === thisYear ? near : far).format(new Date(instant));
 }
 
 /** Ids of about one time differ at their end. */

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useSearch } from 'wouter';
-import { getRecord, type UsageRecord } from '../../api/usage.js';
+import { type Ending, getRecord, type UsageRecord } from '../../api/usage.js';
 import { getSettings } from '../../api/settings.js';
 import { gatewayUrl } from '../../base.js';
 import { durationText, useNumber } from '../../format/number.js';
@@ -52,6 +52,9 @@ export function RecordDetails({ requestId }: { requestId: string }) {
   return <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
 }
 
+/** How a whole answer ends of which nothing was delivered. */
+const undelivered: readonly Ending[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
+
 function Details({ record }: { record: UsageRecord }) {
   const t = useText(usageText);
   return (
@@ -65,7 +68,7 @@ function Details({ record }: { record: UsageRecord }) {
         <CopyButton text={JSON.stringify(record, null, 2)} label={t.copyJson} size="small" />
       </div>
       <p className="mb-5">
-        {t[`rule_${record.ending}`]}{' '}
+        {t[`rule_${record.ending}`]} {!record.stream && undelivered.includes(record.ending) && t.ruleWhole}{' '}
         <DocsLink page="charging#the-endings">{t.endingRule}</DocsLink>
         {record.ending_detail !== null && (
           <span className="block text-soft">
@@ -82,7 +85,15 @@ function Details({ record }: { record: UsageRecord }) {
       <RecordMoney record={record} />
       <TheCall record={record} />
       <Section title={t.attempts}>
-        <p className="text-soft">{t.attemptsHint}</p>
+        {record.upstream !== undefined && (
+          <Facts
+            facts={[
+              [t.upstream, <code key="upstream">{record.upstream.id}</code>],
+              [t.upstreamModel, <code key="model">{record.upstream.model}</code>],
+            ]}
+          />
+        )}
+        <p className="mt-1 text-soft">{t.attemptsHint}</p>
       </Section>
     </>
   );

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useParams } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import type { Page } from '../../api/client.js';
-import { exportUrl, listRecords, type UsageRecord } from '../../api/usage.js';
+import { exportUrl, listRecords, type RecordSearch, type UsageRecord } from '../../api/usage.js';
 import { useNumber } from '../../format/number.js';
 import { commonText } from '../../i18n/common.js';
 import { usageText } from '../../i18n/usage.js';
@@ -37,26 +37,41 @@ export default function Records() {
 function List({ open }: { open: string | undefined }) {
   const t = useText(usageText);
   const account = useAccount();
+  const offsetAt = useOffsetAt();
   const [view] = useView();
   const range: Range = view.range ?? 'all';
+  const search = searchOf(view, boundsOf(range, Date.now(), offsetAt));
   return (
     <>
-      <PageHeader title={t.records} description={t.recordsAbout} actions={<ButtonLink to={account.path(`/usage${writeView({ ...view, requestId: '' })}`)}>{t.toOverview}</ButtonLink>} />
-      <Found range={range} />
+      <PageHeader
+        title={t.records}
+        description={t.recordsAbout}
+        actions={
+          <>
+            <a className={buttonClass()} download href={exportUrl(account.id, search, 'csv')}>
+              <Download size={16} aria-hidden />
+              {t.exportCsv}
+            </a>
+            <a className={buttonClass()} download href={exportUrl(account.id, search, 'jsonl')}>
+              <Download size={16} aria-hidden />
+              {t.exportJsonl}
+            </a>
+            <ButtonLink to={account.path(`/usage${writeView({ ...view, requestId: '' })}`)}>{t.toOverview}</ButtonLink>
+          </>
+        }
+      />
+      <Found range={range} search={search} />
       <Beside requestId={open} />
     </>
   );
 }
 
-function Found({ range }: { range: Range }) {
+function Found({ range, search }: { range: Range; search: RecordSearch }) {
   const t = useText(usageText);
   const common = useText(commonText);
   const account = useAccount();
   const count = useNumber();
-  const offsetAt = useOffsetAt();
-  const [view] = useView();
   const [isLive, setLive] = useState(true);
-  const search = searchOf(view, boundsOf(range, Date.now(), offsetAt));
   // A range that is over gets no new calls, nor does one call.
   const canBeLive = search.until === undefined && search.request_id === undefined;
   const queryKey = ['usage', account.id, 'records', search];
@@ -79,14 +94,6 @@ function Found({ range }: { range: Range }) {
             {t.live}
           </Button>
         )}
-        <a className={buttonClass()} download href={exportUrl(account.id, search, 'csv')}>
-          <Download size={16} aria-hidden />
-          {t.exportCsv}
-        </a>
-        <a className={buttonClass()} download href={exportUrl(account.id, search, 'jsonl')}>
-          <Download size={16} aria-hidden />
-          {t.exportJsonl}
-        </a>
       </FilterBar>
       <p role="status" className="sr-only">
         {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}
@@ -116,7 +123,7 @@ function Found({ range }: { range: Range }) {
 }
 
 /** Asks for the newest calls again and again, puts them on top of those that were loaded, and says how many came. */
-function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: ReturnType<typeof searchOf> }) {
+function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: RecordSearch }) {
   const t = useText(usageText);
   const account = useAccount();
   const client = useQueryClient();

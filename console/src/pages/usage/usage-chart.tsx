@@ -11,13 +11,13 @@ import type { Overview } from './overview-query.js';
 import { useKeyNames, useView } from './use-view.js';
 import { type Grain, type Measure, measures } from './view.js';
 
-export function UsageChart({ overview: { chart, groups, possibleGrains } }: { overview: Overview }) {
+export function UsageChart({ overview: { chart, groups, parts, possibleGrains } }: { overview: Overview }) {
   const t = useText(usageText);
   const [view, change] = useView();
   const count = useNumber();
   const { nameOf } = useKeyNames();
   const endingName = useEndingName();
-  const label = useSlotLabel();
+  const label = useSlotLabel(parts.length > 1);
   const groupName = (name: string | undefined): string => (name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'ending' ? endingName(name) : name);
   const { measure } = view;
   const controls = (
@@ -43,7 +43,7 @@ export function UsageChart({ overview: { chart, groups, possibleGrains } }: { ov
       <StackedBars
         title={t.chartOf({ measure: t[measure], group: t[`word_${view.group}`], grain: t[`word_${chart.grain}`] })}
         series={distinct(series.map(groupName))}
-        bars={chart.ids.map((id, index) => ({ id, label: label(id, chart.grain), values: rows[index]!.map((figures) => drawn(figures, measure)) }))}
+        bars={chart.ids.map((id, index) => ({ id, ...label(id, chart.grain), values: rows[index]!.map((figures) => drawn(figures, measure)) }))}
         text={(bar, at) => figureText(rows[bar]![at]!, measure, count)}
         totalText={(bar) => figureText(sumOf(rows[bar]!), measure, count)}
         axisText={(value) => axisText(value, measure, count)}
@@ -64,10 +64,16 @@ function distinct(names: readonly string[]): string[] {
   return names.map((name, index) => (names.indexOf(name) === index ? name : `${name} (${index + 1})`));
 }
 
-function useSlotLabel(): (id: string, grain: Grain) => string {
+/** `changes`: clocks change in the range, so that two hours may have one name. */
+function useSlotLabel(changes: boolean): (id: string, grain: Grain) => { label: string; axisLabel: string } {
   const language = useLanguage();
   const zone = useZone();
   const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-  const hour = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) });
-  return (id, grain) => (grain === 'day' ? day.format(Date.parse(id)) : hour.format(Number(id)));
+  const inZone = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) } as const;
+  const hour = new Intl.DateTimeFormat(language, inZone);
+  const dayAndHour = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', ...inZone, ...(changes ? { timeZoneName: 'shortOffset' } : {}) });
+  return (id, grain) => {
+    if (grain === 'day') return { label: day.format(Date.parse(id)), axisLabel: day.format(Date.parse(id)) };
+    return { label: dayAndHour.format(Number(id)), axisLabel: hour.format(Number(id)) };
+  };
 }

@@ -1,0 +1,24 @@
+// Calls of the past, as nobody can make them through the gateway: held, recorded and settled by the services, as the gateway asks them.
+import { newId } from '#kit/id.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { parseCliConfig } from '../../cli/config.js';
+import { connect } from '../../cli/connect.js';
+import { holdRequest } from '../../services/ledger/testing/requests.js';
+import { call, report, tokens } from '../../services/metering/testing/calls.js';
+import type { System } from '../support/system.js';
+
+/** Records a call at each of these instants, each dearer than the one before; the account needs the money. */
+export async function recordPastCalls(system: System, { accountId, keyId }: { accountId: string; keyId: string }, instantsMs: readonly number[]): Promise<void> {
+  const services = await connect(parseCliConfig(system.operatorEnv()));
+  const context = () => callContext({ caller: 'operator', timeoutMs: 15_000 });
+  try {
+    for (const [index, ms] of instantsMs.entries()) {
+      const id = newId('req', ms);
+      await services.ledger.hold(holdRequest({ accountId, keyId }, 5_000_000n, { holdId: id }), context());
+      const past = call({ id, accountId, keyId, modelId: index % 3 === 0 ? 'sandbox/story' : 'sandbox/echo', startedAtMs: BigInt(ms) });
+      await services.metering.recordUsage(report({ call: past, tokens: tokens({ inputTokens: index + 1, outputTokens: 1 }) }), context());
+    }
+  } finally {
+    services.close();
+  }
+}

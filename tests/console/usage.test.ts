@@ -1,0 +1,365 @@
+// Usage in the console: every figure is the API's and the ledger's, filters live in the address, days are those of the reader's clocks,
+// new calls show by themselves, and files hold what the list does.
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium, Locator } from 'playwright-core';
+import { nanoUsdOf, usdText } from '../../console/src/format/money.js';
+import { chat, settled, type UsageRow } from '../support/calls.js';
+import { newMember, type Page, startChromium } from '../support/chromium.js';
+import { addPerson, Browser } from '../support/console.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import { recordPastCalls } from './past-calls.js';
+
+const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+interface Total {
+  readonly name: string | null;
+  readonly calls: number;
+  readonly errors: number;
+  readonly charge_usd: string;
+}
+
+interface Record_ {
+  readonly request_id: string;
+  readonly model: string;
+  readonly charge_usd: string;
+  readonly started_at: string;
+}
+
+/** What a column of figures in USD adds up to; amounts are read as they stand. */
+const sumOf = (texts: readonly string[]): bigint => texts.reduce((sum, text) => sum + amountOf(text), 0n);
+const amountOf = (text: string): bigint => nanoUsdOf(/[\d,]+\.\d+/.exec(text)![0].replaceAll(',', ''));
+
+describe.each(modes)('usage in the console, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let api: Browser;
+  let accountId: string;
+  let account: string;
+  const keys: { id: string; secret: string }[] = [];
+  let rows: readonly UsageRow[];
+  let receiver: OtlpReceiver;
+  /** An account whose calls began in each hour around the end of summer time in New York, 2026-11-01T06:00Z. */
+  let past: string;
+  const pastCalls = Array.from({ length: 72 }, (_, index) => Date.parse('2026-10-30T20:10Z') + index * 3_600_000);
+
+  async function call(secret: string, model: string, headers: Record<string, string> = {}): Promise<string> {
+    const response = await chat(system, secret, { model, messages: [{ role: 'user', content: 'Hello there, how are you?' }] }, { headers });
+    await response.text();
+    return response.headers.get('x-request-id')!;
+  }
+
+  beforeAll(async () => {
+    receiver = await startOtlpReceiver();
+    system = await startSystem(mode, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, TOLLGATE_GATEWAY_TRACE_URL: 'https://traces.example.com/t/{trace_id}?from=console' });
+    chromium = await startChromium();
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    account = `/accounts/${accountId}`;
+    await system.cli('balance', 'deposit', '25', '--account', accountId, '--reason', 'invoice 1');
+    await addPerson(system, owner.email, owner.password, '--name', 'Olga');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+    api = new Browser(system);
+    await api.signIn(owner.email, owner.password);
+    for (const name of ['server', 'laptop']) {
+      const { key, secret } = await api.must<{ key: { id: string }; secret: string }>('POST', `${account}/keys`, { name }, 201);
+      keys.push({ id: key.id, secret });
+    }
+    for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/echo', 'sandbox/fail-500', 'sandbox/reason']) await call(keys[0]!.secret, model);
+    await call(keys[1]!.secret, 'sandbox/echo', { traceparent: `00-${traceId}-00f067aa0ba902b7-01`, 'x-request-id': 'my own id' });
+    ({ rows } = await settled(system, accountId, 6));
+
+    const { id: pastId } = await system.json<{ id: string }>('account', 'create', 'Past');
+    past = `/accounts/${pastId}`;
+    await system.cli('balance', 'deposit', '5', '--account', pastId, '--reason', 'invoice 2');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', pastId);
+    const { key } = await api.must<{ key: { id: string } }>('POST', `${past}/keys`, { name: 'old' }, 201);
+    await recordPastCalls(system, { accountId: pastId, keyId: key.id }, pastCalls);
+    await settled(system, pastId, pastCalls.length);
+  }, 120_000);
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+    await receiver?.stop();
+  });
+
+  const tile = (page: Page, name: string): Locator => page.locator('dl', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) }).locator('dd').first();
+  const groupsOf = (page: Page): Locator => page.getByRole('table', { name: /^By / }).getByRole('row');
+  const rowsOf = (page: Page): Locator => page.getByRole('table', { name: 'Usage records' }).getByRole('row');
+  const filterOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
+  const chips = (page: Page): Promise<string[]> => page.getByRole('list', { name: 'Filters in use' }).getByRole('listitem').allInnerTexts();
+
+  /** The table behind the chart, without its head. */
+  async function chartRows(page: Page, name: string): Promise<string[][]> {
+    await page.getByText('Show as a table').click();
+    const texts = await page.getByRole('table', { name }).getByRole('row').allInnerTexts();
+    return texts.slice(1).map((row) => row.split('\t').map((cell) => cell.trim()));
+  }
+
+  /** Waits until the list has so many calls; the first row is its head. */
+  async function listed(page: Page, count: number): Promise<void> {
+    await eventually(async () => ((await rowsOf(page).count()) === count + 1 ? true : undefined));
+  }
+
+  it('tells the sums of the API and of the ledger to the last digit, and each is the sum of the rows below it', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage`);
+    const { spent_nano_usd: spent } = await system.json<{ spent_nano_usd: string }>('balance', 'show', '--account', accountId);
+    const { data: [total] } = await api.get<{ data: [Total] }>(`${account}/usage/totals`);
+    expect(nanoUsdOf(total.charge_usd)).toBe(BigInt(spent));
+    expect(await tile(page, 'Spend').innerText()).toBe(usdText(total.charge_usd));
+    expect([await tile(page, 'Calls').innerText(), await tile(page, 'Errors').innerText()]).toEqual(['6', '1']);
+    const inputTokens = rows.reduce((sum, row) => sum + row.input_tokens, 0);
+    const outputTokens = rows.reduce((sum, row) => sum + row.output_tokens, 0);
+    expect((await tile(page, 'Tokens').innerText()).replaceAll(',', '')).toBe(String(inputTokens + outputTokens));
+
+    for (const group of ['Model', 'Key', 'Ending']) {
+      await page.getByRole('radio', { name: group, exact: true }).check();
+      await page.getByRole('columnheader', { name: group, exact: true }).waitFor();
+      await page.locator('[aria-busy=false]').waitFor();
+      const { data: groups } = await api.get<{ data: Total[] }>(`${account}/usage/totals?group_by=${group.toLowerCase()}`);
+      const cells = (await groupsOf(page).allInnerTexts()).slice(1).map((row) => row.split('\t').map((cell) => cell.trim()));
+      expect(cells.map(([, spend, , calls, errors]) => [spend, calls, errors])).toEqual(groups.map((each) => [usdText(each.charge_usd), String(each.calls), String(each.errors)]));
+      expect(sumOf(cells.map(([, spend]) => spend!))).toBe(BigInt(spent));
+    }
+    expect((await groupsOf(page).allInnerTexts()).join()).toContain('Upstream failed at once');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it.each([
+    ['Asia/Kolkata', 'UTC+05:30'],
+    ['Pacific/Kiritimati', 'UTC+14:00'],
+    ['Pacific/Pago_Pago', 'UTC−11:00'],
+    ['America/New_York', 'UTC−04:00'],
+    ['UTC', 'UTC'],
+  ])('cuts days by the clocks of %s, and they add up', async (timeZone, name) => {
+    const person = await newMember(chromium, system, owner, { timeZone });
+    // In New York the clocks change in this range.
+    const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z&by=day`);
+    const days = await chartRows(page, 'Spend by model and day');
+    const dayOf = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone });
+    const expected = new Map<string, bigint>();
+    const { data: records } = await api.get<{ data: Record_[] }>(`${past}/usage/records?limit=200`);
+    expect(records).toHaveLength(pastCalls.length);
+    for (const record of records) {
+      const day = dayOf.format(new Date(record.started_at));
+      expected.set(day, (expected.get(day) ?? 0n) + nanoUsdOf(record.charge_usd));
+    }
+    const shown = new Map(days.map((cells) => [cells[0]!, amountOf(cells.at(-1)!)]));
+    expect(shown.size).toBe(days.length);
+    expect(new Map([...shown].filter(([, amount]) => amount > 0n))).toEqual(expected);
+    expect(sumOf(days.map((cells) => cells.at(-1)!))).toBe(amountOf(await tile(page, 'Spend').innerText()));
+    for (const cells of days) expect(sumOf(cells.slice(1, -1))).toBe(amountOf(cells.at(-1)!));
+    await page.getByText(name, { exact: false }).filter({ hasText: 'Days and hours are those of' }).waitFor();
+    if (timeZone === 'America/New_York') await page.getByText(/UTC−04:00.*UTC−05:00.*from Nov 1, 2026, 01:00 on/).waitFor();
+    await page.getByRole('radio', { name: 'UTC', exact: true }).check();
+    await page.getByText('Days and hours are those of UTC.').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('tells both hours apart that have one name when clocks are put back', async () => {
+    const person = await newMember(chromium, system, owner, { timeZone: 'America/New_York' });
+    const page = await person.open(`${past}/usage?from=2026-11-01T04:00:00.000Z&until=2026-11-02T05:00:00.000Z&by=hour&measure=calls`);
+    const hours = await chartRows(page, 'Calls by model and hour');
+    expect(hours.map((cells) => cells.at(-1))).toEqual(Array.from({ length: 25 }, () => '1'));
+    expect(hours.slice(0, 4).map(([hour]) => hour)).toEqual(['Nov 1, 00:00 GMT-4', 'Nov 1, 01:00 GMT-4', 'Nov 1, 01:00 GMT-5', 'Nov 1, 02:00 GMT-5']);
+    // The day, as it is chosen in the dialog, is all of its 25 hours.
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    expect([await page.getByLabel('First day').inputValue(), await page.getByLabel('Last day').inputValue()]).toEqual(['2026-11-01', '2026-11-01']);
+    await page.getByLabel('First day').fill('2026-10-31');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.waitForURL(/from=2026-10-31T04/);
+    expect(filterOf(page)).toMatchObject({ from: '2026-10-31T04:00:00.000Z', until: '2026-11-02T05:00:00.000Z' });
+    await eventually(async () => ((await tile(page, 'Calls').innerText()) === '49' ? true : undefined));
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('loads further pages of records when asked, each once', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${past}/usage/records`);
+    await listed(page, 50);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await listed(page, pastCalls.length);
+    const ids = await rowsOf(page).locator('code').allInnerTexts();
+    const { data: records } = await api.get<{ data: Record_[] }>(`${past}/usage/records?limit=200`);
+    expect(ids).toEqual(records.map(({ request_id: id }) => `req_…${id.slice(-8)}`));
+    await page.getByText('72 shown, and there are no more.').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('keeps filters in the address, over reloads and the way back, and from the overview to the records', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage?range=30d`);
+    const link = groupsOf(page).filter({ hasText: 'sandbox/echo' }).getByRole('link', { name: 'sandbox/echo' });
+    await link.click();
+    await page.waitForURL(/\/usage\/records\?/);
+    expect(filterOf(page)).toEqual({ range: '30d', model: 'sandbox/echo' });
+    await listed(page, 3);
+
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    await page.getByLabel('Key', { exact: true }).selectOption({ label: 'laptop' });
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await listed(page, 1);
+    expect(await chips(page)).toEqual(['Key: laptop', 'Model: sandbox/echo', 'Clear filters']);
+    await page.reload();
+    await listed(page, 1);
+    expect(filterOf(page)).toEqual({ range: '30d', key: keys[1]!.id, model: 'sandbox/echo' });
+    await page.goBack();
+    await listed(page, 3);
+    await page.goForward();
+    await listed(page, 1);
+    await page.getByRole('button', { name: 'Remove the filter Model: sandbox/echo' }).click();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.waitForURL(/\/usage\?/);
+    expect(filterOf(page)).toEqual({ range: '30d', key: keys[1]!.id });
+    expect(await tile(page, 'Calls').innerText()).toBe('1');
+
+    const failed = rows.find(({ ending }) => ending === 'upstream_error_before_output')!;
+    await page.goto(`console${account}/usage/records?request_id=${failed.id}`);
+    await listed(page, 1);
+    expect((await rowsOf(page).allInnerTexts())[1]).toContain('Upstream failed at once');
+    await page.goto(`console${account}/usage/records?request_id=${failed.id}&ending=completed`);
+    await page.getByText('No call is like that').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).last().click();
+    await listed(page, rows.length);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('puts a new call on top by itself, and asks once for each page', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.context.newPage();
+    const asked: string[] = [];
+    page.on('request', (request) => request.url().includes('/usage/records') && request.resourceType() === 'fetch' && asked.push(request.url()));
+    await page.goto(`console${account}/usage/records?model=sandbox%2Fecho`);
+    await listed(page, 3);
+    expect(asked).toHaveLength(1);
+    const id = await call(keys[0]!.secret, 'sandbox/echo');
+    await listed(page, 4);
+    expect((await rowsOf(page).allInnerTexts())[1]).toContain(id.slice(-8));
+    expect(await page.getByRole('status').allInnerTexts()).toContain('1 new call');
+
+    await page.getByRole('button', { name: 'Live' }).click();
+    const before = asked.length;
+    await call(keys[0]!.secret, 'sandbox/echo');
+    await page.waitForTimeout(3000);
+    expect([asked.length, await rowsOf(page).count()]).toEqual([before, 5]);
+    await page.getByRole('button', { name: 'Live' }).click();
+    await listed(page, 5);
+    ({ rows } = await settled(system, accountId, 8));
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('exports exactly what the filter shows', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage/records?range=7d&key=${keys[0]!.id}&ending=completed`);
+    const { data: records } = await api.get<{ data: Record_[] }>(`${account}/usage/records?key=${keys[0]!.id}&ending=completed&limit=200`);
+    await listed(page, records.length);
+    const fileOf = async (name: string): Promise<string> => {
+      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    const lines = (await fileOf('Export JSONL')).trim().split('\n').map((line) => JSON.parse(line) as Record_);
+    expect(lines).toEqual(records);
+    const [head, ...csv] = (await fileOf('Export CSV')).trim().split('\r\n').map((line) => line.split(','));
+    const column = (name: string) => csv.map((cells) => cells[head!.indexOf(name)]);
+    expect([column('request_id'), column('charge_usd')]).toEqual([records.map(({ request_id }) => request_id), records.map(({ charge_usd }) => charge_usd)]);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('shows how a charge comes about, and what became of the hold, as the ledger has it', async () => {
+    const person = await newMember(chromium, system, owner);
+    const row = rows.find(({ model_id }) => model_id === 'sandbox/reason')!;
+    const page = await person.open(`${account}/usage/records/${row.id}`);
+    const lines = (await page.getByRole('table', { name: 'The charge' }).getByRole('row').allInnerTexts()).slice(1).map((each) => each.split('\t').map((cell) => cell.trim()));
+    const total = amountOf(lines.pop()!.at(-1)!);
+    expect(lines.map(([name]) => name)).toEqual(['Input', 'Output', 'Reasoning']);
+    for (const [, tokens, price, amount] of lines) {
+      const exact = BigInt(tokens!.replaceAll(',', '')) * amountOf(price!);
+      expect(amountOf(amount!)).toBe((exact + 999_999n) / 1_000_000n);
+    }
+    expect(sumOf(lines.map((cells) => cells.at(-1)!))).toBe(total);
+    expect(total).toBe(BigInt(row.charge_nano_usd));
+
+    const steps = page.getByRole('listitem').filter({ hasText: /\$/ });
+    const amounts = new Map((await steps.allInnerTexts()).map((text) => [text.split('\n')[0]!, amountOf(text)]));
+    expect(amounts.get('Captured')).toBe(BigInt(row.captured_nano_usd!));
+    expect(amounts.get('Held')! - amounts.get('Captured')!).toBe(amounts.get('Released'));
+    const held = await api.get<{ amount_usd: string; captured_usd: string; state: string }>(`${account}/usage/records/${row.id}/hold`);
+    expect([nanoUsdOf(held.amount_usd), nanoUsdOf(held.captured_usd), held.state]).toEqual([amounts.get('Held'), amounts.get('Captured'), 'settled']);
+    expect(await page.getByRole('link', { name: 'What each ending costs' }).getAttribute('href')).toBe(`${system.baseUrl}/docs/charging#the-endings`);
+    const model = await page.getByRole('main').getByRole('link', { name: 'sandbox/reason' }).getAttribute('href');
+    expect((await fetch(model!, { headers: { accept: 'text/html' } })).status).toBe(200);
+
+    await system.cli('balance', 'refund', row.id, '--amount', '0.000001', '--reason', 'the answer was cut');
+    await page.reload();
+    await page.getByText('Given back since').waitFor();
+    expect(amountOf((await steps.filter({ hasText: 'Given back since' }).innerText()))).toBe(1000n);
+
+    const traced = rows.find(({ trace_id }) => trace_id === traceId)!;
+    await page.goto(`console${account}/usage/records/${traced.id}`);
+    const trace = page.getByRole('link', { name: 'Open the trace' });
+    expect(await trace.getAttribute('href')).toBe(`https://traces.example.com/t/${traceId}?from=console`);
+    await page.getByText('my own id').waitFor();
+
+    const failed = rows.find(({ ending }) => ending === 'upstream_error_before_output')!;
+    await page.goto(`console${account}/usage/records/${failed.id}`);
+    await page.getByText('Nothing was charged.', { exact: false }).first().waitFor();
+    // Which upstream it was is for operators alone to know.
+    expect(await page.getByText('Model there').count()).toBe(0);
+    await page.goto(`console${account}/usage/records/req_${'0'.repeat(32)}`);
+    await page.getByRole('alert').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('opens a record and comes back by keyboard, with the focus where it was', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${account}/usage/records?key=${keys[0]!.id}`);
+    const second = rowsOf(page).nth(2).getByRole('link');
+    await second.focus();
+    await page.keyboard.press('Enter');
+    const sheet = page.getByRole('dialog', { name: 'Usage record' });
+    await sheet.getByRole('table', { name: 'The charge' }).waitFor();
+    const address = page.url();
+    expect(address).toMatch(/\/usage\/records\/req_\w+\?key=/);
+    expect(await sheet.evaluate((element) => element.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
+    await page.waitForURL(/\/usage\/records\?key=/);
+    await eventually(async () => ((await second.evaluate((element) => element === document.activeElement)) ? true : undefined));
+
+    // The same address, come by from elsewhere, is a page of its own, and leads to the same list.
+    const other = await person.context.newPage();
+    await other.goto(address);
+    await other.getByRole('heading', { level: 1, name: 'Usage record', exact: true }).waitFor();
+    expect(await other.getByRole('dialog').count()).toBe(0);
+    await other.getByRole('main').getByRole('link', { name: 'Usage records' }).click();
+    await other.waitForURL(/\/usage\/records\?key=/);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('teaches the first call to an account that has none', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Empty');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', id);
+    const person = await newMember(chromium, system, owner);
+    for (const path of ['/usage', '/usage/records']) {
+      const page = await person.open(`/accounts/${id}${path}`);
+      await page.getByText(`${system.baseUrl}/v1/chat/completions`).waitFor();
+      await page.getByRole('link', { name: 'Make an API key' }).waitFor();
+      await page.close();
+    }
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+});
