@@ -277,6 +277,16 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).text()).toContain(admitted.id);
   });
 
+  it('notes what was done in the audit log, with before and after, and no secret', async () => {
+    const { data } = await operator.get<{ data: { action: string; target_id: string; actor: string; detail: Record<string, unknown> }[] }>('/operator/audit?limit=200');
+    const of = (action: string, target: string) => data.filter((entry) => entry.action === action && entry.target_id === target);
+    expect(of('price.publish', 'sandbox/story')[0]).toMatchObject({ actor: 'operator@example.com', detail: { usd_per_million_tokens: { output: '2.5' } } });
+    expect(of('model.retire', 'acme/fast')[0]).toMatchObject({ detail: { state: { before: 'active', after: 'retired' } } });
+    expect(of('upstream.update', 'acme').map(({ detail }) => detail)).toEqual([{ enabled: true, secret: 'set' }, { enabled: false }]);
+    for (const action of ['model.create', 'price.draft', 'price.discard', 'upstream.create', 'upstream.test', 'upstream.delete']) expect(data.map((entry) => entry.action)).toContain(action);
+    for (const secret of [stubApiKey, 'sk-wrong']) expect(JSON.stringify(data)).not.toContain(secret);
+  });
+
   it('does all of it by the command too', async () => {
     const id = 'sandbox/reason';
     const drafted = await system.json<{ version: number; replaces: string; output_usd_per_mtok: string; input_usd_per_mtok: string; typical_calls: { after_usd: string }[] }>('price', 'draft', id, '--output', '6', '--author', 'ada');

@@ -22,7 +22,8 @@ export function featureName(word: string): string {
   return Object.hasOwn(names, word) ? names[word]! : word.replaceAll('_', ' ');
 }
 
-/** Prices as people read them. */
+/** Amounts as people read them: all of it, with cents at least. */
 export function usd(decimal: string): string {
-  return `$${decimal}`;
+  const [whole = '0', decimals = ''] = decimal.split('.');
+  return `$${whole}.${decimals.padEnd(2, '0')}`;
 }

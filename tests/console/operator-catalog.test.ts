@@ -5,7 +5,7 @@ import { chat, get } from '../support/calls.js';
 import { addPerson } from '../support/console.js';
 import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { eventually } from '../support/process.js';
-import { startSystem, type System } from '../support/system.js';
+import { modes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 const who = { email: 'operator@example.com', password: 'correct horse battery' };
@@ -13,7 +13,7 @@ const who = { email: 'operator@example.com', password: 'correct horse battery' }
 /** The dialog that is open; toasts say that they are dialogs too. */
 const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
-describe('an operator’s catalog in the browser', () => {
+describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
   let system: System;
   let stub: StubUpstream;
   let chromium: Chromium;
@@ -21,7 +21,7 @@ describe('an operator’s catalog in the browser', () => {
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    [system, chromium] = await Promise.all([startSystem('single', { ANTHROPIC_API_KEY: 'sk-ant-environment-wxyz', ANTHROPIC_BASE_URL: stub.baseUrl }), startChromium()]);
+    [system, chromium] = await Promise.all([startSystem(mode, { ANTHROPIC_API_KEY: 'sk-ant-environment-wxyz', ANTHROPIC_BASE_URL: stub.baseUrl }), startChromium()]);
     await addPerson(system, who.email, who.password, '--operator');
     operator = await newMember(chromium, system, who);
   });
@@ -166,6 +166,14 @@ describe('an operator’s catalog in the browser', () => {
     await page.getByText('The price is published').waitFor();
     await eventually(async () => ((await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 20 })).status === 200 ? true : undefined));
     await page.getByText('Served', { exact: true }).waitFor();
+
+    // An edit sends only what was changed here, so that it does not undo what another operator did meanwhile.
+    await page.getByRole('tab', { name: 'Details and routes' }).click();
+    await page.getByLabel('Aliases').fill('fast');
+    await operator.context.request.patch('console/api/operator/models/acme/fast', { data: { model: { description: 'Quick.' } }, headers: { 'x-tollgate-console': '1' } });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The model is saved').waitFor();
+    expect(await system.json('model', 'show', 'fast')).toMatchObject({ id: 'acme/fast', description: 'Quick.', aliases: ['fast'] });
 
     // The upstream cannot go while the model needs it; the page says so before anybody tries.
     await page.goto(`${system.baseUrl}/console/operator/upstreams`);

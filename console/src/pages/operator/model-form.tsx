@@ -67,9 +67,12 @@ export function EditModel({ model }: { model: WholeModel }) {
   const t = useText(modelsText);
   const common = useText(commonText);
   const client = useQueryClient();
+  const [saved, setSaved] = useState(() => fieldsOf(model));
   const save = useMutation({
-    mutationFn: (fields: ModelFields) => updateModel(model.id, fields),
-    onSuccess: async () => {
+    // Only what was changed here: the rest may have been changed elsewhere since.
+    mutationFn: (fields: ModelFields) => updateModel(model.id, differences(saved, fields)),
+    onSuccess: async (changed) => {
+      setSaved(fieldsOf(changed));
       toast(t.saved);
       await client.invalidateQueries({ queryKey: catalogKeys.all });
     },
@@ -77,7 +80,7 @@ export function EditModel({ model }: { model: WholeModel }) {
   return (
     <Card className="max-w-3xl">
       <ModelForm
-        initial={{ ...model, routes: model.routes.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model })) }}
+        initial={saved}
         error={save.error}
         busy={save.isPending}
         submit={common.save}
@@ -100,7 +103,7 @@ interface FormProps {
 
 function ModelForm({ initial, error, busy, submit, onSubmit, known = [], children }: FormProps) {
   const t = useText(modelsText);
-  const [fields, setFields] = useState<ModelFields>(() => pick(initial));
+  const [fields, setFields] = useState(initial);
   const [aliases, setAliases] = useState(initial.aliases.join(' '));
   const put = (changes: Partial<ModelFields>): void => setFields({ ...fields, ...changes });
   const { at, shown } = formFaults(error, 'model');
@@ -153,9 +156,15 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
   );
 }
 
+function differences(before: ModelFields, after: ModelFields): Partial<ModelFields> {
+  const names = Object.keys(blank) as (keyof ModelFields)[];
+  return Object.fromEntries(names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).map((name) => [name, after[name]]));
+}
+
 /** The fields alone: a model from the API has more. */
-function pick(model: ModelFields): ModelFields {
-  return Object.fromEntries(Object.keys(blank).map((name) => [name, model[name as keyof ModelFields]])) as unknown as ModelFields;
+function fieldsOf(model: WholeModel): ModelFields {
+  const routes = model.routes.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model }));
+  return Object.fromEntries(Object.keys(blank).map((name) => [name, name === 'routes' ? routes : model[name as keyof ModelFields]])) as unknown as ModelFields;
 }
 
 function Choices({ legend, options, chosen, onChange, error }: { legend: string; options: readonly (readonly [string, string])[]; chosen: readonly string[]; onChange: (chosen: readonly string[]) => void; error: string | undefined }) {

@@ -75,7 +75,7 @@ function Content({ model }: { model: WholeModel }) {
         onChange={(value) => setParams(value === 'fields' ? { tab: value } : {})}
         tabs={[
           { value: 'prices', label: t.tabPrices, content: <ModelPrices model={model} /> },
-          { value: 'fields', label: t.tabFields, content: <EditModel key={JSON.stringify(model.routes)} model={model} /> },
+          { value: 'fields', label: t.tabFields, content: <EditModel key={model.state} model={model} /> },
         ]}
       />
     </>
