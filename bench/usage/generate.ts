@@ -1,7 +1,8 @@
 // Usage records as months of two customers leave them: through the store's own columns and values, many a statement.
 import { insertText } from '#kit/db/sql-text.js';
 import type { Database } from '#kit/db/open.js';
-import { newId } from '#kit/id.js';
+import { asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes, newId } from '#kit/id.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Call, Ending, Format, UsageSource } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
@@ -44,6 +45,20 @@ function randomOf(seed: number): () => number {
 export function historyOf(days: number, nowMs: number): History {
   const accounts = [0, 1].map(() => ({ id: newId('acct'), keys: Array.from({ length: 10 }, () => newId('key')) }));
   return { accounts, models: Array.from({ length: 15 }, (_, index) => `vendor/model-${index + 1}`), fromMs: nowMs - days * dayMs, untilMs: nowMs };
+}
+
+/** That of the records that are there: the account with most of them first, and its keys and models, those that are used most first. */
+export async function historyIn(db: Database): Promise<History> {
+  const busiest = async (column: string, accountId?: Buffer): Promise<unknown[]> => {
+    const query = db.knex('usage_record').select(column).count({ calls: '*' }).groupBy(column).orderBy('calls', 'desc');
+    const rows = (await (accountId === undefined ? query : query.where({ account_id: accountId }))) as Record<string, unknown>[];
+    return rows.map((row) => row[column]);
+  };
+  const account = asBytes((await busiest('account_id'))[0]);
+  const keys = (await busiest('key_id', account)).map((id) => idFromBytes('key', asBytes(id)));
+  const models = (await busiest('model_id', account)).map(asText);
+  const [ends] = (await db.knex('usage_record').min({ first: 'started_at_ms' }).max({ last: 'started_at_ms' })) as { first: unknown; last: unknown }[];
+  return { accounts: [{ id: idFromBytes('acct', account), keys }], models, fromMs: asNumber(ends!.first), untilMs: asNumber(ends!.last) };
 }
 
 /** Of so many records in a row, the last is the second account's. */

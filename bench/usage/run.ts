@@ -15,8 +15,9 @@ import { encodePageToken } from '#services/metering/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
 import { listKeyActivity } from '#services/metering/rpcs/list-key-activity.js';
 import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js';
-import { type Engine, newDatabase } from '../database.ts';
-import { generate, type History, historyOf } from './generate.ts';
+import { type Engine, type NewDatabase, newDatabase } from '../database.ts';
+import { cpuMicroseconds } from '../processes.ts';
+import { generate, type History, historyIn, historyOf } from './generate.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -24,6 +25,8 @@ const { values: options } = parseArgs({
     records: { type: 'string', default: '1000000' },
     days: { type: 'string', default: '90' },
     tries: { type: 'string', default: '50' },
+    // Databases that are filled when they are empty, and kept.
+    keep: { type: 'string', default: '' },
   },
 });
 const tries = Number(options.tries);
@@ -77,40 +80,37 @@ function casesOf(db: Database, { accounts, models, fromMs, untilMs }: History): 
   return cases;
 }
 
-/** The 50th and 95th percentile in milliseconds; one try before is not counted. */
-async function timesOf({ ask }: Case): Promise<{ p50: number; p95: number }> {
+/** This process, and with TOLLGATE_BENCH_MYSQL_PID the server. */
+const pids = [process.pid, ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])])];
+
+/** The 50th and 95th percentile in milliseconds, and the mean of the CPU that it took; one try before is not counted. */
+async function timesOf({ ask }: Case): Promise<{ p50: number; p95: number; cpu: number }> {
   await ask();
   const times: number[] = [];
+  const cpuBefore = cpuMicroseconds(pids);
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const start = performance.now();
     await ask();
     times.push(performance.now() - start);
   }
+  const cpu = (cpuMicroseconds(pids) - cpuBefore) / 1000 / tries;
   times.sort((a, b) => a - b);
-  return { p50: times[Math.floor(tries * 0.5)]!, p95: times[Math.min(tries - 1, Math.floor(tries * 0.95))]! };
+  return { p50: times[Math.floor(tries * 0.5)]!, p95: times[Math.min(tries - 1, Math.floor(tries * 0.95))]!, cpu };
 }
 
 const ms = (value: number): string => value.toFixed(value < 10 ? 1 : 0);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-async function measure(engine: Engine): Promise<void> {
-  const { url, drop } = await newDatabase(engine);
+async function measure({ url, drop }: NewDatabase): Promise<void> {
   const db = openDatabase(url);
   try {
     await migrate(db, migrations);
-    const history = historyOf(Number(options.days), Date.now());
-    const start = performance.now();
-    await generate(db, history, Number(options.records));
-    const folding = performance.now();
-    await new Folder({ config: { foldIntervalMs: 1000 }, db, clock: systemClock, log: createLogger({ name: 'bench', level: 'error' }, process.stderr) }).fold();
-    const [sums] = (await db.knex('usage_rollup').count({ rows: '*' })) as { rows: number }[];
-    print(`\nAdded up in ${((performance.now() - folding) / 1000).toFixed(0)} s, half of it resting: ${sums!.rows} rows of sums.`);
-    if (engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_rollup, usage_series');
-    print(`\n${engine}: ${options.records} records over ${options.days} days, made in ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
-    print('| asked | p50 ms | p95 ms |\n| --- | ---: | ---: |');
-    for (const each of casesOf(db, history)) {
-      const { p50, p95 } = await timesOf(each);
-      print(`| ${each.name} | ${ms(p50)} | ${ms(p95)} |`);
+    if ((await db.knex('usage_record').select('id').limit(1)).length === 0) await fill(db);
+    print(`\n${db.engine}, ${await rowsOf(db, 'usage_record')} records, ${await rowsOf(db, 'usage_rollup')} rows of sums, load average ${loadavg()[0]!.toFixed(1)}\n`);
+    print('| asked | p50 ms | p95 ms | CPU ms |\n| --- | ---: | ---: | ---: |');
+    for (const each of casesOf(db, await historyIn(db))) {
+      const { p50, p95, cpu } = await timesOf(each);
+      print(`| ${each.name} | ${ms(p50)} | ${ms(p95)} | ${ms(cpu)} |`);
     }
   } finally {
     await db.close();
@@ -118,5 +118,22 @@ async function measure(engine: Engine): Promise<void> {
   }
 }
 
+async function rowsOf(db: Database, table: string): Promise<number> {
+  const [row] = (await db.knex(table).count({ rows: '*' })) as { rows: unknown }[];
+  return Number(row!.rows);
+}
+
+async function fill(db: Database): Promise<void> {
+  const start = performance.now();
+  await generate(db, historyOf(Number(options.days), Date.now()), Number(options.records));
+  const folding = performance.now();
+  await new Folder({ config: { foldIntervalMs: 1000 }, db, clock: systemClock, log: createLogger({ name: 'bench', level: 'error' }, process.stderr) }).fold();
+  const seconds = (ms: number): string => (ms / 1000).toFixed(0);
+  print(`\nMade in ${seconds(folding - start)} s and added up in ${seconds(performance.now() - folding)} s, half of it resting.`);
+  if (db.engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_rollup, usage_series');
+}
+
+const kept = options.keep.split(' ').filter((url) => url !== '');
 print(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`);
-for (const engine of options.engines.split(',') as Engine[]) await measure(engine);
+if (kept.length > 0) for (const url of kept) await measure({ url, drop: async () => undefined });
+else for (const engine of options.engines.split(',') as Engine[]) await measure(await newDatabase(engine));

@@ -13,6 +13,8 @@ import { bytesOf } from './record-rows.js';
 const seriesMax = 5000;
 /** Of one part of a statement: MariaDB's plan for lists above a thousand changes. */
 const seriesPerPart = 500;
+/** Parts of a statement; SQLite takes 500. */
+const groupMembersMax = 150;
 /** New series while one reads; then records are read. */
 const triesMax = 5;
 
@@ -108,26 +110,46 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
       values: [account, shape],
     },
   ];
-  for (let start = 0; start < series.length; start += seriesPerPart) {
-    members.push(...rollupMembers(plan, account, series.slice(start, start + seriesPerPart), question));
-  }
+  members.push(...rollupMembers(plan, account, series, question));
   if (plan.pieces.length > 0) members.push(unfoldedMember(plan.summed, account, question));
   for (const edge of plan.edges) members.push(edgeMember(edge, account, question));
   return { text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 1}`, values: members.flatMap(({ values }) => values) };
 }
 
+/** A part of the statement for each piece and for series that belong together; or, where those would be too many, groups are left to the caller. */
 function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Series[], { grain, columns, bucketOf }: Question): Statement[] {
   const bucket = grain === 'none' ? 'NULL' : bucketOf('bucket_ms');
-  // All series make one group when nothing but time is grouped by.
-  const groups = [...(columns.size > 0 ? ['series'] : []), ...(grain === 'none' ? [] : [bucket])];
-  return pieces.map(({ parts, fromMs, untilMs, exceptAtMs }) => ({
-    text:
-      `SELECT 1 AS kind, ${columns.size > 0 ? 'series' : 'NULL AS series'}, NULL AS key_id, NULL AS model_id, NULL AS ending, ${bucket} AS bucket, ${sumsOfRollups} FROM usage_rollup` +
-      ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(series)}) AND bucket_ms >= ? AND bucket_ms < ?` +
-      (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
-      groupText(groups),
-    values: [account, ...parts, ...series.map(({ number }) => number), fromMs, untilMs],
-  }));
+  const groups = groupsOf(series, columns);
+  const isEachAGroup = groups.length === series.length || groups.length * pieces.length > groupMembersMax;
+  const lists = (isEachAGroup ? [[...series]] : groups).flatMap((list) => chunks(list, seriesPerPart));
+  const grouped = [...(isEachAGroup ? ['series'] : []), ...(grain === 'none' ? [] : [bucket])];
+  return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs }) =>
+    lists.map((list) => ({
+      text:
+        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS key_id, NULL AS model_id, NULL AS ending, ${bucket} AS bucket, ${sumsOfRollups} FROM usage_rollup` +
+        ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(list)}) AND bucket_ms >= ? AND bucket_ms < ?` +
+        (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
+        groupText(grouped),
+      // Any of the series stands for its group.
+      values: [...(isEachAGroup ? [] : [list[0]!.number]), account, ...parts, ...list.map(({ number }) => number), fromMs, untilMs],
+    })),
+  );
+}
+
+/** Series that are not told apart by what is grouped by. */
+function groupsOf(series: readonly Series[], columns: ReadonlySet<DimensionColumn>): Series[][] {
+  const nameOf = ({ key_id, model_id, ending }: Series): string =>
+    [columns.has('key_id') ? key_id.toString('hex') : '', columns.has('ending') ? ending : '', columns.has('model_id') ? model_id : ''].join(' ');
+  const groups = new Map<string, Series[]>();
+  for (const each of series) {
+    const name = nameOf(each);
+    groups.set(name, [...(groups.get(name) ?? []), each]);
+  }
+  return [...groups.values()];
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 }
 
 /** Records of this stretch that are not in the sums yet. They are few, and found by their ids. */
