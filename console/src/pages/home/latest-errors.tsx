@@ -5,11 +5,11 @@ import { listErrors, type UsageRecord } from '../../api/usage.js';
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Badge } from '../../ui/badge.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
+import { EndingBadge } from '../usage/ending.js';
 
 const shown = 5;
 const errorsMs = 5000;
@@ -51,9 +51,7 @@ export function LatestErrors() {
                     name: t.ending,
                     cell: ({ ending, ending_detail: detail }) => (
                       <span className="inline-flex flex-wrap items-center gap-1.5">
-                        <Badge tone="bad" icon="fault">
-                          {ending}
-                        </Badge>
+                        <EndingBadge ending={ending} />
                         {detail !== null && <span className="text-soft wrap-anywhere">{detail}</span>}
                       </span>
                     ),

@@ -34,7 +34,7 @@ export function TopModels() {
   const t = useText(homeText);
   const query = useTop('model');
   const link = (name: string): ReactNode => (
-    <Link className="link" to={account.path(`/usage/records?model=${encodeURIComponent(name)}`)}>
+    <Link className="link" to={account.path(`/usage/records?model=${encodeURIComponent(name)}&range=30d`)}>
       {name}
     </Link>
   );

@@ -15,6 +15,7 @@ import { Fetched } from '../../ui/query.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
+import { EndingBadge } from '../usage/ending.js';
 
 const days = 30;
 const recordsShown = 5;
@@ -118,7 +119,7 @@ function LatestCalls({ keyId }: { keyId: string }) {
                     ),
                   },
                   { name: t.model, cell: ({ model }) => <code>{model}</code> },
-                  { name: t.ending, cell: ({ ending }) => ending },
+                  { name: t.ending, cell: ({ ending }) => <EndingBadge ending={ending} /> },
                   { name: t.cost, numeric: true, cell: (record) => <Usd value={record.charge_usd} /> },
                 ]}
               />
