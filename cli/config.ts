@@ -16,6 +16,7 @@ export const cliSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', { default: './data' }),
   port: integer('PORT', 'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console.', { default: 8080, min: 0, max: 65_535 }),
   gatewayUrl: optionalText('TOLLGATE_GATEWAY_URL', 'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>.'),
+  publicUrl: optionalText('TOLLGATE_GATEWAY_PUBLIC_URL', 'Where browsers reach the gateway, for links into the console; absent: its address.'),
   auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway.'),
   catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service.'),
   ledger: optionalText('TOLLGATE_LEDGER_ADDRESS', 'host:port of the ledger service.'),
@@ -29,6 +30,8 @@ export const cliSettings = {
 /** Where the services are. */
 export type CliConfig = {
   readonly gatewayUrl: string;
+  /** Where browsers reach it. */
+  readonly publicUrl: string;
   /** Absent: the services are reached without it. */
   readonly tls?: Tls;
 } & (
@@ -41,7 +44,8 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
   const values = parseSettings(cliSettings, env);
   const gatewayUrl = values.gatewayUrl ?? `http://127.0.0.1:${values.port}`;
   const tls = tlsOf(values);
-  const common = tls === undefined ? { gatewayUrl } : { gatewayUrl, tls };
+  const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
+  const common = tls === undefined ? { gatewayUrl, publicUrl } : { gatewayUrl, publicUrl, tls };
   const missing = serviceNames.filter((name) => values[name] === undefined);
   if (missing.length === serviceNames.length) return { ...common, mode: 'single', dataDir: values.dataDir };
   if (missing.length > 0) {

@@ -59,6 +59,13 @@ export function welcomeText(welcome: Welcome): string {
   return lines.join('\n');
 }
 
+/** The operator's command for a single process, with the settings by which it finds this one where they are not the usual ones. */
+export function commandFor(dataDir: string, address: string): string {
+  const { port } = new URL(address);
+  const settings = [...(dataDir === './data' ? [] : [`TOLLGATE_DATA_DIR=${quoted(dataDir)}`]), ...(port === '8080' ? [] : [`PORT=${port}`])];
+  return [...settings, './tollgate'].join(' ');
+}
+
 /** The path as a shell word. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

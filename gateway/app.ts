@@ -115,7 +115,8 @@ function dialectOf(ctx: Context): Pick<Format, 'error'> {
 /** Keeps the matched route's template for telemetry. */
 function noteRoute(router: Router): Middleware {
   return async (ctx: Context, next: Next) => {
-    const layer = router.match(ctx.path, ctx.method).pathAndMethod.at(-1);
+    // The first that is no mere middleware: the console's pages, which come after its API, match all below /console.
+    const layer = router.match(ctx.path, ctx.method).pathAndMethod.find(({ methods }) => methods.length > 0);
     if (layer !== undefined) stateOf(ctx).route = String(layer.path);
     await next();
   };

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chat, usageRows } from './support/calls.js';
 import { Browser } from './support/console.js';
-import { startScript } from './support/process.js';
+import { cleanEnv, root, startScript } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 
 describe.each(modes)('the first start, %s', (mode) => {
@@ -47,6 +47,9 @@ describe.each(modes)('the first start, %s', (mode) => {
     const { url, email } = await system.json<{ url: string; email: string }>('console', 'link');
     expect([email, url]).toEqual(['operator@localhost', expect.stringMatching(`^${system.baseUrl}/console/link#[\\w-]{43}$`)]);
     await new Browser(system).must('POST', '/session/link', { token: url.split('#')[1] }, 204);
+    // As it was printed, from a shell that knows nothing of the settings of this start.
+    const printedCommand = /new one: (.* console link)\)/.exec(printed)![1]!;
+    expect(execFileSync('sh', ['-c', printedCommand], { encoding: 'utf8', cwd: root, env: cleanEnv({}) })).toContain(`${system.baseUrl}/console/link#`);
     await system.cli('user', 'add', 'second@example.com', '--operator');
     const { code, stderr } = await system.tryCli('console', 'link');
     expect([code, stderr]).toEqual([1, expect.stringContaining('operator@localhost, second@example.com')]);

@@ -22,7 +22,7 @@ export function consoleCommand(cli: Cli): Command {
 export async function showLink(cli: Cli, people: Services['people'], email: string): Promise<void> {
   const { token, expiresAtMs } = await people.createSignInLink({ email }, operatorCall());
   // In the fragment, which a browser keeps to itself, so that no log of an address holds it.
-  const url = `${cli.config().gatewayUrl}/console/link#${token}`;
+  const url = `${cli.config().publicUrl}/console/link#${token}`;
   cli.out.show({ json: () => ({ email, url, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});
   cli.out.note(`link     ${url}\nexpires  ${instant(expiresAtMs)}\n\nIt works once. Whoever opens it is ${email} to the console.`);
 }

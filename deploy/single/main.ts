@@ -26,7 +26,7 @@ import { alertPolicy, createAlerts, createLedger, ledgerPolicy, ledgerSettings }
 import { createMetering, meteringPolicy, meteringSettings } from '../../services/metering/index.js';
 import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
-import { welcomeText } from '../welcome.js';
+import { commandFor, welcomeText } from '../welcome.js';
 import { singleEnvironment, singleSettings } from './config.js';
 
 const startedAtMs = performance.timeOrigin;
@@ -124,14 +124,14 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     name: 'welcome',
     async start() {
       const address = gateway.address();
-      const link = firstRun === undefined ? undefined : await makeConsoleLink(auth.people.service, firstRun.operatorEmail, address);
+      const link = firstRun === undefined ? undefined : await makeConsoleLink(auth.people.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
       process.stdout.write(
         welcomeText({
           address,
           startedInMs: Date.now() - startedAtMs,
           dataDir,
           mode: 'one process, SQLite',
-          command: './tollgate',
+          command: commandFor(dataDir, address),
           ...(firstRun === undefined || link === undefined ? {} : { firstRun: firstRunFacts(firstRun, link, dataDir, isTerminal) }),
         }),
       );
