@@ -101,7 +101,7 @@ async function measure(engine: Engine): Promise<void> {
       ['months', () => listStatements({ accountId, pageSize: 0, pageToken: '' }, context, deps)],
       ['one month', () => getStatement({ accountId, month: middle }, context, deps)],
       ['first lines of a month', lines({ month: middle })],
-      ['last lines of a month, oldest first', lines({ month: middle, oldestFirst: true })],
+      ['first lines, oldest first', lines({ month: middle, oldestFirst: true })],
       ['a page in the middle', lines({ month: middle, pageToken: String(Math.floor(entryCount / 2) + 60) })],
       ['charges of a month', lines({ month: middle, kinds: [EntryKind.ENTRY_KIND_CHARGE] })],
       ['deposits of a month', lines({ month: middle, kinds: [EntryKind.ENTRY_KIND_DEPOSIT] })],

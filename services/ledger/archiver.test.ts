@@ -127,7 +127,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await archiver.archive(folder)).toBe(0);
     expect(await drifts()).toEqual([]);
     expect(Number((await ledger.db.knex('hold').count({ rows: '*' }))[0]!['rows'])).toBe(0);
-  });
+  }, 60_000);
 
   it('does not take the cost of a call again that was settled and archived', async () => {
     const holdId = await settle(customer, 30n);

@@ -1,5 +1,5 @@
 // A code credits one account once, whoever tries it how often, and whatever breaks in between.
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
@@ -10,6 +10,9 @@ import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { depositRequest, newCustomer } from '../testing/requests.js';
 import { hashOfCode, readCode } from './code-secret.js';
 import { completeClaims, refusalsMax, refusalWindowMs } from './redeem.js';
+
+// Many requests at once, on machines that do other things too.
+jest.setTimeout(60_000);
 
 describe.each(testEngines)('redemption codes on %s', (engine) => {
   let ledger: TestLedger;
