@@ -1,44 +1,50 @@
-// Short confirmations at the edge of the page, read aloud politely.
-import { Toast as Base } from '@base-ui/react/toast';
-import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
-import { commonText } from '../i18n/common.js';
-import { useText } from '../i18n/text.js';
-import { buttonClass } from './button.js';
+// Short confirmations at the edge of the page. What shows them is fetched with the first one: no page needs it before.
+import { lazy, type ReactNode, Suspense, useSyncExternalStore } from 'react';
 
-const manager = Base.createToastManager();
+/** A confirmation; `undo` offers a way back. */
+export interface Toast {
+  readonly title: string;
+  readonly undo: { readonly label: string; readonly onPress: () => void } | undefined;
+}
 
-/** Says that something was done; `undo` offers a way back. */
-export function toast(title: string, undo?: { readonly label: string; readonly onPress: () => void }): void {
-  manager.add({ title, timeout: undo === undefined ? 4000 : 8000, ...(undo === undefined ? {} : { actionProps: { children: undo.label, onClick: undo.onPress } }) });
+const Host = lazy(() => import('./toast-host.js'));
+const listeners = new Set<() => void>();
+let queued: readonly Toast[] = [];
+let isWanted = false;
+
+const follow = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** Says that something was done. */
+export function toast(title: string, undo?: Toast['undo']): void {
+  queued = [...queued, { title, undo }];
+  isWanted = true;
+  for (const listener of listeners) listener();
+}
+
+/** Calls `listener` whenever a toast is queued. */
+export const followToasts = follow;
+
+/** Takes what is queued. */
+export function takeToasts(): readonly Toast[] {
+  const taken = queued;
+  queued = [];
+  return taken;
 }
 
 /** Holds the toasts; once, around the whole console. */
 export function Toasts({ children }: { children: ReactNode }) {
+  const hasAny = useSyncExternalStore(follow, () => isWanted);
   return (
-    <Base.Provider toastManager={manager}>
+    <>
       {children}
-      <Base.Portal>
-        <Base.Viewport className="no-print fixed right-3 bottom-18 z-70 flex w-[min(24rem,calc(100vw-1.5rem))] flex-col gap-2 md:bottom-4">
-          <List />
-        </Base.Viewport>
-      </Base.Portal>
-    </Base.Provider>
+      {hasAny && (
+        <Suspense>
+          <Host />
+        </Suspense>
+      )}
+    </>
   );
-}
-
-function List() {
-  const { toasts } = Base.useToastManager();
-  const t = useText(commonText);
-  return toasts.map((each) => (
-    <Base.Root key={each.id} toast={each} className="pop">
-      <Base.Content className="flex items-center gap-3 px-3.5 py-2">
-        <Base.Title className="flex-1 font-medium" />
-        <Base.Action className={buttonClass('secondary', 'small')} />
-        <Base.Close aria-label={t.close} className="inline-flex size-8 items-center justify-center rounded-md hover:bg-hover">
-          <X size={16} aria-hidden />
-        </Base.Close>
-      </Base.Content>
-    </Base.Root>
-  ));
 }

@@ -1,0 +1,111 @@
+// The console works wherever it is put: below a path of a proxy's, behind one that ends TLS, and on plain http in a network.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { newPerson, type Page, type Person, startChromium } from '../support/chromium.js';
+import { startSystem, type System } from '../support/system.js';
+import { type Furnished, furnish } from './furnished.js';
+import { type ReverseProxy, startReverseProxy } from './reverse-proxy.js';
+
+describe('the console at other addresses', () => {
+  let system: System;
+  let chromium: Browser;
+  let furnished: Furnished;
+  let folder: string;
+  const proxies: ReverseProxy[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
+    system = await startSystem('single', { TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
+    // A name of a private network, which is no secure context of the browser's without TLS.
+    [chromium, furnished] = await Promise.all([startChromium(['--host-resolver-rules=MAP tollgate.lan 127.0.0.1']), furnish(system)]);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    for (const proxy of proxies) await proxy.close();
+    await system?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function proxied(options: Omit<Parameters<typeof startReverseProxy>[0], 'target'>): Promise<ReverseProxy> {
+    const proxy = await startReverseProxy({ target: system.baseUrl, ...options });
+    proxies.push(proxy);
+    return proxy;
+  }
+
+  async function signIn(person: Person): Promise<Page> {
+    const page = await person.open(`/accounts/${furnished.accountId}/keys`);
+    await page.getByLabel('E-mail address').fill(furnished.owner.email);
+    await page.getByLabel('Password').fill(furnished.owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    return page;
+  }
+
+  /** Signs in, reads a page by its own address again, changes something, and looks at the pages beside the console. */
+  async function walk(address: string): Promise<Person> {
+    const person = await newPerson(chromium, address);
+    const page = await signIn(person);
+    expect(page.url()).toBe(`${address}/console/accounts/${furnished.accountId}/keys`);
+    await page.reload();
+    await page.getByText('production server').first().waitFor();
+    await page.goto(`${address}/console/accounts/${furnished.accountId}/playground`);
+    await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
+    await page.getByLabel('Your message').fill('Hello from here');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-answer=done]').waitFor();
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await page.locator('a[href$="models/sandbox/echo"]').first().waitFor();
+    expect(page.url()).toBe(`${address}/models`);
+    await page.getByRole('link', { name: 'Docs' }).first().click();
+    await page.locator('h1').first().waitFor();
+    for (const start of ['', '/', '/console']) {
+      await page.goto(`${address}${start}`);
+      await page.waitForURL(`${address}/console/accounts/${furnished.accountId}`);
+    }
+    expect(person.faults).toEqual([]);
+    return person;
+  }
+
+  it('works below a path of a proxy’s', async () => {
+    const { port } = await proxied({ path: '/tollgate' });
+    await (await walk(`http://127.0.0.1:${port}/tollgate`)).close();
+  });
+
+  it('works behind a proxy that ends TLS, where the session travels over TLS alone', async () => {
+    const files = ['key', 'cert'].map((name) => join(folder, `${name}.pem`));
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost', '-keyout', files[0]!, '-out', files[1]!], { stdio: 'pipe' });
+    const [key, cert] = files.map((path) => readFileSync(path, 'utf8')) as [string, string];
+    const { port } = await proxied({ tls: { key, cert }, tells: true, renames: true });
+    const person = await walk(`https://127.0.0.1:${port}`);
+    expect(await person.context.cookies()).toMatchObject([{ name: 'tollgate_session', httpOnly: true, secure: true, sameSite: 'Lax' }]);
+    await person.close();
+  });
+
+  it('works behind a proxy that renames the host and says nothing of it', async () => {
+    const { port } = await proxied({ path: '/a/b', renames: true });
+    await (await walk(`http://127.0.0.1:${port}/a/b`)).close();
+  });
+
+  it('works on plain http in a network, copying included', async () => {
+    const person = await walk(system.baseUrl.replace('127.0.0.1', 'tollgate.lan'));
+    const page = person.context.pages()[0]!;
+    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await page.goto('console/');
+    await page.goto(`console/accounts/${furnished.accountId}/playground`);
+    await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
+    await page.getByLabel('Your message').fill('Copy me');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-answer=done]').waitFor();
+    await page.getByRole('button', { name: 'As curl' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await page.getByLabel('Your message').focus();
+    await page.keyboard.press('Control+V');
+    expect(await page.getByLabel('Your message').inputValue()).toContain(`curl -sN ${system.baseUrl.replace('127.0.0.1', 'tollgate.lan')}/v1/chat/completions`);
+    await person.close();
+  });
+});
