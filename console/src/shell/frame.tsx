@@ -1,20 +1,22 @@
 // The frame around every page of somebody who is signed in: navigation at the left, or below on narrow screens; the balance above.
-import { Menu as MenuIcon } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { CircleUser, Menu as MenuIcon } from 'lucide-react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
 import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { useMaybeAccount, useMe } from '../session/account.js';
-import { classNames } from '../ui/class-names.js';
-import { Dialog } from '../ui/dialog.js';
+import { IconButton } from '../ui/button.js';
 import { Notice } from '../ui/notice.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { BalancePill } from './balance-pill.js';
-import { accountNavigation, commonNavigation, type NavigationItem, operatorNavigation } from './navigation.js';
+import type { FrameDialog } from './frame-dialogs.js';
 import { LowBalance } from './low-balance.js';
-import { Shortcuts } from './shortcuts.js';
-import { UserMenu } from './user-menu.js';
+import { accountNavigation, commonNavigation, operatorNavigation } from './navigation.js';
+import { NavigationLink, NavigationList } from './navigation-list.js';
+import { useShortcuts } from './shortcuts.js';
+
+const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
 
 /** On narrow screens so many pages stand in the bar below; the others are behind "More". */
 const barSize = 4;
@@ -24,11 +26,17 @@ export function Frame({ children }: { children: ReactNode }) {
   const me = useMe();
   const account = useMaybeAccount();
   const [path] = useLocation();
-  const [isMoreOpen, setMoreOpen] = useState(false);
-  useEffect(() => setMoreOpen(false), [path]);
+  const [open, setOpen] = useState<FrameDialog>();
+  const [isWanted, setWanted] = useState(false);
+  const show = useCallback((dialog: FrameDialog) => {
+    setWanted(true);
+    setOpen(dialog);
+  }, []);
+  useEffect(() => setOpen(undefined), [path]);
   const ofAccount = account === undefined ? [] : accountNavigation(account);
   const ofOperator = me.user.is_operator ? operatorNavigation : [];
   const all = [...ofAccount, ...commonNavigation, ...ofOperator];
+  useShortcuts(all, show);
   const inBar = (ofAccount.length > 0 ? ofAccount : all).slice(0, barSize);
 
   return (
@@ -60,7 +68,9 @@ export function Frame({ children }: { children: ReactNode }) {
           </div>
           <div className="hidden flex-1 md:block" />
           {account !== undefined && <BalancePill account={account} />}
-          <UserMenu />
+          <IconButton label={t.settings} onClick={() => show('user')}>
+            <CircleUser size={20} aria-hidden />
+          </IconButton>
         </header>
         <main id="content" tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
           {account?.suspended === true && <Notice tone="bad">{t.suspended}</Notice>}
@@ -75,18 +85,19 @@ export function Frame({ children }: { children: ReactNode }) {
               </li>
             ))}
             <li>
-              <button type="button" onClick={() => setMoreOpen(true)} className="flex min-h-14 w-full flex-col items-center justify-center gap-0.5 text-xs">
+              <button type="button" onClick={() => show('more')} className="flex min-h-14 w-full flex-col items-center justify-center gap-0.5 text-xs">
                 <MenuIcon size={20} aria-hidden />
                 {t.more}
               </button>
             </li>
           </ul>
         </nav>
-        <Dialog open={isMoreOpen} onClose={() => setMoreOpen(false)} title={t.menu}>
-          <NavigationList items={all} />
-        </Dialog>
       </div>
-      <Shortcuts items={all} />
+      {isWanted && (
+        <Suspense>
+          <FrameDialogs open={open} onClose={() => setOpen(undefined)} items={all} />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -95,44 +106,4 @@ export function Frame({ children }: { children: ReactNode }) {
 function skipToContent(event: { preventDefault(): void }): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
-}
-
-function NavigationList({ items }: { items: readonly NavigationItem[] }) {
-  return (
-    <ul className="flex flex-col gap-0.5">
-      {items.map((item) => (
-        <li key={item.to}>
-          <NavigationLink item={item} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function NavigationLink({ item, inBar = false }: { item: NavigationItem; inBar?: boolean }) {
-  const t = useText(shellText);
-  const [path] = useLocation();
-  const isHere = path === item.to || (path.startsWith(`${item.to}/`) && item.text !== 'home' && !(item.text === 'usage' && path.includes('/usage/records')));
-  const Icon = item.icon;
-  const className = inBar
-    ? classNames('flex min-h-14 flex-col items-center justify-center gap-0.5 text-center text-xs', isHere ? 'font-semibold text-accent' : 'text-text')
-    : classNames('flex min-h-10 items-center gap-2.5 rounded-md px-2.5', isHere ? 'bg-accent-soft font-medium text-accent' : 'hover:bg-hover');
-  const content = (
-    <>
-      <Icon size={inBar ? 20 : 17} aria-hidden className="shrink-0" />
-      <span>{t[item.text] as string}</span>
-    </>
-  );
-  if (item.outside === true) {
-    return (
-      <a href={item.to} className={className}>
-        {content}
-      </a>
-    );
-  }
-  return (
-    <Link to={item.to} className={className} aria-current={isHere ? 'page' : undefined}>
-      {content}
-    </Link>
-  );
 }

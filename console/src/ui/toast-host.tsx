@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
 import { buttonClass } from './button.js';
-import { followToasts, takeToasts } from './toast.js';
+import { followToasts, takeToasts } from './toast-queue.js';
 
 const manager = Base.createToastManager();
 

@@ -13,11 +13,12 @@ import { Card, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.j
 import { ErrorNotice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { Usd, When } from '../../ui/values.js';
-import { isOff, KeyDialogs, type OpenDeed, useToggle } from './key-actions.js';
+import { isOff, type OpenDeed, useToggle } from './key-actions.js';
 import { KeyUsage } from './key-usage.js';
 import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
+import { ChangeKey, RevealKey } from './lazy-dialogs.js';
 import { keyKey } from './queries.js';
-import { type Revealed, RevealKeyDialog } from './reveal-key.js';
+import type { Revealed } from './reveal-key.js';
 
 export default function KeyPage() {
   const account = useAccount();
@@ -107,8 +108,8 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
         </Card>
       </Section>
       <KeyUsage keyId={apiKey.id} />
-      <KeyDialogs open={shown} onClose={close} onRevealed={setRevealed} />
-      {revealed !== undefined && <RevealKeyDialog key={revealed.secret} revealed={revealed} onClose={() => setRevealed(undefined)} />}
+      <ChangeKey open={shown} onClose={close} onRevealed={setRevealed} />
+      {revealed !== undefined && <RevealKey key={revealed.secret} revealed={revealed} onClose={() => setRevealed(undefined)} />}
     </>
   );
 }

@@ -15,11 +15,11 @@ import { ActionMenu } from '../../ui/menu.js';
 import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { CreateKeyDialog } from './create-key.js';
-import { KeyDialogs, type OpenDeed, useKeyMenu, useToggle } from './key-actions.js';
+import { type OpenDeed, useKeyMenu, useToggle } from './key-actions.js';
 import { KeyStateBadge, ModelChips, Spend, useStateMeaning } from './key-words.js';
+import { ChangeKey, CreateKey, RevealKey } from './lazy-dialogs.js';
 import { keysKey } from './queries.js';
-import { type Revealed, RevealKeyDialog } from './reveal-key.js';
+import type { Revealed } from './reveal-key.js';
 
 const pageSize = 50;
 const inUse = keyStates.filter((state) => state !== 'revoked').join(',');
@@ -66,7 +66,7 @@ export default function KeysPage() {
       <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} set={set} />
       <KeyList q={params.get('q') ?? ''} state={params.get('state') ?? ''} onClear={() => setParams({}, { replace: true })} create={createButton} open={setOpen} />
       {isCreating && (
-        <CreateKeyDialog
+        <CreateKey
           onClose={() => set('create', '')}
           onCreated={(created) => {
             set('create', '');
@@ -74,8 +74,8 @@ export default function KeysPage() {
           }}
         />
       )}
-      <KeyDialogs open={open} onClose={() => setOpen(undefined)} onRevealed={setRevealed} />
-      {revealed !== undefined && <RevealKeyDialog key={revealed.secret} revealed={revealed} onClose={closeRevealed} />}
+      <ChangeKey open={open} onClose={() => setOpen(undefined)} onRevealed={setRevealed} />
+      {revealed !== undefined && <RevealKey key={revealed.secret} revealed={revealed} onClose={closeRevealed} />}
     </>
   );
 }

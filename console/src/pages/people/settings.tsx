@@ -4,7 +4,7 @@ import { problemText, signInText } from '../../i18n/sign-in.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
-import { LookSettings } from '../../shell/user-menu.js';
+import { LookSettings } from '../../shell/look-settings.js';
 import { ButtonLink } from '../../ui/button.js';
 import { Card, PageHeader, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';

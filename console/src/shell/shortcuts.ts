@@ -1,15 +1,10 @@
 // `g` and a letter goes to a page, `/` searches in it, `?` lists what there is. Never while something is typed.
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
-import { shellText } from '../i18n/shell.js';
-import { useText } from '../i18n/text.js';
-import { Dialog } from '../ui/dialog.js';
-import { Facts } from '../ui/layout.js';
 import type { NavigationItem } from './navigation.js';
 
-export function Shortcuts({ items }: { items: readonly NavigationItem[] }) {
-  const t = useText(shellText);
-  const [isOpen, setOpen] = useState(false);
+/** Listens for the shortcuts of these pages. */
+export function useShortcuts(items: readonly NavigationItem[], show: (dialog: 'shortcuts') => void): void {
   const [, go] = useLocation();
   const isAfterG = useRef(false);
 
@@ -22,7 +17,7 @@ export function Shortcuts({ items }: { items: readonly NavigationItem[] }) {
         event.preventDefault();
         if (target.outside === true) location.assign(target.to);
         else go(target.to);
-      } else if (event.key === '?') setOpen(true);
+      } else if (event.key === '?') show('shortcuts');
       else if (event.key === '/') {
         const field = document.querySelector<HTMLElement>('main input[type="search"]');
         if (field !== null) {
@@ -33,19 +28,7 @@ export function Shortcuts({ items }: { items: readonly NavigationItem[] }) {
     }
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, [items, go]);
-
-  return (
-    <Dialog open={isOpen} onClose={() => setOpen(false)} title={t.shortcuts}>
-      <Facts
-        facts={[
-          ...items.flatMap((item) => (item.shortcut === undefined ? [] : [[<kbd key={item.to}>{`g ${item.shortcut}`}</kbd>, t.shortcutGo({ page: t[item.text] as string })] as const])),
-          [<kbd key="/">/</kbd>, t.shortcutSearch],
-          [<kbd key="?">?</kbd>, t.shortcutHelp],
-        ]}
-      />
-    </Dialog>
-  );
+  }, [items, go, show]);
 }
 
 function isTyping(target: EventTarget | null): boolean {

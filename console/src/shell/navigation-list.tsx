@@ -1,0 +1,47 @@
+// Links to the pages, with the one that is looked at marked.
+import { Link, useLocation } from 'wouter';
+import { shellText } from '../i18n/shell.js';
+import { useText } from '../i18n/text.js';
+import { classNames } from '../ui/class-names.js';
+import type { NavigationItem } from './navigation.js';
+
+export function NavigationList({ items }: { items: readonly NavigationItem[] }) {
+  return (
+    <ul className="flex flex-col gap-0.5">
+      {items.map((item) => (
+        <li key={item.to}>
+          <NavigationLink item={item} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** One of them; `inBar` for the bar below a narrow page. */
+export function NavigationLink({ item, inBar = false }: { item: NavigationItem; inBar?: boolean }) {
+  const t = useText(shellText);
+  const [path] = useLocation();
+  const isHere = path === item.to || (path.startsWith(`${item.to}/`) && item.text !== 'home' && !(item.text === 'usage' && path.includes('/usage/records')));
+  const Icon = item.icon;
+  const className = inBar
+    ? classNames('flex min-h-14 flex-col items-center justify-center gap-0.5 text-center text-xs', isHere ? 'font-semibold text-accent' : 'text-text')
+    : classNames('flex min-h-10 items-center gap-2.5 rounded-md px-2.5', isHere ? 'bg-accent-soft font-medium text-accent' : 'hover:bg-hover');
+  const content = (
+    <>
+      <Icon size={inBar ? 20 : 17} aria-hidden className="shrink-0" />
+      <span>{t[item.text] as string}</span>
+    </>
+  );
+  if (item.outside === true) {
+    return (
+      <a href={item.to} className={className}>
+        {content}
+      </a>
+    );
+  }
+  return (
+    <Link to={item.to} className={className} aria-current={isHere ? 'page' : undefined}>
+      {content}
+    </Link>
+  );
+}
