@@ -55,7 +55,7 @@ describe('usage', () => {
 
   it('is summed in groups within groups, days cut where asked', async () => {
     const summed = await tollgate(gateway, ['usage', 'totals', '--by', 'day', '--then-by', 'model', '--tz-offset', '-08:00']);
-    expect(summed.stdout).toMatch(/2027-01-15 +sandbox\/echo +2 +\$0\.000012/);
+    expect(summed.stdout).toMatch(/2027-01-15 +sandbox\/echo +2 +0 +\$0\.000012/);
     expect(gateway.state.lastTotalsRequest).toMatchObject({ groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_MODEL, offsetMinutes: -480 });
   });
 });

@@ -1,8 +1,8 @@
 // The figures of a draft. Saving it shows what it would change; nothing is in force before it is published.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
-import { catalogKeys, type Figures, type PriceClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
-import { useZone, type Zone, zoneName } from '../../format/time.js';
+import { catalogKeys, type PriceClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
+import { useZone, zoneName } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
@@ -12,9 +12,9 @@ import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
-import { priceClasses, useClassNames } from './price-words.js';
-
-type Typed = Record<PriceClass, string>;
+import { priceClasses } from './price-classes.js';
+import { figuresOf, instantOf, type Typed, typedOf, wallClock } from './price-form.js';
+import { useClassNames } from './price-words.js';
 
 export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: () => void }) {
   const t = useText(modelsText);
@@ -90,7 +90,8 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
           </div>
           {isLater && (
             <TextField
-              label={t.startAt({ zone: zoneName(zone) })}
+              // With the offset that the zone has then, which may be another one than today's.
+              label={t.startAt({ zone: zoneName(zone, new Date(instantOf(start, zone) ?? Date.now())) })}
               type="datetime-local"
               value={start}
               onChange={(event) => setStart(event.target.value)}
@@ -102,35 +103,4 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
       </form>
     </Dialog>
   );
-}
-
-function typedOf(figures: Figures | undefined): Typed {
-  return Object.fromEntries(priceClasses.map((name) => [name, figures?.[name] ?? ''])) as Typed;
-}
-
-/** What is left empty follows input; reasoning follows output by being left out. A comma is read as a point, and a dollar sign not at all. */
-function figuresOf(typed: Typed): Figures {
-  const read = (text: string): string => text.trim().replace(/^\$/, '').replace(',', '.');
-  const orInput = (text: string): string => read(text) || read(typed.input);
-  const reasoning = read(typed.reasoning);
-  return {
-    input: read(typed.input),
-    cache_read: orInput(typed.cache_read),
-    cache_write_5m: orInput(typed.cache_write_5m),
-    cache_write_1h: orInput(typed.cache_write_1h),
-    output: read(typed.output),
-    reasoning: reasoning === '' ? null : reasoning,
-  };
-}
-
-/** The instant of a wall clock in the zone; null for none. */
-function instantOf(wall: string, zone: Zone): string | null {
-  const date = new Date(zone === 'utc' ? `${wall}Z` : wall);
-  return wall === '' || Number.isNaN(date.getTime()) ? null : date.toISOString();
-}
-
-function wallClock(instant: string, zone: Zone): string {
-  const date = new Date(instant);
-  const shift = zone === 'utc' ? 0 : date.getTimezoneOffset() * 60_000;
-  return new Date(date.getTime() - shift).toISOString().slice(0, 16);
 }

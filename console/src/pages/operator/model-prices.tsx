@@ -10,7 +10,8 @@ import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { DraftDialog } from './draft-form.js';
 import { DraftPanel } from './draft-panel.js';
-import { priceClasses, useClassNames } from './price-words.js';
+import { priceClasses } from './price-classes.js';
+import { useClassNames } from './price-words.js';
 
 export function ModelPrices({ model }: { model: WholeModel }) {
   const t = useText(modelsText);

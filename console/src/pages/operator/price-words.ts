@@ -3,9 +3,6 @@ import type { ComparedDraft, PriceClass } from '../../api/operator-catalog.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
 
-/** The classes in the order in which they are shown. */
-export const priceClasses: readonly PriceClass[] = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'];
-
 /** The name of each class. */
 export function useClassNames(): Record<PriceClass, string> {
   const t = useText(modelsText);
