@@ -1,6 +1,259 @@
-// AccountPage.
-import { PageHeader } from '../../ui/layout.js';
+// One account, for operators: its state, its money, its journal, and what can be done to them.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useParams } from 'wouter';
+import { getAccount, type JournalEntry, listEntries, type OperatorAccountDetail, operatorKeys, renameAccount, setAccountState } from '../../api/operator.js';
+import { commonText } from '../../i18n/common.js';
+import { accountsText } from '../../i18n/operator.js';
+import { useText } from '../../i18n/text.js';
+import { liveMs } from '../../session/queries.js';
+import { Button, ButtonLink } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { Card, Empty, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
+import { fieldError, FormError, Notice } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { DataTable } from '../../ui/table.js';
+import { toast } from '../../ui/toast.js';
+import { Usd, When } from '../../ui/values.js';
+import { Listed } from '../billing/parts.js';
+import { AccountState } from './accounts.js';
+import { MoneyDialog, type MoneyDeed } from './money-dialog.js';
 
 export default function AccountPage() {
-  return <PageHeader title="Tollgate" />;
+  const { id = '' } = useParams<{ id: string }>();
+  const query = useQuery({ queryKey: operatorKeys.account(id), queryFn: ({ signal }) => getAccount(id, signal), refetchInterval: liveMs });
+  return <Fetched query={query}>{(account) => <Shown account={account} />}</Fetched>;
+}
+
+function Shown({ account }: { account: OperatorAccountDetail }) {
+  const t = useText(accountsText);
+  const { id, name, state, state_reason, balance } = account;
+  const [asked, setAsked] = useState<'rename' | 'suspend' | 'resume'>();
+  const [money, setMoney] = useState<MoneyDeed>();
+  const [entry, setEntry] = useState<JournalEntry>();
+  return (
+    <>
+      <PageHeader
+        title={name}
+        back={
+          <Link to="/operator/accounts" className="link">
+            {t.back}
+          </Link>
+        }
+        actions={
+          <>
+            <ButtonLink to={`/accounts/${id}`}>{t.open}</ButtonLink>
+            <Button onClick={() => setAsked('rename')}>{t.rename}</Button>
+            <Button look={state === 'active' ? 'danger' : 'primary'} onClick={() => setAsked(state === 'active' ? 'suspend' : 'resume')}>
+              {state === 'active' ? t.suspend : t.resume}
+            </Button>
+          </>
+        }
+      />
+      {state === 'suspended' && <Notice tone="bad">{t.suspendedBecause({ reason: state_reason ?? '–' })}</Notice>}
+      <Stats>
+        <Stat label={t.available} value={<Usd value={balance.available_usd} />} />
+        <Stat label={t.held} value={<Usd value={balance.held_usd} />} />
+        <Stat label={t.spent} value={<Usd value={balance.spent_usd} />} />
+        <Stat label={t.credited} value={<Usd value={balance.credited_usd} />} />
+      </Stats>
+      <Section>
+        <Facts
+          facts={[
+            [t.accountId, <code key="id">{id}</code>],
+            [t.state, <AccountState key="state" state={state} />],
+            [t.keys, account.keys],
+            [t.created, <When key="created" at={account.created_at} />],
+            [
+              t.lastCall,
+              account.last_call === null ? (
+                '–'
+              ) : (
+                <Link key="call" to={`/accounts/${id}/usage/records/${account.last_call.request_id}`} className="link">
+                  <When at={account.last_call.at} style="second" />
+                </Link>
+              ),
+            ],
+            [
+              t.auditOf,
+              <Link key="audit" to={`/operator/audit?account=${id}`} className="link">
+                {t.auditOf}
+              </Link>,
+            ],
+          ]}
+        />
+      </Section>
+      <Section
+        title={t.journal}
+        actions={
+          <>
+            <Button look="primary" onClick={() => setMoney('credit')}>
+              {t.credit}
+            </Button>
+            <Button onClick={() => setMoney('debit')}>{t.debit}</Button>
+          </>
+        }
+      >
+        <Journal
+          id={id}
+          onReverse={(each) => {
+            setEntry(each);
+            setMoney('reverse');
+          }}
+        />
+      </Section>
+      {asked === 'rename' && <RenameDialog account={account} onClose={() => setAsked(undefined)} />}
+      {(asked === 'suspend' || asked === 'resume') && <StateDialog account={account} deed={asked} onClose={() => setAsked(undefined)} />}
+      {money !== undefined && <MoneyDialog accountId={id} deed={money} entry={entry} onClose={() => setMoney(undefined)} />}
+    </>
+  );
+}
+
+function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntry) => void }) {
+  const t = useText(accountsText);
+  return (
+    <Listed queryKey={operatorKeys.entries(id)} fetch={(cursor, signal) => listEntries(id, cursor, signal)} refetchInterval={liveMs}>
+      {(pages) => {
+        const entries = pages.flatMap(({ data }) => data);
+        if (entries.length === 0) return <Empty title={t.noEntries}>{t.noEntriesHint}</Empty>;
+        const corrected = new Set(entries.map(({ corrects_entry_id }) => corrects_entry_id));
+        return (
+          <Card flush>
+            <DataTable
+              caption={t.journal}
+              rows={entries}
+              rowKey={(entry) => entry.id}
+              columns={[
+                { name: t.entry, cell: ({ number }) => number },
+                { name: t.when, cell: ({ created_at }) => <When at={created_at} style="second" /> },
+                { name: t.kind, cell: ({ kind }) => t[kind] },
+                { name: t.effect, numeric: true, cell: ({ effect_usd }) => <Usd value={effect_usd} /> },
+                { name: t.after, numeric: true, cell: ({ balance_after_usd }) => <Usd value={balance_after_usd} /> },
+                { name: t.about, className: 'wrap-anywhere', cell: (entry) => <About id={id} entry={entry} /> },
+                {
+                  name: t.reverse,
+                  hideName: true,
+                  className: 'num',
+                  cell: (entry) =>
+                    entry.effect_usd !== '0' &&
+                    !corrected.has(entry.id) && (
+                      <Button size="small" aria-label={t.reverseOf({ number: entry.number })} onClick={() => onReverse(entry)}>
+                        {t.reverse}
+                      </Button>
+                    ),
+                },
+              ]}
+            />
+          </Card>
+        );
+      }}
+    </Listed>
+  );
+}
+
+function About({ id, entry: { request_id, reason, corrects_entry_id } }: { id: string; entry: JournalEntry }) {
+  const t = useText(accountsText);
+  return (
+    <>
+      {request_id === null ? (
+        reason
+      ) : (
+        <Link to={`/accounts/${id}/usage/records/${request_id}`} className="link">
+          <code>{request_id}</code>
+        </Link>
+      )}
+      {request_id !== null && reason !== null && <span className="block">{reason}</span>}
+      {corrects_entry_id !== null && <span className="block text-sm text-soft">{t.reverses({ id: corrects_entry_id })}</span>}
+    </>
+  );
+}
+
+function useAccountChange<T>(id: string, change: () => Promise<T>, done: string, onClose: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    async onSuccess() {
+      await Promise.all([operatorKeys.account(id), operatorKeys.accounts].map((queryKey) => client.invalidateQueries({ queryKey })));
+      toast(done);
+      onClose();
+    },
+  });
+}
+
+function RenameDialog({ account: { id, name: before }, onClose }: { account: OperatorAccountDetail; onClose: () => void }) {
+  const t = useText(accountsText);
+  const common = useText(commonText);
+  const [name, setName] = useState(before);
+  const rename = useAccountChange(id, () => renameAccount(id, name), t.renamed, onClose);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.rename}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look="primary" type="submit" form="rename-account" busy={rename.isPending}>
+            {common.save}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="rename-account"
+        onSubmit={(event) => {
+          event.preventDefault();
+          rename.mutate();
+        }}
+      >
+        <FormError error={rename.error} fields={['name']} />
+        <TextField label={t.name} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(rename.error, 'name')} required maxLength={200} />
+      </form>
+    </Dialog>
+  );
+}
+
+function StateDialog({ account: { id, name }, deed, onClose }: { account: OperatorAccountDetail; deed: 'suspend' | 'resume'; onClose: () => void }) {
+  const t = useText(accountsText);
+  const common = useText(commonText);
+  const [reason, setReason] = useState('');
+  const isSuspension = deed === 'suspend';
+  const change = useAccountChange(id, () => setAccountState(id, deed, reason), isSuspension ? t.suspendedNow : t.resumedNow, onClose);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={isSuspension ? t.suspendTitle({ name }) : t.resumeTitle({ name })}
+      description={isSuspension ? t.suspendAbout : t.resumeAbout}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look={isSuspension ? 'danger' : 'primary'} type="submit" form="account-state" busy={change.isPending}>
+            {isSuspension ? t.suspend : t.resume}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="account-state"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate();
+        }}
+      >
+        <FormError error={change.error} fields={['reason']} />
+        <TextField
+          label={t.reason}
+          hint={isSuspension ? t.toldCallers : undefined}
+          optional={!isSuspension}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+          error={fieldError(change.error, 'reason')}
+          required={isSuspension}
+          maxLength={350}
+        />
+      </form>
+    </Dialog>
+  );
 }

@@ -1,6 +1,141 @@
-// Accounts.
-import { PageHeader } from '../../ui/layout.js';
+// All accounts, for operators: found by name or id, with their money.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { newIdempotencyKey } from '../../api/client.js';
+import { createAccount, listAccounts, type OperatorAccount, operatorKeys } from '../../api/operator.js';
+import { commonText } from '../../i18n/common.js';
+import { accountsText } from '../../i18n/operator.js';
+import { useText } from '../../i18n/text.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { Card, Empty, PageHeader } from '../../ui/layout.js';
+import { fieldError, FormError } from '../../ui/notice.js';
+import { Segmented } from '../../ui/segmented.js';
+import { DataTable } from '../../ui/table.js';
+import { Usd, When } from '../../ui/values.js';
+import { Listed } from '../billing/parts.js';
+import { SearchField } from './search-field.js';
+
+const states = ['active', 'suspended'] as const;
 
 export default function Accounts() {
-  return <PageHeader title="Tollgate" />;
+  const t = useText(accountsText);
+  const [params, setParams] = useSearchParams();
+  const [isMaking, setMaking] = useState(false);
+  const search = params.get('q') ?? '';
+  const state = states.find((each) => each === params.get('state')) ?? 'all';
+  const show = (next: { q?: string; state?: string }): void => {
+    const wanted = { q: search, state, ...next };
+    setParams({ ...(wanted.q === '' ? {} : { q: wanted.q }), ...(wanted.state === 'all' ? {} : { state: wanted.state }) }, { replace: true });
+  };
+  return (
+    <>
+      <PageHeader
+        title={t.title}
+        description={t.description}
+        actions={
+          <Button look="primary" onClick={() => setMaking(true)}>
+            <Plus size={16} aria-hidden />
+            {t.create}
+          </Button>
+        }
+      />
+      <div className="mb-4 flex flex-wrap items-end gap-3">
+        <SearchField label={t.search} value={search} onChange={(q) => show({ q })} />
+        <Segmented label={t.state} value={state} onChange={(next) => show({ state: next })} options={[{ value: 'all', label: t.all }, ...states.map((each) => ({ value: each, label: t[each] }))]} />
+      </div>
+      <Listed queryKey={[...operatorKeys.accounts, search, state]} fetch={(cursor, signal) => listAccounts({ search, state: state === 'all' ? '' : state, cursor }, signal)}>
+        {(pages) => {
+          const accounts = pages.flatMap(({ data }) => data);
+          return accounts.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <AccountTable accounts={accounts} />;
+        }}
+      </Listed>
+      {isMaking && <CreateDialog onClose={() => setMaking(false)} />}
+    </>
+  );
+}
+
+/** The state of an account in a word. */
+export function AccountState({ state }: { state: OperatorAccount['state'] }) {
+  const t = useText(accountsText);
+  return (
+    <Badge tone={state === 'active' ? 'good' : 'bad'} icon={state === 'active' ? 'ok' : 'stopped'}>
+      {t[state]}
+    </Badge>
+  );
+}
+
+function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
+  const t = useText(accountsText);
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.title}
+        rows={accounts}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            name: t.name,
+            className: 'wrap-anywhere',
+            cell: ({ id, name }) => (
+              <Link to={`/operator/accounts/${id}`} className="link">
+                {name}
+              </Link>
+            ),
+          },
+          { name: t.state, cell: ({ state }) => <AccountState state={state} /> },
+          { name: t.available, numeric: true, cell: ({ balance }) => <Usd value={balance.available_usd} /> },
+          { name: t.held, numeric: true, cell: ({ balance }) => <Usd value={balance.held_usd} /> },
+          { name: t.keys, numeric: true, cell: ({ keys }) => keys },
+          { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function CreateDialog({ onClose }: { onClose: () => void }) {
+  const t = useText(accountsText);
+  const common = useText(commonText);
+  const client = useQueryClient();
+  const [, go] = useLocation();
+  const [name, setName] = useState('');
+  const [key] = useState(newIdempotencyKey);
+  const create = useMutation({
+    mutationFn: () => createAccount(name, key),
+    async onSuccess({ id }) {
+      await client.invalidateQueries({ queryKey: operatorKeys.accounts });
+      go(`/operator/accounts/${id}`);
+    },
+  });
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.create}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look="primary" type="submit" form="create-account" busy={create.isPending}>
+            {common.create}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="create-account"
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate();
+        }}
+      >
+        <FormError error={create.error} fields={['name']} />
+        <TextField label={t.name} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(create.error, 'name')} required maxLength={200} />
+      </form>
+    </Dialog>
+  );
 }

@@ -1,6 +1,152 @@
-// OperatorAudit.
-import { PageHeader } from '../../ui/layout.js';
+// The audit log over everything, for operators: filtered by the address, exported, and shown to be as it was written.
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { auditExportUrl, type AuditEntry, type AuditFilter, listAudit, operatorKeys, verifyAudit } from '../../api/operator.js';
+import { operatorAuditText } from '../../i18n/operator.js';
+import { useText } from '../../i18n/text.js';
+import { Button, buttonClass } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Card, Empty, PageHeader } from '../../ui/layout.js';
+import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { DataTable } from '../../ui/table.js';
+import { When } from '../../ui/values.js';
+import { Listed } from '../billing/parts.js';
+import { detailText } from '../people/audit-detail.js';
 
-export default function OperatorAudit() {
-  return <PageHeader title="Tollgate" />;
+const names = ['actor', 'action', 'account', 'target', 'from', 'until'] as const;
+
+export default function Audit() {
+  const t = useText(operatorAuditText);
+  const [params, setParams] = useSearchParams();
+  const filter = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Record<(typeof names)[number], string>;
+  const verify = useMutation({ mutationFn: verifyAudit });
+  return (
+    <>
+      <PageHeader
+        title={t.title}
+        description={t.description}
+        actions={
+          <>
+            <Button busy={verify.isPending} onClick={() => verify.mutate()}>
+              {t.verify}
+            </Button>
+            {(['csv', 'jsonl'] as const).map((format) => (
+              <a key={format} className={buttonClass()} href={auditExportUrl(filter, format)} download>
+                {t[format]}
+              </a>
+            ))}
+          </>
+        }
+      />
+      {verify.error !== null && <ErrorNotice error={verify.error} />}
+      {verify.data !== undefined && (
+        <Notice live tone={verify.data.ok ? 'good' : 'bad'} title={verify.data.ok ? t.verified({ count: verify.data.entries_checked }) : t.changedLog}>
+          <p>{verify.data.fault ?? (verify.data.last !== null && t.lastEntry({ last: `${verify.data.last.number}:${verify.data.last.hash}` }))}</p>
+        </Notice>
+      )}
+      <Filter key={names.map((name) => filter[name]).join('\n')} filter={filter} onShow={(next) => setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))))} />
+      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAudit(filter, cursor, signal)}>
+        {(pages) => {
+          const entries = pages.flatMap(({ data }) => data);
+          return entries.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <EntryTable entries={entries} />;
+        }}
+      </Listed>
+    </>
+  );
+}
+
+function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: AuditFilter) => void }) {
+  const t = useText(operatorAuditText);
+  const [fields, setFields] = useState(filter);
+  const field = (name: (typeof names)[number], more: { placeholder?: string; type?: string } = {}) => (
+    <TextField label={t[name]} value={fields[name]} onChange={(event) => setFields({ ...fields, [name]: event.target.value.trim() })} maxLength={200} {...more} />
+  );
+  const isEmpty = names.every((name) => filter[name] === '');
+  return (
+    <form
+      role="search"
+      className="mb-5 grid grid-cols-[repeat(auto-fit,minmax(min(14rem,100%),1fr))] items-end gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onShow(fields);
+      }}
+    >
+      {field('actor', { placeholder: t.actorHint })}
+      {field('action', { placeholder: t.actionHint })}
+      {field('account')}
+      {field('target')}
+      {field('from', { type: 'date' })}
+      {field('until', { type: 'date' })}
+      <div className="flex gap-2">
+        <Button type="submit" look="primary">
+          {t.apply}
+        </Button>
+        {!isEmpty && <Button onClick={() => onShow({ actor: '', action: '', account: '', target: '', from: '', until: '' })}>{t.clear}</Button>}
+      </div>
+    </form>
+  );
+}
+
+function EntryTable({ entries }: { entries: readonly AuditEntry[] }) {
+  const t = useText(operatorAuditText);
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.title}
+        rows={entries}
+        rowKey={({ id }) => id}
+        columns={[
+          { name: t.when, cell: ({ at }) => <When at={at} style="second" /> },
+          {
+            name: t.actor,
+            className: 'wrap-anywhere',
+            cell: ({ actor, address }) => (
+              <>
+                {actor ?? '–'}
+                {address !== null && <span className="block text-sm text-soft">{t.fromAddress({ address })}</span>}
+              </>
+            ),
+          },
+          { name: t.what, cell: ({ action }) => <code>{action}</code> },
+          { name: t.on, className: 'wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
+          { name: t.detail, className: 'wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
+          { name: t.number, numeric: true, cell: ({ number }) => number ?? '–' },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Target({ entry: { target_id, account_id } }: { entry: AuditEntry }) {
+  const target = target_id.startsWith('acct_') ? target_id : account_id;
+  return (
+    <>
+      {target_id !== target && <code className="block text-sm">{target_id}</code>}
+      {target !== null && (
+        <Link to={`/operator/accounts/${target}`} className="link text-sm">
+          <code>{target}</code>
+        </Link>
+      )}
+    </>
+  );
+}
+
+/** What was before and after stands apart from the rest. */
+function Detail({ detail: { before, after, ...rest } }: { detail: AuditEntry['detail'] }) {
+  const t = useText(operatorAuditText);
+  const line = (name: string, value: unknown) =>
+    typeof value === 'object' &&
+    value !== null && (
+      <span className="block">
+        {name}: {detailText(value as Readonly<Record<string, unknown>>)}
+      </span>
+    );
+  return (
+    <span className="text-sm text-soft">
+      {detailText(rest)}
+      {line(t.before, before)}
+      {line(t.after, after)}
+    </span>
+  );
 }

@@ -1,6 +1,231 @@
-// Users.
-import { PageHeader } from '../../ui/layout.js';
+// The people who sign in, for operators.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { createLink, createUser, endAllSessions, listUsers, operatorKeys, type OperatorUser, type SignInLink, updateUser } from '../../api/operator.js';
+import { commonText } from '../../i18n/common.js';
+import { usersText } from '../../i18n/operator.js';
+import { useText } from '../../i18n/text.js';
+import { useMe } from '../../session/account.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import { CopyButton } from '../../ui/copy.js';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
+import { CheckField, TextField } from '../../ui/field.js';
+import { Card, Empty, PageHeader } from '../../ui/layout.js';
+import { ActionMenu } from '../../ui/menu.js';
+import { ErrorNotice, fieldError, FormError } from '../../ui/notice.js';
+import { DataTable } from '../../ui/table.js';
+import { toast } from '../../ui/toast.js';
+import { When } from '../../ui/values.js';
+import { Listed } from '../billing/parts.js';
+import { SearchField } from './search-field.js';
+
+type Deed = 'link' | 'endSessions' | 'disable' | 'enable' | 'promote' | 'demote';
+
+interface Asked {
+  readonly user: OperatorUser;
+  readonly deed: Deed;
+}
+
+interface ShownLink {
+  readonly email: string;
+  readonly link: SignInLink;
+}
 
 export default function Users() {
-  return <PageHeader title="Tollgate" />;
+  const t = useText(usersText);
+  const client = useQueryClient();
+  const [params, setParams] = useSearchParams();
+  const search = params.get('q') ?? '';
+  const [isAdding, setAdding] = useState(false);
+  const [asked, setAsked] = useState<Asked>();
+  const [link, setLink] = useState<ShownLink>();
+  const act = useMutation({
+    async mutationFn({ user, deed }: Asked) {
+      if (deed === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
+      if (deed === 'endSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
+      await updateUser(user.id, { disable: { is_disabled: true }, enable: { is_disabled: false }, promote: { is_operator: true }, demote: { is_operator: false } }[deed]);
+      return toast(t.changed);
+    },
+    async onSettled() {
+      setAsked(undefined);
+      await client.invalidateQueries({ queryKey: operatorKeys.users });
+    },
+  });
+  // What takes something away, or gives everything, is asked about first.
+  const start = (next: Asked): void => (next.deed === 'link' || next.deed === 'enable' ? act.mutate(next) : setAsked(next));
+  return (
+    <>
+      <PageHeader
+        title={t.title}
+        description={t.description}
+        actions={
+          <Button look="primary" onClick={() => setAdding(true)}>
+            <Plus size={16} aria-hidden />
+            {t.add}
+          </Button>
+        }
+      />
+      <div className="mb-4">
+        <SearchField label={t.search} value={search} onChange={(q) => setParams(q === '' ? {} : { q }, { replace: true })} />
+      </div>
+      {act.error !== null && <ErrorNotice error={act.error} />}
+      <Listed queryKey={[...operatorKeys.users, search]} fetch={(cursor, signal) => listUsers(search, cursor, signal)}>
+        {(pages) => {
+          const users = pages.flatMap(({ data }) => data);
+          return users.length === 0 ? <Empty title={t.none} /> : <UserTable users={users} onAct={start} />;
+        }}
+      </Listed>
+      {isAdding && (
+        <AddDialog
+          onClose={() => setAdding(false)}
+          onAdded={(shown) => {
+            setAdding(false);
+            setLink(shown);
+          }}
+        />
+      )}
+      {asked !== undefined && <Confirm asked={asked} busy={act.isPending} onClose={() => setAsked(undefined)} onConfirm={() => act.mutate(asked)} />}
+      {link !== undefined && <LinkDialog {...link} onClose={() => setLink(undefined)} />}
+    </>
+  );
+}
+
+function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (asked: Asked) => void }) {
+  const t = useText(usersText);
+  const { user: self } = useMe();
+  return (
+    <Card flush>
+      <DataTable
+        caption={t.title}
+        rows={users}
+        rowKey={({ id }) => id}
+        columns={[
+          { name: t.email, className: 'wrap-anywhere', cell: ({ email }) => email },
+          { name: t.name, className: 'wrap-anywhere', cell: ({ name }) => name },
+          {
+            name: t.state,
+            cell: ({ is_disabled, has_password, is_operator }) => (
+              <span className="flex flex-wrap gap-1.5">
+                {is_disabled ? (
+                  <Badge icon="stopped">{t.disabled}</Badge>
+                ) : (
+                  <Badge tone="good" icon="ok">
+                    {has_password ? t.active : t.byLinkOnly}
+                  </Badge>
+                )}
+                {is_operator && <Badge tone="info">{t.operator}</Badge>}
+              </span>
+            ),
+          },
+          { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
+          {
+            name: t.actionsOf({ email: '' }).trim(),
+            hideName: true,
+            className: 'num',
+            cell: (user) => {
+              const on = (deed: Deed) => () => onAct({ user, deed });
+              return (
+                <ActionMenu
+                  label={t.actionsOf({ email: user.email })}
+                  actions={[
+                    !user.is_disabled && { label: t.link, onSelect: on('link') },
+                    { label: t.endSessions, onSelect: on('endSessions') },
+                    user.is_operator ? { label: t.demote, danger: true, onSelect: on('demote') } : { label: t.promote, onSelect: on('promote') },
+                    user.is_disabled ? { label: t.enable, onSelect: on('enable') } : { label: t.disable, danger: true, disabled: user.id === self.id, onSelect: on('disable') },
+                  ]}
+                />
+              );
+            },
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Confirm({ asked: { user, deed }, busy, onClose, onConfirm }: { asked: Asked; busy: boolean; onClose: () => void; onConfirm: () => void }) {
+  const t = useText(usersText);
+  const { email } = user;
+  const words = {
+    endSessions: [t.endSessionsTitle({ email }), undefined, t.endSessions],
+    disable: [t.disableTitle({ email }), t.disableAbout, t.disable],
+    promote: [t.promoteTitle({ email }), t.promoteAbout, t.promote],
+    demote: [t.demoteTitle({ email }), undefined, t.demote],
+  } as const;
+  if (!(deed in words)) return null;
+  const [title, description, confirm] = words[deed as keyof typeof words];
+  return <ConfirmDialog open onClose={onClose} onConfirm={onConfirm} title={title} description={description} confirm={confirm} busy={busy} />;
+}
+
+function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: ShownLink | undefined) => void }) {
+  const t = useText(usersText);
+  const common = useText(commonText);
+  const client = useQueryClient();
+  const [fields, setFields] = useState({ email: '', name: '', password: '', isOperator: false });
+  const add = useMutation({
+    mutationFn: () =>
+      createUser({ email: fields.email, is_operator: fields.isOperator, ...(fields.name === '' ? {} : { name: fields.name }), ...(fields.password === '' ? {} : { password: fields.password }) }),
+    async onSuccess({ user, link }) {
+      await client.invalidateQueries({ queryKey: operatorKeys.users });
+      toast(t.added);
+      onAdded(link === null ? undefined : { email: user.email, link });
+    },
+  });
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t.add}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look="primary" type="submit" form="add-user" busy={add.isPending}>
+            {t.add}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="add-user"
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add.mutate();
+        }}
+      >
+        <FormError error={add.error} fields={['email', 'name', 'password']} />
+        <TextField label={t.email} type="email" value={fields.email} onChange={(event) => setFields({ ...fields, email: event.target.value })} error={fieldError(add.error, 'email')} required />
+        <TextField label={t.name} optional value={fields.name} onChange={(event) => setFields({ ...fields, name: event.target.value })} error={fieldError(add.error, 'name')} maxLength={200} />
+        <TextField
+          label={t.password}
+          hint={t.passwordHint}
+          optional
+          type="password"
+          autoComplete="new-password"
+          value={fields.password}
+          onChange={(event) => setFields({ ...fields, password: event.target.value })}
+          error={fieldError(add.error, 'password')}
+        />
+        <CheckField label={t.isOperator} checked={fields.isOperator} onChange={(isOperator) => setFields({ ...fields, isOperator })} />
+      </form>
+    </Dialog>
+  );
+}
+
+function LinkDialog({ email, link, onClose }: ShownLink & { onClose: () => void }) {
+  const t = useText(usersText);
+  const shown = useRef<HTMLElement>(null);
+  return (
+    <Dialog open sticky onClose={onClose} title={t.linkTitle} description={t.linkAbout({ email })} footer={<Button onClick={onClose}>{t.done}</Button>}>
+      <p className="mb-3">
+        <code ref={shown} className="wrap-anywhere">
+          {link.url}
+        </code>
+      </p>
+      <CopyButton look="primary" text={link.url} source={shown} />
+    </Dialog>
+  );
 }

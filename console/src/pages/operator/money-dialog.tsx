@@ -1,0 +1,113 @@
+// Money into or out of an account, and an entry reversed: always a new entry, made once however often the form is sent.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError, newIdempotencyKey } from '../../api/client.js';
+import { getOperatorSettings, type JournalEntry, operatorKeys, postMoney, reverseEntry } from '../../api/operator.js';
+import { nanoUsdOf } from '../../format/money.js';
+import { commonText } from '../../i18n/common.js';
+import { accountsText } from '../../i18n/operator.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { fieldError, FormError } from '../../ui/notice.js';
+import { toast } from '../../ui/toast.js';
+
+export type MoneyDeed = 'credit' | 'debit' | 'reverse';
+const sources = ['cash', 'promotion', 'correction'] as const;
+
+interface Fields {
+  readonly amount: string;
+  readonly again: string;
+  readonly source: (typeof sources)[number];
+  readonly reason: string;
+  readonly reference: string;
+}
+
+const noFields: Fields = { amount: '', again: '', source: 'cash', reason: '', reference: '' };
+const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
+
+/** `entry` is the one to be reversed. */
+export function MoneyDialog({ accountId, deed, entry, onClose }: { accountId: string; deed: MoneyDeed; entry: JournalEntry | undefined; onClose: () => void }) {
+  const t = useText(accountsText);
+  const common = useText(commonText);
+  const client = useQueryClient();
+  const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
+  const [fields, setFields] = useState(noFields);
+  const [idempotencyKey, setKey] = useState(newIdempotencyKey);
+  const set = (change: Partial<Fields>): void => {
+    setFields({ ...fields, ...change });
+    // Another amount is another deed; the same form sent again is the same one.
+    setKey(newIdempotencyKey());
+  };
+  const amount = deed === 'reverse' ? entry!.amount_usd : fields.amount;
+  const above = settings.data?.confirm_above_usd;
+  const isLarge = above !== undefined && amountForm.test(amount) && nanoUsdOf(amount) > nanoUsdOf(above);
+  const post = useMutation({
+    mutationFn() {
+      const { reason, reference, source, again } = fields;
+      const confirm = isLarge ? { confirm_amount_usd: again } : {};
+      if (deed === 'reverse') return reverseEntry(accountId, entry!.id, { reason, ...confirm });
+      const body = { amount_usd: amount, reason, ...(reference === '' ? {} : { reference }), ...confirm };
+      return postMoney(accountId, deed === 'credit' ? 'credits' : 'debits', deed === 'credit' ? { ...body, source } : body, idempotencyKey);
+    },
+    async onSuccess() {
+      await Promise.all([operatorKeys.account(accountId), operatorKeys.entries(accountId), operatorKeys.accounts].map((queryKey) => client.invalidateQueries({ queryKey })));
+      toast({ credit: t.credited_now, debit: t.debited_now, reverse: t.reversed }[deed]);
+      onClose();
+    },
+    onError(error) {
+      // What was refused was not done, and the next try is a deed of its own.
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) setKey(newIdempotencyKey());
+    },
+  });
+  const title = { credit: t.creditTitle, debit: t.debitTitle, reverse: t.reverseTitle({ number: entry?.number ?? 0 }) }[deed];
+  const word = { credit: t.credit, debit: t.debit, reverse: t.reverse }[deed];
+  const error = (field: string): string | undefined => fieldError(post.error, field);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={title}
+      description={deed === 'reverse' ? t.reverseAbout : t.moneyAbout}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button look={deed === 'credit' ? 'primary' : 'danger'} type="submit" form="money" busy={post.isPending}>
+            {word}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="money"
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          post.mutate();
+        }}
+      >
+        <FormError error={post.error} fields={['amount_usd', 'confirm_amount_usd', 'reason', 'reference']} />
+        {deed !== 'reverse' && (
+          <TextField label={t.amount} inputMode="decimal" value={fields.amount} onChange={(event) => set({ amount: event.target.value.trim() })} error={error('amount_usd')} required />
+        )}
+        {isLarge && (
+          <TextField
+            label={t.amountAgain}
+            hint={t.amountAgainHint({ amount: above })}
+            inputMode="decimal"
+            value={fields.again}
+            onChange={(event) => set({ again: event.target.value.trim() })}
+            error={error('confirm_amount_usd')}
+            required
+          />
+        )}
+        {deed === 'credit' && <SelectField label={t.source} value={fields.source} onChange={(source) => set({ source })} options={sources.map((value) => ({ value, label: t[value] }))} />}
+        <TextField label={t.reason} hint={t.reasonHint} value={fields.reason} onChange={(event) => set({ reason: event.target.value })} error={error('reason')} required maxLength={350} />
+        {deed !== 'reverse' && (
+          <TextField label={t.reference} hint={t.referenceHint} optional value={fields.reference} onChange={(event) => set({ reference: event.target.value })} error={error('reference')} maxLength={100} />
+        )}
+      </form>
+    </Dialog>
+  );
+}

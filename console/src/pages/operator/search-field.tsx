@@ -1,0 +1,18 @@
+// A search that acts a moment after the last key.
+import { useEffect, useState } from 'react';
+
+const pauseMs = 250;
+
+export function SearchField({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => onChange(text), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <form role="search" className="min-w-0 grow basis-60 sm:max-w-sm" onSubmit={(event) => event.preventDefault()}>
+      <input type="search" className="control" aria-label={label} placeholder={label} value={text} autoComplete="off" maxLength={200} onChange={(event) => setText(event.target.value)} />
+    </form>
+  );
+}

@@ -1,0 +1,172 @@
+// An operator's work in the browser: money in with a reason, an account suspended, people let in, and the log that tells who did it.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import { chat } from '../support/calls.js';
+import { accessibilityFaults, newMember, newPerson, type Person, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const who = { email: 'operator@example.com', password: 'correct horse battery' };
+
+/** The dialog that is open; toasts say that they are dialogs too. */
+const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+
+describe.each(modes)('an operator in the browser, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let operator: Person;
+  let accountId: string;
+  let secret: string;
+
+  beforeAll(async () => {
+    [system, chromium] = await Promise.all([startSystem(mode), startChromium()]);
+    await addPerson(system, who.email, who.password, '--operator');
+    operator = await newMember(chromium, system, who);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme Ltd'));
+    ({ secret } = await system.json<{ secret: string }>('key', 'create', '--name', 'server', '--account', accountId));
+  });
+
+  afterAll(async () => {
+    await operator?.close();
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  const fact = (page: Page, name: string): Locator => page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
+  const available = async (page: Page): Promise<string> => (await page.locator('dl', { has: page.locator('dt', { hasText: /^Available$/ }) }).locator('dd').first().innerText()).trim();
+
+  it('finds an account and credits it with a reason; balance, journal, statement and ledger agree', async () => {
+    const page = await operator.open('/operator/accounts');
+    await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('ACME');
+    await eventually(async () => ((await page.getByRole('row').count()) === 2 ? true : undefined));
+    expect(page.url()).toContain('q=ACME');
+    await page.getByRole('link', { name: 'Acme Ltd' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Acme Ltd' }).waitFor();
+    expect(await available(page)).toBe('$0.00');
+
+    await page.getByRole('button', { name: 'Credit' }).click();
+    const form = popup(page);
+    await form.getByLabel('Amount in USD').fill('250.5');
+    await form.getByLabel('Reason').fill('invoice 7');
+    await form.getByLabel('Reference').fill('INV-7');
+    // Above the threshold the amount has to be entered twice, and the same.
+    await form.getByLabel('The amount again').fill('25.05');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.getByText('is not the amount, which is 250.5').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await form.getByLabel('The amount again').fill('250.5');
+    await form.getByRole('button', { name: 'Credit' }).click();
+    await form.waitFor({ state: 'detached' });
+
+    await eventually(async () => ((await available(page)) === '$250.50' ? true : undefined));
+    const row = page.getByRole('table', { name: 'Journal' }).getByRole('row').nth(1);
+    await row.getByText('invoice 7 (INV-7)').waitFor();
+    expect(await row.innerText()).toContain('$250.50');
+    expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
+    // The account's own pages, entered as the operator.
+    await page.getByRole('link', { name: 'Open its pages' }).click();
+    await operator.open(`/accounts/${accountId}/billing`);
+    await page.getByText('$250.50').first().waitFor();
+    expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
+  });
+
+  it('is told clearly that a debit would go below zero, and reverses an entry once', async () => {
+    const page = await operator.open(`/operator/accounts/${accountId}`);
+    await page.getByRole('button', { name: 'Debit' }).click();
+    const form = popup(page);
+    await form.getByLabel('Amount in USD').fill('250.500000001');
+    await form.getByLabel('The amount again').fill('250.500000001');
+    await form.getByLabel('Reason').fill('too much');
+    await form.getByRole('button', { name: 'Debit' }).click();
+    await form.getByRole('alert').waitFor();
+    expect(await form.getByRole('alert').innerText()).toMatch(/250\.5/);
+    await form.getByRole('button', { name: 'Cancel' }).click();
+
+    await page.getByRole('button', { name: 'Reverse entry 1' }).click();
+    await popup(page).getByLabel('The amount again').fill('250.5');
+    await popup(page).getByLabel('Reason').fill('entered for the wrong account');
+    await popup(page).getByRole('button', { name: 'Reverse' }).click();
+    await popup(page).waitFor({ state: 'detached' });
+    await eventually(async () => ((await available(page)) === '$0.00' ? true : undefined));
+    expect(await page.getByRole('button', { name: 'Reverse entry 1' }).count()).toBe(0);
+    await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'cash');
+    // Live: nobody has to load the page again.
+    await eventually(async () => ((await available(page)) === '$5.00' ? true : undefined));
+    expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
+  });
+
+  it('suspends the account, whose key is then refused with the reason, and lets it call again', async () => {
+    const page = await operator.open(`/operator/accounts/${accountId}`);
+    expect((await chat(system, secret)).status).toBe(200);
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await popup(page).getByLabel('Reason').fill('invoice 8 is unpaid');
+    await popup(page).getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('Suspended: invoice 8 is unpaid').waitFor();
+    const refusal = await eventually(async () => {
+      const response = await chat(system, secret);
+      return response.status === 403 ? await response.text() : undefined;
+    }, 1000);
+    expect(refusal).toContain('invoice 8 is unpaid');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await popup(page).getByRole('button', { name: 'Resume' }).click();
+    await eventually(async () => ((await chat(system, secret)).status === 200 ? true : undefined));
+  });
+
+  it('adds a person, whose link works once', async () => {
+    const page = await operator.open('/operator/users');
+    await page.getByRole('button', { name: 'Add a person' }).click();
+    await popup(page).getByLabel('E-mail address').fill('new@example.com');
+    await popup(page).getByRole('button', { name: 'Add a person' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sign-in link' });
+    const url = await dialog.locator('code').innerText();
+    expect(url).toMatch(/\/console\/link#[\w-]{43}$/);
+    await page.keyboard.press('Escape');
+    expect(await dialog.isVisible()).toBe(true);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const newcomer = await newPerson(chromium, system.baseUrl);
+    const theirs = await newcomer.open(`/link${new URL(url).hash}`);
+    await eventually(async () => (theirs.url().includes('/link') ? undefined : true));
+    await newcomer.close();
+    await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Make an operator' }).click();
+    await popup(page).getByRole('button', { name: 'Make an operator' }).click();
+    await page.getByRole('row', { name: /new@example\.com/ }).getByText('operator', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Make an ordinary person' }).click();
+    await popup(page).getByRole('button', { name: 'Make an ordinary person' }).click();
+    await eventually(async () => ((await page.getByRole('row', { name: /new@example\.com/ }).getByText('operator', { exact: true }).count()) === 0 ? true : undefined));
+  });
+
+  it('sees in the log who did what, with what was before and after, and that the log is as it was written', async () => {
+    const page = await operator.open(`/operator/audit?account=${accountId}`);
+    const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    const texts = await rows.allInnerTexts();
+    expect(texts.find((text) => text.includes('account.suspend'))).toMatch(/operator@example\.com[^]*reason: invoice 8 is unpaid[^]*before: state: active[^]*after: state: suspended/);
+    expect(texts.find((text) => text.includes('account.reverse'))).toContain('entered for the wrong account');
+    expect(texts.filter((text) => text.includes('operator CLI')).length).toBeGreaterThanOrEqual(3);
+    await page.getByLabel('Action').fill('account.suspend');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await eventually(async () => ((await rows.count()) === 2 ? true : undefined));
+    expect(page.url()).toContain('action=account.suspend');
+    await page.getByRole('button', { name: 'Check the log' }).click();
+    await page.getByText(/The log is as it was written: \d+ entries checked/).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export CSV' }).click()]);
+    expect(download.suggestedFilename()).toBe('audit.csv');
+  });
+
+  it('sees how the system stands, and checks the ledger', async () => {
+    const page = await operator.open('/operator/health');
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await page.getByText('The books are right').waitFor();
+    expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'one process' : 'a process per service');
+    const services = page.getByRole('table', { name: 'Services' });
+    for (const name of ['auth', 'catalog', 'ledger', 'metering', 'inference']) {
+      expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(mode === 'single' ? /Answers[^]*SQLite 3\./ : /Answers[^]*MariaDB 1/);
+    }
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+});
