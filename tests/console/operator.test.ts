@@ -127,6 +127,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await dialog.getByRole('button', { name: 'Done' }).click();
     const newcomer = await newPerson(chromium, system.baseUrl);
     const theirs = await newcomer.open(`/link${new URL(url).hash}`);
+    await theirs.getByRole('button', { name: 'Sign in' }).click();
     await eventually(async () => (theirs.url().includes('/link') ? undefined : true));
     await newcomer.close();
     await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
