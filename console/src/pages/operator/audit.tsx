@@ -139,12 +139,12 @@ function Detail({ detail: { before, after, ...rest } }: { detail: AuditEntry['de
     typeof value === 'object' &&
     value !== null && (
       <span className="block">
-        {name}: {detailText(value as Readonly<Record<string, unknown>>)}
+        {name}: {detailText(value as Readonly<Record<string, unknown>>, '')}
       </span>
     );
   return (
     <span className="text-sm text-soft">
-      {detailText(rest)}
+      {detailText(rest, '')}
       {line(t.before, before)}
       {line(t.after, after)}
     </span>
