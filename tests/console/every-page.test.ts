@@ -76,7 +76,10 @@ const views: readonly View[] = [
 
   { name: 'operator-accounts', path: () => '/operator/accounts' },
   { name: 'operator-account', path: ({ accountId }) => `/operator/accounts/${accountId}` },
+  { name: 'operator-account-credit', path: ({ accountId }) => `/operator/accounts/${accountId}`, act: (page) => page.getByRole('button', { name: 'Credit' }).click() },
+  { name: 'operator-account-suspend', path: ({ accountId }) => `/operator/accounts/${accountId}`, act: (page) => page.getByRole('button', { name: 'Suspend' }).click() },
   { name: 'operator-users', path: () => '/operator/users' },
+  { name: 'operator-users-add', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Add a person' }).click() },
   { name: 'operator-audit', path: () => '/operator/audit' },
   { name: 'operator-health', path: () => '/operator/health' },
   { name: 'operator-models', path: () => '/operator/models' },
