@@ -75,7 +75,8 @@ export const accountsText = dictionary(
     renamed: 'Renamed',
     suspendedNow: 'Suspended',
     resumedNow: 'Resumed',
-    auditOf: 'What was done',
+    auditOf: 'Audit log',
+    auditShow: 'What was done here',
   },
   {
     title: '账户',
@@ -150,7 +151,8 @@ export const accountsText = dictionary(
     renamed: '已重命名',
     suspendedNow: '已停用',
     resumedNow: '已恢复',
-    auditOf: '操作记录',
+    auditOf: '审计日志',
+    auditShow: '查看此账户的操作',
   },
 );
 

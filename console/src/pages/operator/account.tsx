@@ -78,7 +78,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
             [
               t.auditOf,
               <Link key="audit" to={`/operator/audit?account=${id}`} className="link">
-                {t.auditOf}
+                {t.auditShow}
               </Link>,
             ],
           ]}

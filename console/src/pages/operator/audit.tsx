@@ -59,26 +59,26 @@ export default function Audit() {
 function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: AuditFilter) => void }) {
   const t = useText(operatorAuditText);
   const [fields, setFields] = useState(filter);
-  const field = (name: (typeof names)[number], more: { placeholder?: string; type?: string } = {}) => (
+  const field = (name: (typeof names)[number], more: { hint?: string; type?: string } = {}) => (
     <TextField label={t[name]} value={fields[name]} onChange={(event) => setFields({ ...fields, [name]: event.target.value.trim() })} maxLength={200} {...more} />
   );
   const isEmpty = names.every((name) => filter[name] === '');
   return (
     <form
       role="search"
-      className="mb-5 grid grid-cols-[repeat(auto-fit,minmax(min(14rem,100%),1fr))] items-end gap-3"
+      className="mb-5 grid grid-cols-[repeat(auto-fit,minmax(min(14rem,100%),1fr))] items-start gap-3"
       onSubmit={(event) => {
         event.preventDefault();
         onShow(fields);
       }}
     >
-      {field('actor', { placeholder: t.actorHint })}
-      {field('action', { placeholder: t.actionHint })}
+      {field('actor', { hint: t.actorHint })}
+      {field('action', { hint: t.actionHint })}
       {field('account')}
       {field('target')}
       {field('from', { type: 'date' })}
       {field('until', { type: 'date' })}
-      <div className="flex gap-2">
+      <div className="flex gap-2 self-end">
         <Button type="submit" look="primary">
           {t.apply}
         </Button>
@@ -97,10 +97,10 @@ function EntryTable({ entries }: { entries: readonly AuditEntry[] }) {
         rows={entries}
         rowKey={({ id }) => id}
         columns={[
-          { name: t.when, cell: ({ at }) => <When at={at} style="second" /> },
+          { name: t.when, className: 'whitespace-nowrap', cell: ({ at }) => <When at={at} style="second" /> },
           {
             name: t.actor,
-            className: 'wrap-anywhere',
+            className: 'min-w-44 wrap-anywhere',
             cell: ({ actor, address }) => (
               <>
                 {actor ?? '–'}
@@ -109,7 +109,7 @@ function EntryTable({ entries }: { entries: readonly AuditEntry[] }) {
             ),
           },
           { name: t.what, cell: ({ action }) => <code>{action}</code> },
-          { name: t.on, className: 'wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
+          { name: t.on, className: 'min-w-36 wrap-anywhere', cell: (entry) => <Target entry={entry} /> },
           { name: t.detail, className: 'wrap-anywhere', cell: ({ detail }) => <Detail detail={detail} /> },
           { name: t.number, numeric: true, cell: ({ number }) => number ?? '–' },
         ]}
