@@ -179,6 +179,10 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     await addPerson(system, 'operator@example.com', password, '--operator');
     const browser = await browserOf('operator');
     expect(await browser.get(`${account}/balance`)).toHaveProperty('available_usd');
+    // The upstream of a call is for operators alone to know.
+    const { data: [record] } = await browser.get<{ data: [{ request_id: string }] }>(`${account}/usage/records?limit=1&model=sandbox/echo`);
+    expect(await browser.get(`${account}/usage/records/${record.request_id}`)).toMatchObject({ upstream: { id: 'sandbox', model: expect.any(String) } });
+    expect(await owner.get(`${account}/usage/records/${record.request_id}`)).not.toHaveProperty('upstream');
   });
 
   it('brings people in by invitation, and lets only owners make owners', async () => {
@@ -235,6 +239,13 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(lines.map((line) => line[head!.indexOf('request_id')])).toEqual(all.map(({ request_id }) => request_id));
     expect(lines.map((line) => line[head!.indexOf('charge_usd')])).toEqual(all.map(({ charge_usd }) => charge_usd));
     expect((await (await file('jsonl')).text()).trim().split('\n').map((line) => JSON.parse(line))).toEqual(all);
+    const one = all[2]!.request_id;
+    expect(await owner.get(`${account}/usage/records?key=${key.id}&request_id=${one}`)).toEqual({ data: [all[2]], next: null });
+    expect((await (await owner.ask('GET', `${account}/usage/export?request_id=${one}&format=jsonl`)).text()).trim()).toBe(JSON.stringify(all[2]));
+    expect(await owner.get(`${account}/usage/records?request_id=${one}&ending=timeout`)).toEqual({ data: [], next: null });
+    expect(await owner.refusal('GET', `${account}/usage/totals?request_id=${one}`)).toEqual([400, 'invalid_request']);
+    expect(await owner.get(`${account}/usage/records/${one}/hold`)).toMatchObject({ state: 'settled', captured_usd: all[2]!.charge_usd, refunded_usd: '0' });
+    expect(await owner.get('/settings')).toEqual({ trace_url: null });
     const response = await owner.ask('GET', `${account}/usage/records?ending=unknown`);
     expect([response.status, await response.json()]).toMatchObject([400, { error: { field: 'ending', message: expect.stringContaining('completed') } }]);
   });

@@ -222,8 +222,15 @@ describe.each(modes)('usage in the console, %s', (mode) => {
     expect(await tile(page, 'Calls').innerText()).toBe('1');
 
     const failed = rows.find(({ ending }) => ending === 'upstream_error_before_output')!;
-    await page.goto(`console${account}/usage/records?request_id=${failed.id}`);
+    await page.goto(`console${account}/usage/records`);
+    await listed(page, rows.length);
+    await page.keyboard.press('/');
+    await page.keyboard.type('req_12\n');
+    await page.getByText('Must be the whole id').waitFor();
+    await page.getByRole('searchbox').fill(failed.id);
+    await page.keyboard.press('Enter');
     await listed(page, 1);
+    expect(filterOf(page)).toEqual({ request_id: failed.id });
     expect((await rowsOf(page).allInnerTexts())[1]).toContain('Upstream failed at once');
     await page.goto(`console${account}/usage/records?request_id=${failed.id}&ending=completed`);
     await page.getByText('No call is like that').waitFor();

@@ -1,15 +1,18 @@
 // The filter of the overview and of the records: a range in sight, the rest in a dialog, and what is chosen as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { setZone, useTime, useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useEndingName } from './ending.js';
 import { FilterDialog } from './filter-dialog.js';
 import { useKeyNames, useView } from './use-view.js';
 import { type FilterPart, filterParts, type Range } from './view.js';
+
+const requestIdForm = /^req_[0-9a-f]{32}$/;
 
 /** `shown`: the range in use, also where the address names none. `ranges`: those to choose from. `ids`: whether a call can be found by its id. */
 export function FilterBar({ shown, ranges, ids, children }: { shown: Range; ranges: readonly Extract<Range, string>[]; ids: boolean; children?: ReactNode }) {
@@ -40,10 +43,45 @@ export function FilterBar({ shown, ranges, ids, children }: { shown: Range; rang
           {t.filters}
         </Button>
         {children}
+        {ids && <FindById />}
       </div>
       <Chips shown={shown} ids={ids} />
-      {isOpen && <FilterDialog shown={shown} ids={ids} onClose={() => setOpen(false)} />}
+      {isOpen && <FilterDialog shown={shown} widest={ranges.includes('all') ? 'all' : '90d'} onClose={() => setOpen(false)} />}
     </div>
+  );
+}
+
+/** Finds one call; Enter is enough. */
+function FindById() {
+  const t = useText(usageText);
+  const [view, change] = useView();
+  const [text, setText] = useState('');
+  const [fault, setFault] = useState<string>();
+
+  function find(event: FormEvent): void {
+    event.preventDefault();
+    const requestId = text.trim();
+    if (!requestIdForm.test(requestId)) return setFault(t.requestIdForm);
+    setText('');
+    if (requestId !== view.requestId) change({ requestId });
+  }
+
+  return (
+    <form role="search" onSubmit={find} className="min-w-56 flex-1">
+      <TextField
+        label={t.findById}
+        hideLabel
+        type="search"
+        spellCheck={false}
+        placeholder={t.findByIdPlaceholder}
+        error={fault}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setFault(undefined);
+        }}
+      />
+    </form>
   );
 }
 

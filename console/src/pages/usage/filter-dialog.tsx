@@ -1,4 +1,4 @@
-// Chooses the filter of usage: days, key, model, ending, and one call by its id.
+// Chooses the filter of usage: days, key, model and ending.
 import { type FormEvent, useId, useState } from 'react';
 import { endings } from '../../api/usage.js';
 import { commonText } from '../../i18n/common.js';
@@ -11,9 +11,7 @@ import { useEndingName } from './ending.js';
 import { useCalledModels, useKeyNames, useOffsetAt, useView, useZoneName } from './use-view.js';
 import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
 
-const requestIdForm = /^(req_[0-9a-f]{32})?$/;
-
-export function FilterDialog({ shown, ids, onClose }: { shown: Range; ids: boolean; onClose: () => void }) {
+export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {
   const t = useText(usageText);
   const common = useText(commonText);
   const form = useId();
@@ -23,20 +21,19 @@ export function FilterDialog({ shown, ids, onClose }: { shown: Range; ids: boole
   const { keys, nameOf } = useKeyNames();
   const [view, change] = useView();
   const [before] = useState(() => daysOfBounds(boundsOf(shown, Date.now(), offsetAt), offsetAt));
-  const [chosen, setChosen] = useState({ ...before, key: view.key, model: view.model, ending: view.ending, requestId: view.requestId });
+  const [chosen, setChosen] = useState({ ...before, key: view.key, model: view.model, ending: view.ending });
   const models = useCalledModels() ?? [];
   const set = (part: Partial<typeof chosen>) => setChosen({ ...chosen, ...part });
   const dayFault = chosen.first !== '' && chosen.last !== '' && chosen.last < chosen.first ? t.dayOrder : undefined;
-  const idFault = requestIdForm.test(chosen.requestId.trim()) ? undefined : t.requestIdForm;
 
   function apply(event: FormEvent): void {
     event.preventDefault();
-    if (dayFault !== undefined || idFault !== undefined) return;
-    const { first, last, key, model, ending, requestId } = chosen;
+    if (dayFault !== undefined) return;
+    const { first, last, key, model, ending } = chosen;
     // Days that were left as they are leave a range as it was, which may begin within a day.
     const isSame = first === before.first && last === before.last;
-    const range = isSame ? view.range : first === '' && last === '' ? (ids ? ('all' as const) : undefined) : rangeOfDays(first, last, offsetAt);
-    change({ range, key, model, ending, requestId: requestId.trim() });
+    const range = isSame ? view.range : first === '' && last === '' ? widest : rangeOfDays(first, last, offsetAt);
+    change({ range, key, model, ending });
     onClose();
   }
 
@@ -59,9 +56,6 @@ export function FilterDialog({ shown, ids, onClose }: { shown: Range; ids: boole
         <SelectField label={t.key} value={chosen.key} onChange={(key) => set({ key })} options={optionsOf(t.anyKey, chosen.key, keys.map(({ id }) => id), nameOf)} />
         <SelectField label={t.model} value={chosen.model} onChange={(model) => set({ model })} options={optionsOf(t.anyModel, chosen.model, models, (id) => id)} />
         <SelectField label={t.ending} value={chosen.ending} onChange={(ending) => set({ ending })} options={optionsOf(t.anyEnding, chosen.ending, endings, endingName)} />
-        {ids && (
-          <TextField label={t.requestId} hint={t.requestIdHint} error={idFault} spellCheck={false} value={chosen.requestId} onChange={(event) => set({ requestId: event.target.value })} />
-        )}
         <div>
           <div className="grid grid-cols-2 gap-3">
             <TextField label={t.firstDay} type="date" value={chosen.first} onChange={(event) => set({ first: event.target.value })} />

@@ -84,17 +84,17 @@ function Tiles({ overview: { total }, view }: { overview: OverviewData; view: Us
   const count = useNumber();
   const records = recordsPath(account, view);
   const { tokens } = total;
-  const figure = (to: string, label: string, value: ReactNode) => (
-    <Link to={to} title={label} className="hover:underline">
+  const figure = (value: ReactNode) => (
+    <Link to={records} title={t.seeRecords} className="hover:underline">
       {value}
     </Link>
   );
   return (
     <Stats>
-      <Stat label={t.spend} value={figure(records, t.seeRecords, <Usd value={total.charge_usd} />)} />
+      <Stat label={t.spend} value={figure(<Usd value={total.charge_usd} />)} />
       <Stat
         label={t.calls}
-        value={figure(records, t.seeRecords, count(total.calls))}
+        value={figure(count(total.calls))}
         hint={
           total.mean_duration_ms !== null && (
             <>
@@ -104,10 +104,10 @@ function Tiles({ overview: { total }, view }: { overview: OverviewData; view: Us
           )
         }
       />
-      <Stat label={t.errors} value={figure(account.path(`/usage${writeView({ ...view, group: 'ending' })}`), t.seeEndings, count(total.errors))} hint={t.errorsHint} />
+      <Stat label={t.errors} value={<EndingsLink to={account.path(`/usage${writeView({ ...view, group: 'ending' })}`)}>{count(total.errors)}</EndingsLink>} hint={t.errorsHint} />
       <Stat
         label={t.tokens}
-        value={figure(records, t.seeRecords, count(allTokens(tokens)))}
+        value={figure(count(allTokens(tokens)))}
         hint={
           <ul>
             <li>
@@ -173,12 +173,31 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
       },
     },
     { name: t.calls, numeric: true, cell: (group) => figure(group, count(group.calls)) },
-    { name: t.errors, numeric: true, cell: ({ errors }) => count(errors) },
-    { name: t.input, numeric: true, cell: ({ tokens }) => count(tokens.input) },
-    { name: t.cached, numeric: true, cell: ({ tokens }) => count(tokens.cache_read + tokens.cache_write) },
-    { name: t.output, numeric: true, cell: ({ tokens }) => count(tokens.output) },
+    {
+      name: t.errors,
+      numeric: true,
+      cell: (group) =>
+        view.group === 'ending' ? (
+          figure(group, count(group.errors))
+        ) : (
+          <EndingsLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'ending' })}`)}>{count(group.errors)}</EndingsLink>
+        ),
+    },
+    { name: t.input, numeric: true, cell: (group) => figure(group, count(group.tokens.input)) },
+    { name: t.cached, numeric: true, cell: (group) => figure(group, count(group.tokens.cache_read + group.tokens.cache_write)) },
+    { name: t.output, numeric: true, cell: (group) => figure(group, count(group.tokens.output)) },
   ];
   return <DataTable caption={t.tableOf({ group: t[`word_${view.group}`] })} columns={columns} rows={groups} rowKey={({ name }) => name ?? ''} />;
+}
+
+/** Which calls failed is told by how they ended. */
+function EndingsLink({ to, children }: { to: string; children: ReactNode }) {
+  const t = useText(usageText);
+  return (
+    <Link to={to} title={t.seeEndings} className="hover:underline">
+      {children}
+    </Link>
+  );
 }
 
 /** What a group of that kind is called. */
