@@ -14,6 +14,7 @@ import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Ke
 import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition, VerifyAuditResponse } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
+import { AlertChannel, AlertDelivery, AlertDeliveryState, AlertServiceDefinition, GetAlertResponse, type PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import {
   type AdjustRequest, Balance, BookAccount, type CreateRedemptionCodesRequest, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, RedemptionCode, RedemptionCodeState, type RefundRequest, type Statement, VerifyResponse,
 } from '#proto/ledger/v1/ledger.js';
@@ -76,6 +77,10 @@ export class FakeState {
   lastRefundRequest: RefundRequest | undefined;
   holdsPastExpiry = 0n;
   quarantinedLastHour = 0n;
+  alert = GetAlertResponse.fromPartial({ alert: {} });
+  readonly deliveries: AlertDelivery[] = [];
+  /** What the peer says to the next test; empty: it takes it. */
+  alertOutcome = '';
   /** Of every hold; undefined: the ledger knows none. */
   refundedNanoUsd: bigint | undefined;
 }
@@ -99,6 +104,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
       { definition: PeopleServiceDefinition, service: stubbed(PeopleServiceDefinition, people(state)) },
       { definition: CatalogServiceDefinition, service: stubbed(CatalogServiceDefinition, catalog(state)) },
       { definition: LedgerServiceDefinition, service: stubbed(LedgerServiceDefinition, ledger(state)) },
+      { definition: AlertServiceDefinition, service: stubbed(AlertServiceDefinition, alerts(state)) },
       { definition: MeteringServiceDefinition, service: stubbed(MeteringServiceDefinition, metering(state)) },
       { definition: InferenceServiceDefinition, service: stubbed(InferenceServiceDefinition, inference(state)) },
     ],
@@ -355,6 +361,37 @@ function inference(state: FakeState): object {
       const upstream = find(state.upstreams, upstreamId, 'upstream');
       upstream.lastTest = UpstreamTest.fromPartial({ ...state.upstreamTest, upstreamModel: upstreamModel ?? '' });
       return { test: upstream.lastTest };
+    },
+  };
+}
+
+function alerts(state: FakeState): object {
+  return {
+    getAlert: async () => state.alert,
+    putAlert: async ({ accountId, enabled, thresholdNanoUsd, emails, webhookUrl, renewWebhookSecret }: PutAlertRequest) => {
+      const webhookSecret = webhookUrl !== '' && (renewWebhookSecret || state.alert.alert?.webhookUrl === '') ? 'whsec_fresh' : '';
+      state.alert = GetAlertResponse.fromPartial({ alert: { accountId, enabled, thresholdNanoUsd, emails, webhookUrl } });
+      return { alert: state.alert.alert, webhookSecret };
+    },
+    testAlert: async () => {
+      const { ALERT_DELIVERY_STATE_DELIVERED: delivered, ALERT_DELIVERY_STATE_FAILED: failed } = AlertDeliveryState;
+      const isTaken = state.alertOutcome === '';
+      const delivery = AlertDelivery.fromPartial({
+        id: newId('adl'),
+        test: true,
+        channel: AlertChannel.ALERT_CHANNEL_WEBHOOK,
+        destination: state.alert.alert?.webhookUrl ?? '',
+        state: isTaken ? delivered : failed,
+        attempts: 1,
+        outcome: isTaken ? 'status 200' : state.alertOutcome,
+        createdAtMs: BigInt(testNowMs),
+      });
+      state.deliveries.unshift(delivery);
+      return { deliveries: [delivery] };
+    },
+    listAlertDeliveries: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.deliveries, pageSize, pageToken);
+      return { deliveries: page, nextPageToken };
     },
   };
 }

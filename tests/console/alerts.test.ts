@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, type Page, type Person, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
@@ -97,6 +97,8 @@ describe.each(modes)('alerts and payments in the console, %s', (mode) => {
     const table = page.getByRole('table', { name: 'What was sent' });
     await table.getByText('no such mailbox').waitFor();
     expect(await table.locator('tbody tr').count()).toBe(3);
+    await page.setViewportSize({ width: 1280, height: 1700 });
+    await screenshot(page, 'billing-alert-tested');
     await page.close();
   });
 
@@ -109,6 +111,7 @@ describe.each(modes)('alerts and payments in the console, %s', (mode) => {
     for (const theme of ['light', 'dark'] as const) {
       await showTheme(page, theme);
       expect(await accessibilityFaults(page)).toEqual([]);
+      await screenshot(page, `balance-low-${theme}`);
     }
     await page.getByRole('link', { name: 'Add money' }).click();
     await page.getByText(/^Fired .*; armed again when \$12\.00 is settled\.$/).waitFor();
@@ -129,6 +132,7 @@ describe.each(modes)('alerts and payments in the console, %s', (mode) => {
     const session = stripe.sessions.at(-1)!;
     await page.locator('#pay').click();
     await page.getByText('Waiting for the payment…').waitFor();
+    await screenshot(page, 'billing-payment-awaited');
     expect(await accessibilityFaults(page)).toEqual([]);
     const before = Number(await available());
     const response = await stripe.send(system.baseUrl, stripe.event('checkout.session.completed', stripe.pay(session.id)));
@@ -171,6 +175,7 @@ describe.each(modes)('alerts and payments in the console, %s', (mode) => {
     for (const theme of ['light', 'dark'] as const) {
       await showTheme(page, theme);
       expect(await accessibilityFaults(page)).toEqual([]);
+      await screenshot(page, `billing-alert-${theme}-375`);
     }
     expect(await sidewaysScroll(page)).toBe(0);
     expect(narrow.faults).toEqual([]);

@@ -14,7 +14,7 @@ export interface Mail {
   readonly id: string;
 }
 
-/** A mail that was not taken. Its message is the mail server's own, or says how it could not be reached; it holds no secret. */
+/** A mail that was not taken. Its message is the mail server's own words, or says how it could not be reached; it names neither secret nor place. */
 export class MailFailure extends Error {
   override readonly name = 'MailFailure';
 
@@ -100,17 +100,22 @@ interface SmtpError {
   readonly message?: string;
 }
 
-function failureOf(error: unknown, { host, port, password }: MailServer): MailFailure {
+function failureOf(error: unknown, { host, password }: MailServer): MailFailure {
   const { code = '', responseCode = 0, response, message = '' } = error as SmtpError;
-  const at = `${host}:${port}`;
-  const said = wordsOf((response ?? message).replaceAll(password === undefined || password === '' ? '\u0000' : password, '…'));
-  if (code === 'EAUTH') return new MailFailure(`the mail server ${at} refused the sign-in: ${said}`, false, { cause: error });
+  const said = wordsOf(withoutPlaces(response ?? message, [host, password ?? '']));
+  if (code === 'EAUTH') return new MailFailure(`the mail server refused the sign-in: ${said}`, false, { cause: error });
   if (code === 'EENVELOPE' || code === 'EMESSAGE') {
     // A reply of 5yz is final (RFC 5321, section 4.2.1).
-    return new MailFailure(`the mail server ${at} refused the mail: ${said}`, responseCode >= 500, { cause: error });
+    return new MailFailure(`the mail server refused the mail: ${said}`, responseCode >= 500, { cause: error });
   }
-  if (code === 'ETLS') return new MailFailure(`no encrypted connection to the mail server ${at}: ${said}`, false, { cause: error });
-  return new MailFailure(`the mail server ${at} cannot be used: ${said}`, false, { cause: error });
+  if (code === 'ETLS') return new MailFailure(`no encrypted connection to the mail server: ${said}`, false, { cause: error });
+  return new MailFailure(`the mail server cannot be used: ${said}`, false, { cause: error });
+}
+
+/** Those who read it asked for a mail; where the mail server is, is the operator's business. */
+function withoutPlaces(text: string, hidden: readonly string[]): string {
+  const shown = hidden.reduce((rest, each) => (each === '' ? rest : rest.replaceAll(each, '…')), text).replace(/…:\d+/g, '…');
+  return shown.replace(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[?[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]+\]?(?::\d+)?/gi, '…');
 }
 
 function wordsOf(text: string): string {

@@ -37,7 +37,7 @@ function isWanted({ isTest, channel, destination }: Delivery, { enabled, emails,
   return channel === AlertChannel.ALERT_CHANNEL_MAIL ? emails.includes(destination) : webhookUrl === destination;
 }
 
-async function send(delivery: Delivery, alert: AlertRecord, { mailer, box, publicUrl, clock, config }: AlertDeps): Promise<Tried> {
+async function send(delivery: Delivery, alert: AlertRecord, { mailer, box, publicUrl, clock, config, log }: AlertDeps): Promise<Tried> {
   if (delivery.channel === AlertChannel.ALERT_CHANNEL_WEBHOOK) {
     const secret = alert.sealedSecret === undefined ? undefined : box.open(alert.sealedSecret, sealPurpose(alert.accountId));
     if (secret === undefined) return { isDelivered: false, isFinal: true, words: 'the signing secret cannot be read any more; renew it' };
@@ -49,6 +49,8 @@ async function send(delivery: Delivery, alert: AlertRecord, { mailer, box, publi
     return { isDelivered: true, isFinal: true, words: await mailer.send({ to: delivery.destination, ...mailText(delivery, publicUrl), id: delivery.id }) };
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;
+    // Where the mail server is, and what it said in full, is for the operator.
+    log.warn({ err: error.cause ?? error, delivery_id: delivery.id, attempts: delivery.attempts }, 'a mail was not taken');
     return { isDelivered: false, isFinal: error.isFinal, words: error.message };
   }
 }

@@ -1,0 +1,48 @@
+// The command's words for alerts, over a fake gateway.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
+import { tollgate, tollgateJson } from '../testing/tollgate.js';
+
+let gateway: FakeGateway;
+let account: string;
+
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+  account = String((await tollgateJson(gateway, ['account', 'create', 'Acme']))[0]!['id']);
+});
+
+afterEach(() => gateway.stop());
+
+describe('alerts', () => {
+  it('are set as a whole, and what is not named is taken away', async () => {
+    const set = await tollgate(gateway, ['alert', 'set', '10', '--email', 'a@example.com', 'b@example.com', '--webhook', 'https://example.com/hook']);
+    expect(set).toMatchObject({ code: 0, stdout: expect.stringContaining('whsec_') });
+    expect(set.stdout).toContain('a@example.com, b@example.com');
+    expect((await tollgateJson(gateway, ['alert', 'get', '--account', account]))[0]).toMatchObject({ enabled: true, threshold_usd: '10', emails: ['a@example.com', 'b@example.com'], webhook_url: 'https://example.com/hook' });
+    const off = await tollgate(gateway, ['alert', 'set', '5', '--off']);
+    expect(off.stdout).not.toContain('whsec_');
+    expect((await tollgateJson(gateway, ['alert', 'get']))[0]).toMatchObject({ enabled: false, threshold_usd: '5', emails: [], webhook_url: null });
+    expect((await tollgate(gateway, ['alert', 'get'])).stdout).toContain('off');
+  });
+
+  it('take no amount that cannot be a threshold', async () => {
+    expect(await tollgate(gateway, ['alert', 'set', '0'])).toMatchObject({ code: 2, stderr: expect.stringContaining('above zero') });
+    expect(await tollgate(gateway, ['alert', 'set'])).toMatchObject({ code: 2 });
+  });
+
+  it('say that mail cannot be sent, where it cannot', async () => {
+    await tollgate(gateway, ['alert', 'set', '10', '--email', 'a@example.com']);
+    expect((await tollgate(gateway, ['alert', 'get'])).stdout).toContain('no mail server');
+  });
+
+  it('are tested with an exit code that tells whether all took it', async () => {
+    await tollgate(gateway, ['alert', 'set', '10', '--webhook', 'https://example.com/hook']);
+    expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({ code: 0, stdout: expect.stringContaining('delivered') });
+    gateway.state.alertOutcome = 'status 500: out of order';
+    expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({ code: 1, stdout: expect.stringContaining('out of order'), stderr: expect.stringContaining('1 of 1 did not take it') });
+    expect((await tollgateJson(gateway, ['alert', 'deliveries'])).map(({ state, outcome }) => [state, outcome])).toEqual([
+      ['failed', 'status 500: out of order'],
+      ['delivered', 'status 200'],
+    ]);
+  });
+});
