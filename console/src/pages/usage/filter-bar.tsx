@@ -67,7 +67,7 @@ function FindById() {
   }
 
   return (
-    <form role="search" onSubmit={find} className="min-w-56 flex-1">
+    <form role="search" onSubmit={find} className="min-w-48 max-w-sm flex-1">
       <TextField
         label={t.findById}
         hideLabel
