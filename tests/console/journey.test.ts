@@ -1,0 +1,182 @@
+// One account owner's way through the console, from signing in to signing out, by pointer and by keyboard alone. What is seen on the way
+// is what the API and the ledger say.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import OpenAI from 'openai';
+import type { Browser as Chromium, Download, Locator } from 'playwright-core';
+import { usdText } from '../../console/src/format/money.js';
+import { chat, settled } from '../support/calls.js';
+import { newPerson, type Page, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+
+/** How somebody uses a page. */
+interface Hands {
+  readonly name: string;
+  press(target: Locator): Promise<void>;
+  type(target: Locator, text: string): Promise<void>;
+  choose(option: Locator): Promise<void>;
+}
+
+const pointer = (): Hands => ({
+  name: 'pointer',
+  press: (target) => target.click(),
+  type: (target, text) => target.fill(text),
+  choose: (option) => option.check(),
+});
+
+const tabsMax = 150;
+
+/** Goes from one control to the next as the browser does, and stops at the one that is wanted; none is reached in any other way. */
+function keyboard(page: Page): Hands {
+  const isFocused = (target: Locator): Promise<boolean> => target.evaluate((element) => element === document.activeElement);
+  async function tabTo(target: Locator): Promise<void> {
+    await target.waitFor();
+    for (let presses = 0; presses < tabsMax; presses += 1) {
+      if (await isFocused(target)) return;
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`${target.toString()} is not reached by the keyboard`);
+  }
+  return {
+    name: 'keyboard',
+    async press(target) {
+      await tabTo(target);
+      await page.keyboard.press('Enter');
+    },
+    async type(target, text) {
+      await tabTo(target);
+      await page.keyboard.type(text);
+    },
+    // Radio buttons are one stop, within which the arrows choose.
+    async choose(option) {
+      const name = (await option.getAttribute('name'))!;
+      await tabTo(page.locator(`input[name="${name}"]:checked`));
+      for (let presses = 0; presses < 10 && !(await option.isChecked()); presses += 1) await page.keyboard.press('ArrowLeft');
+      expect(await option.isChecked()).toBe(true);
+    },
+  };
+}
+
+describe.each(modes)('an owner’s way through the console, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let accountId: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    chromium = await startChromium();
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    await system.cli('balance', 'deposit', '5', '--account', accountId);
+    await addPerson(system, owner.email, owner.password, '--name', 'Olga');
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  async function statusOf(secret: string): Promise<number> {
+    const response = await chat(system, secret);
+    await response.text();
+    return response.status;
+  }
+
+  it.each([['pointer', pointer], ['keyboard', keyboard]] as const)('by %s', async (name, handsOn) => {
+    const person = await newPerson(chromium, system.baseUrl);
+    await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await person.open('/sign-in');
+    const hands = handsOn(page);
+    const button = (text: string | RegExp): Locator => page.getByRole('button', { name: text, exact: true });
+    const navigation = (text: string): Locator => page.getByRole('navigation').getByRole('link', { name: text, exact: true }).first();
+    const heading = (text: string): Promise<void> => page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
+    const clipboard = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+
+    // Sign in.
+    await hands.type(page.getByLabel('E-mail address'), owner.email);
+    await hands.type(page.getByLabel('Password'), owner.password);
+    await hands.press(button('Sign in'));
+    await page.waitForURL(new RegExp(`/console/accounts/${accountId}$`));
+
+    // Make a key, and take it along.
+    const keyName = `by ${name}`;
+    await hands.press(navigation('API keys'));
+    await heading('API keys');
+    await hands.press(button('Create key').first());
+    await hands.type(page.getByRole('dialog').getByLabel('Name'), keyName);
+    await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Create key' }));
+    await page.getByTestId('secret').waitFor();
+    await hands.press(button('Copy key'));
+    await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor();
+    const secret = await clipboard();
+    expect(secret).toMatch(/^sk-tg-\w{49}$/);
+    await hands.press(button('I have saved it'));
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    // Call a model with a real library while the records are looked at: the call appears by itself.
+    await hands.press(navigation('Usage records'));
+    await heading('Usage records');
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: secret });
+    const { response } = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: `Hello by ${name}` }] }).withResponse();
+    const requestId = response.headers.get('x-request-id')!;
+    const charge = response.headers.get('x-tollgate-charge-usd')!;
+    const row = page.getByRole('row').filter({ has: page.locator(`a[href*="${requestId}"]`) });
+    await row.getByText(usdText(charge)).first().waitFor();
+
+    // Its charge is the API's and the ledger's, and so are its lines.
+    await settled(system, accountId);
+    const usage = (await (await fetch(`${system.baseUrl}/v1/usage/${requestId}`, { headers: { authorization: `Bearer ${secret}` } })).json()) as { charge_usd: string };
+    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as { reference: string; amount_usd: string });
+    expect([usage.charge_usd, entries.find(({ reference }) => reference === requestId)?.amount_usd]).toEqual([charge, charge]);
+    await hands.press(row.getByRole('link').first());
+    await page.waitForURL(new RegExp(requestId));
+    await page.getByText(usdText(charge)).first().waitFor();
+    await page.keyboard.press('Escape');
+    await hands.press(navigation('Usage records'));
+    await heading('Usage records');
+
+    // Take the records along as a file.
+    const downloaded = new Promise<Download>((resolve) => page.once('download', resolve));
+    await hands.press(page.getByRole('link', { name: 'Export CSV' }));
+    const lines = readFileSync(await (await downloaded).path(), 'utf8').trim().split('\r\n').map((line) => line.split(','));
+    expect(lines.find((cells) => cells.includes(requestId))?.[lines[0]!.indexOf('charge_usd')]).toBe(charge);
+
+    // Rotate the key: the old secret is refused at once.
+    await hands.press(navigation('API keys'));
+    await heading('API keys');
+    await hands.press(page.getByRole('link', { name: keyName }));
+    await heading(keyName);
+    await hands.press(button('Rotate secret'));
+    await hands.choose(page.getByRole('radio', { name: 'At once' }));
+    await hands.press(button('Make a new secret'));
+    await hands.press(button('Copy key'));
+    await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor();
+    const rotated = await clipboard();
+    expect(rotated).not.toBe(secret);
+    await eventually(async () => ((await statusOf(secret)) === 401 ? true : undefined));
+    expect(await statusOf(rotated)).toBe(200);
+    await hands.press(button('I have saved it'));
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    // Revoke it.
+    await hands.press(button('Revoke'));
+    await hands.type(page.getByLabel(`Type ${keyName} to confirm`), keyName);
+    await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }));
+    await page.getByText('Revoked', { exact: true }).first().waitFor();
+    await eventually(async () => ((await statusOf(rotated)) === 401 ? true : undefined));
+
+    // Sign out, which also ends the session that a copied cookie would be.
+    const cookies = await person.context.cookies();
+    await hands.press(button('Settings'));
+    await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Sign out' }));
+    await page.waitForURL(/\/console\/sign-in/);
+    const me = await fetch(`${system.baseUrl}/console/api/me`, { headers: { cookie: cookies.map((each) => `${each.name}=${each.value}`).join('; ') } });
+    expect(me.status).toBe(401);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+});
