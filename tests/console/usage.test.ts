@@ -356,6 +356,21 @@ describe.each(modes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
+  it('speaks Chinese to who reads it, with the same figures', async () => {
+    const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
+    const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z`);
+    const { data: [total] } = await api.get<{ data: [Total] }>(`${past}/usage/totals`);
+    expect(await tile(page, '花费').innerText()).toBe(usdText(total.charge_usd));
+    await page.getByRole('link', { name: '记录', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: '用量记录' }).waitFor();
+    await page.getByRole('table', { name: '用量记录' }).getByRole('link').first().click();
+    const sheet = page.getByRole('dialog', { name: '用量记录' });
+    await sheet.getByRole('table', { name: '费用' }).waitFor();
+    expect(await sheet.innerText()).toContain('已完成');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
   it('teaches the first call to an account that has none', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Empty');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', id);
