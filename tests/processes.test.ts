@@ -137,7 +137,7 @@ describeIfDistributed('processes started one by one', () => {
       const { ca, cert, key } = tlsOf('operator');
       const client = new (reflectionClient())(addresses.ledger, credentials.createSsl(ca, key, cert));
       const answer = await reflected(client, { listServices: '' });
-      expect(answer).toMatchObject({ listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.LedgerService' }] } });
+      expect(answer).toMatchObject({ listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.AlertService' }, { name: 'tollgate.ledger.v1.LedgerService' }] } });
     });
   });
 });
