@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. public/theme.js applies the choice before the first paint.
+// Light, dark, or as the system has it. public/theme.js applies the choice, before the first paint and later.
 import { useSyncExternalStore } from 'react';
 import { storedChoice } from './stored-choice.js';
 
@@ -15,6 +15,5 @@ export function useTheme(): Theme {
 /** Chooses the theme. */
 export function setTheme(theme: Theme): void {
   choice.set(theme);
-  if (theme === 'auto') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
+  dispatchEvent(new Event('tollgate-theme'));
 }

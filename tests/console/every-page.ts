@@ -1,4 +1,5 @@
-// Every page in both themes and both widths: no fault by axe, nothing to be scrolled sideways, nothing logged; with a picture of each.
+// Every page in both themes: no fault by axe, nothing to be scrolled sideways, nothing logged; with a picture of each. The widths are
+// files of their own, which run beside each other.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
@@ -136,42 +137,33 @@ async function inviteSomebody(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Invitation link' }).waitFor();
 }
 
-const widths = [1280, 375] as const;
 const themes = ['light', 'dark'] as const;
 
-describe('every page of the console', () => {
-  let system: System;
-  let chromium: Browser;
-  let furnished: Furnished;
-
-  beforeAll(async () => {
-    // Every way in is offered; nobody asks the provider, which is not there.
-    system = await startSystem('single', {
-      TOLLGATE_GATEWAY_SIGN_UP: 'true',
-      TOLLGATE_GATEWAY_OIDC_ISSUER: 'http://127.0.0.1:9',
-      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: 'tollgate',
-      TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
-    });
-    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
-  });
-
-  afterAll(async () => {
-    await chromium?.close();
-    await system?.stop();
-  });
-
-  describe.each(widths)('%i px', (width) => {
+/** Looks at all of them in windows of a width. */
+export function lookAtEveryPage(width: number): void {
+  describe(`every page of the console at ${width} px`, () => {
+    let system: System;
+    let chromium: Browser;
+    let furnished: Furnished;
     let signedIn: Person;
     let nobody: Person;
 
     beforeAll(async () => {
+      // Every way in is offered; nobody asks the provider, which is not there.
+      system = await startSystem('single', {
+        TOLLGATE_GATEWAY_SIGN_UP: 'true',
+        TOLLGATE_GATEWAY_OIDC_ISSUER: 'http://127.0.0.1:9',
+        TOLLGATE_GATEWAY_OIDC_CLIENT_ID: 'tollgate',
+        TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+      });
+      [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
       signedIn = await newMember(chromium, system, furnished.owner, { width });
       nobody = await newPerson(chromium, system.baseUrl, { width });
     });
 
     afterAll(async () => {
-      await signedIn?.close();
-      await nobody?.close();
+      await chromium?.close();
+      await system?.stop();
     });
 
     it.each(views.map((view) => [view.name, view] as const))('%s', async (name, view) => {
@@ -190,4 +182,4 @@ describe('every page of the console', () => {
       await page.close();
     });
   });
-});
+}
