@@ -6,6 +6,7 @@ import { createLogger } from '#kit/log.js';
 import { createPayments } from './create-payments.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
+import { StripeProvider } from './stripe.js';
 import { centsOf, nanoUsdOfCents, refundOf } from './stripe-events.js';
 
 const deps = { clock: new ManualClock(), log: createLogger({ name: 'test', level: 'silent' }) };
@@ -48,10 +49,14 @@ describe('cents', () => {
   });
 
   it('of a refund are those that were added', () => {
-    const charge = (refunded: number) => ({ amount_refunded: refunded }) as Parameters<typeof refundOf>[0];
+    const charge = (refunded: number, currency = 'usd') => ({ amount_refunded: refunded, currency }) as Parameters<typeof refundOf>[0];
     expect(refundOf(charge(500), { amount_refunded: 0 })).toEqual({ addedNanoUsd: 5_000_000_000n, totalCents: 500 });
     expect(refundOf(charge(700), { amount_refunded: 500 })).toEqual({ addedNanoUsd: 2_000_000_000n, totalCents: 700 });
     expect(refundOf(charge(700), { amount_refunded: 700 })).toBeUndefined();
+    // Of these nobody knows how much was added: taken for all of it, a second part would be taken twice.
+    expect(refundOf(charge(700), undefined)).toBe('unusable');
+    expect(refundOf(charge(700), {})).toBe('unusable');
+    expect(refundOf(charge(700, 'jpy'), { amount_refunded: 0 })).toBe('unusable');
   });
 });
 
@@ -69,5 +74,20 @@ describe('the settings of payments', () => {
     expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_GATEWAY_PAYMENT_MIN_USD');
     expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
     expect(() => create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'a', TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'b', TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '10', TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '5' })).toThrow('must not be above');
+  });
+});
+
+describe('a request that Stripe did not sign', () => {
+  it('leaves nothing of itself in the log, which anybody could fill', async () => {
+    const lines: string[] = [];
+    const log = createLogger({ name: 'test', level: 'trace' }, { write: (line) => void lines.push(line) });
+    const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, { clock: new ManualClock(), log });
+    const body = Buffer.from(JSON.stringify({ email: 'ada@example.com', filler: 'f'.repeat(100_000) }));
+    for (const signature of ['', `t=1,v1=${'a'.repeat(64)}`, 'x'.repeat(10_000)]) {
+      await expect(provider.readWebhook({ body, header: () => signature })).rejects.toMatchObject({ reason: 'invalid_request' });
+    }
+    expect(lines).toHaveLength(3);
+    expect(lines.join('').length).toBeLessThan(3000);
+    expect(lines.join('')).not.toContain('ada@example.com');
   });
 });

@@ -26,9 +26,13 @@ export function paidOf(session: Stripe.Checkout.Session, secrets: readonly strin
   return { paymentId: session.id, accountId, amountNanoUsd };
 }
 
-/** How much a refund event added to what was given back before, and how much that makes in all; undefined when it says nothing new. */
-export function refundOf(charge: Stripe.Charge, previous: { readonly amount_refunded?: unknown } | undefined): { addedNanoUsd: bigint; totalCents: number } | undefined {
-  const before = typeof previous?.amount_refunded === 'number' ? previous.amount_refunded : 0;
+/**
+ * How much a refund event added to what was given back before, and how much that makes in all; undefined when it says nothing new,
+ * 'unusable' when it does not say what was before, so that parts would be taken twice, or is not in USD.
+ */
+export function refundOf(charge: Stripe.Charge, previous: { readonly amount_refunded?: unknown } | undefined): { addedNanoUsd: bigint; totalCents: number } | 'unusable' | undefined {
+  const before = previous?.amount_refunded;
+  if (typeof before !== 'number' || charge.currency !== 'usd') return 'unusable';
   const addedNanoUsd = nanoUsdOfCents(charge.amount_refunded - before);
   return addedNanoUsd === undefined ? undefined : { addedNanoUsd, totalCents: charge.amount_refunded };
 }

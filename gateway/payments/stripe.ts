@@ -82,9 +82,10 @@ export class StripeProvider implements PaymentProvider {
     const { webhooks } = await this.stripe();
     try {
       return await webhooks.constructEventAsync(body, header('stripe-signature'), this.settings.webhookSecret, toleranceSeconds, undefined, this.deps.clock.nowMs());
-    } catch (error) {
-      this.deps.log.warn({ err: error }, 'a request to the Stripe webhook was not signed by Stripe just now');
-      throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', { details: { field: 'stripe-signature' }, cause: error });
+    } catch {
+      // The error holds all of the request, twice: anybody could fill the log with it.
+      this.deps.log.warn({ bytes: body.length }, 'a request to the Stripe webhook was not signed by Stripe just now');
+      throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', { details: { field: 'stripe-signature' } });
     }
   }
 
@@ -102,6 +103,10 @@ export class StripeProvider implements PaymentProvider {
     const refund = refundOf(charge, previous);
     const intent = idOf(charge.payment_intent);
     if (refund === undefined || intent === '') return { kind: 'ignored' };
+    if (refund === 'unusable') {
+      const { id, currency, amount_refunded: amount } = charge;
+      return { kind: 'noticed', what: 'a refund that cannot be taken from a balance', details: { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) } };
+    }
     const { data } = await this.ask((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
     const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], this.secrets);
     if (typeof payment === 'string') return { kind: 'noticed', what: 'a refund of a payment that was not credited', details: { charge: charge.id, payment_intent: intent } };
