@@ -224,6 +224,14 @@ describe.each(modes)('payments, %s', (mode) => {
     await eventually(async () => ((await depositsOf(session)).length === 1 ? true : undefined));
   }, 60_000);
 
+  it('cannot be used to keep others from Stripe', async () => {
+    const before = stripe.refusals.length;
+    const shown = await Promise.all(Array.from({ length: 80 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${index}`)));
+    expect(new Set(shown.map(({ state }) => state))).toEqual(new Set(['waiting']));
+    expect(stripe.refusals.length - before).toBeLessThanOrEqual(30);
+    expect(stripe.refusals.length - before).toBeGreaterThan(0);
+  });
+
   it('show no secret of Stripe’s anywhere', async () => {
     const { data } = await owner.get<{ data: object[] }>(`${account}/audit`);
     expect(JSON.stringify(data)).toContain('payment.begin');

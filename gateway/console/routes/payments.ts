@@ -5,6 +5,7 @@ import { AppError, hasReason } from '#kit/errors/app-error.js';
 import { formatUsd, parseUsd } from '#kit/money.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
+import { Allowance } from '../../payments/allowance.js';
 import { bookPaid, paymentKey } from '../../payments/booking.js';
 import type { PaymentProvider } from '../../payments/provider.js';
 import { noteAudit } from '../audit.js';
@@ -19,6 +20,10 @@ const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller
 /** How often the provider itself is asked about one payment, while its event has not come. */
 const askAgainMs = 5000;
 const askedMax = 1000;
+/** What one account may have the provider asked within a minute, by each gateway. */
+const beginningsPerMinute = 30;
+const looksPerMinute = 30;
+const minuteMs = 60_000;
 const paymentForm = /^[A-Za-z0-9_]{1,190}$/;
 
 /** GET payments: whether and how much can be paid. */
@@ -31,11 +36,14 @@ export function getPayments({ payments, config }: ConsoleDeps): Middleware {
 
 /** POST payments: begins one and answers with the provider's page, to which the browser goes. */
 export function beginPayment(deps: ConsoleDeps): Middleware {
+  const allowance = new Allowance(beginningsPerMinute, minuteMs);
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change money');
     const provider = present(deps);
     const { amount_usd: amountUsd } = await alertBodies.beginPayment(ctx);
     const amountNanoUsd = checkedAmount(amountUsd, deps.config);
+    const retryAfterMs = allowance.take(accountId, deps.clock.nowMs());
+    if (retryAfterMs > 0) throw new AppError('overloaded', `At most ${beginningsPerMinute} payments are begun for an account within a minute; try again in a while.`, { retryAfterMs });
     const billing = `${publicAddress(ctx, deps.config)}/console/accounts/${accountId}/billing`;
     const key = ctx.get('idempotency-key');
     // A repeat of the same wish leads to the same page; another amount under the same key is another wish.
@@ -50,12 +58,16 @@ export function beginPayment(deps: ConsoleDeps): Middleware {
 /** GET payments/{id}: whether it has been credited. While it has not, the provider is asked, since its event may be late or lost. */
 export function getPayment(deps: ConsoleDeps): Middleware {
   const asked = new Map<string, number>();
+  const allowance = new Allowance(looksPerMinute, minuteMs);
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const provider = present(deps);
     const paymentId = String(ctx['params'].payment);
     if (!paymentForm.test(paymentId)) throw new AppError('not_found', 'There is no such payment.', { details: { what: 'payment' } });
-    const entry = (await findEntry(accountId, paymentKey(provider.name, paymentId), deps)) ?? (isTimeToAsk(asked, paymentId, deps.clock.nowMs()) ? await creditLate(provider, accountId, paymentId, deps) : undefined);
+    const nowMs = deps.clock.nowMs();
+    // Who makes ids up only uses up what is their account's; the event of a payment comes anyway.
+    const mayAsk = (): boolean => isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
+    const entry = (await findEntry(accountId, paymentKey(provider.name, paymentId), deps)) ?? (mayAsk() ? await creditLate(provider, accountId, paymentId, deps) : undefined);
     ctx.body = { id: paymentId, state: entry === undefined ? 'waiting' : 'paid', amount_usd: entry === undefined ? null : formatUsd(entry.amountNanoUsd), entry: entry === undefined ? null : renderEntry(entry) };
   };
 }
