@@ -89,7 +89,7 @@ export function createApp(deps: AppDeps): Koa {
   // A connectivity probe that one widely used client sends at its start.
   router.get('/api/hello', (ctx: Context) => void (ctx.body = { status: 'ok' }));
 
-  const app = new Koa({ proxy: deps.config.trustProxy });
+  const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   app.use(first({ clock: deps.clock, log: deps.log, dialectOf }));
   app.use(errors(deps.log));
   app.use(noteRoute(router));

@@ -82,6 +82,11 @@ export const gatewaySettings = {
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
   ...paymentSettings,
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
+  proxies: integer('TOLLGATE_GATEWAY_PROXIES', 'how many proxies of yours a request passes, one behind the other, each of which adds to X-Forwarded-For; what stands before theirs anybody could have sent', {
+    min: 1,
+    max: 10,
+    default: 1,
+  }),
   publicUrl: {
     env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
     description: 'where browsers reach this gateway, for example https://ai.example.com/tollgate, for links that lead back to it; unless set, as each request came',

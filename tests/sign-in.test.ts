@@ -223,6 +223,24 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   });
 });
 
+describe('a console behind a proxy', () => {
+  it('counts sign-ups by the address that the proxy saw, whatever the caller said before it', async () => {
+    const system = await startSystem('single', { TOLLGATE_GATEWAY_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
+    try {
+      const signUp = async (index: number, client: string): Promise<number> => {
+        const fields = { email: `p${index}@example.com`, name: 'P', password: 'correct horse battery', account_name: 'P' };
+        return (await new Browser(system).ask('POST', '/sign-up', fields, { 'x-forwarded-for': `198.51.100.${index}, ${client}` })).status;
+      };
+      const first: number[] = [];
+      for (let index = 0; index < 11; index += 1) first.push(await signUp(index, '203.0.113.7'));
+      expect(first).toEqual([...Array.from({ length: 10 }, () => 201), 429]);
+      expect(await signUp(11, '203.0.113.8')).toBe(201);
+    } finally {
+      await system.stop();
+    }
+  });
+});
+
 describe('a console whose ways are shut', () => {
   let system: System;
   beforeAll(async () => {
