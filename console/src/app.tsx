@@ -1,10 +1,13 @@
 // Every page of the console with its address. Pages are fetched when they are first looked at.
-import { QueryClientProvider } from '@tanstack/react-query';
-import { type ComponentType, lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Redirect, Route, Router, Switch, useLocation, useParams, useSearch } from 'wouter';
+import { ApiError } from './api/client.js';
+import { getAccount, operatorKeys } from './api/operator.js';
 import type { AccountOfMine, Me } from './api/session.js';
 import { consolePath } from './base.js';
 import { AccountProvider, MeProvider, rememberAccount, startAccount, useMe, useMeQuery } from './session/account.js';
+import { useIsPageKept } from './session/kept-page.js';
 import { queryClient } from './session/queries.js';
 import { FaultBoundary } from './shell/fault-boundary.js';
 import { Frame } from './shell/frame.js';
@@ -88,11 +91,15 @@ function Shown({ children }: { children: ReactNode }) {
 
 function SignedIn() {
   const query = useMeQuery();
+  const isKept = useIsPageKept();
+  const last = useRef<Me | null>(null);
   const [path] = useLocation();
   const search = useSearch();
   return (
     <Fetched query={query}>
-      {(me) => {
+      {(known) => {
+        const me = known ?? (isKept ? (last.current ?? null) : null);
+        last.current = me;
         if (me === null) {
           const here = path + (search === '' ? '' : `?${search}`);
           return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
@@ -167,18 +174,27 @@ function Framed({ children }: { children: ReactNode }) {
 
 function OfAccount({ children }: { children: ReactNode }) {
   const me = useMe();
-  const { account: id } = useParams<{ account: string }>();
-  const account = me.accounts.find((each) => each.id === id) ?? (me.user.is_operator && id !== undefined ? asOperator(id) : undefined);
-  useEffect(() => {
-    if (account !== undefined) rememberAccount(account.id);
-  }, [account]);
-  if (account === undefined) {
-    return (
-      <Framed>
-        <NotFound />
-      </Framed>
-    );
-  }
+  const id = useParams<{ account: string }>().account ?? '';
+  const own = me.accounts.find((each) => each.id === id);
+  // Operators have every account as its owner has it (gateway/console/access.ts).
+  const foreign = useQuery({ queryKey: operatorKeys.account(id), queryFn: ({ signal }) => getAccount(id, signal), enabled: own === undefined && me.user.is_operator });
+  if (own !== undefined) return <PagesOf account={own}>{children}</PagesOf>;
+  const isUnknown = !me.user.is_operator || (foreign.error instanceof ApiError && foreign.error.status === 404);
+  return isUnknown ? (
+    <Framed>
+      <NotFound />
+    </Framed>
+  ) : (
+    <Fetched query={foreign}>
+      {({ name, state }) => (
+        <PagesOf account={{ id, name, suspended: state === 'suspended', role: 'owner', permissions: ['look', 'change keys', 'change money', 'change members'] }}>{children}</PagesOf>
+      )}
+    </Fetched>
+  );
+}
+
+function PagesOf({ account, children }: { account: AccountOfMine; children: ReactNode }) {
+  useEffect(() => rememberAccount(account.id), [account.id]);
   // A page of another account begins anew: nothing of one is ever shown in the other.
   return (
     <AccountProvider key={account.id} account={account}>
@@ -187,9 +203,4 @@ function OfAccount({ children }: { children: ReactNode }) {
       </Frame>
     </AccountProvider>
   );
-}
-
-/** Operators have every account as its owner has it (gateway/console/access.ts). */
-function asOperator(id: string): AccountOfMine {
-  return { id, name: id, suspended: false, role: 'owner', permissions: ['look', 'change keys', 'change money', 'change members'] };
 }

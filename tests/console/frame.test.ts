@@ -55,6 +55,21 @@ describe.each(modes.slice(0, 1))('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
+  it('shows an operator accounts of others by their name, and nobody accounts that do not exist', async () => {
+    await addPerson(system, 'operator@example.com', owner.password, '--operator');
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Somebody else');
+    const person = await newMember(chromium, system, { email: 'operator@example.com', password: owner.password });
+    const page = await person.open(`/accounts/${id}/keys`);
+    await page.getByRole('navigation').getByText('Somebody else').first().waitFor();
+    await page.goto('console/accounts/acct_00000000000000000000000000000000/keys');
+    await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+    await person.close();
+    const stranger = await newMember(chromium, system, owner);
+    const foreign = await stranger.open(`/accounts/${id}/keys`);
+    await foreign.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+    await stranger.close();
+  });
+
   it('remembers theme and language, and flashes in no other', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');

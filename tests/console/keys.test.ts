@@ -149,6 +149,23 @@ describe.each(modes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
+  it('are not lost when the session ends while they are shown', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(keysPath);
+    await create(page, 'outlives the session');
+    const secret = await secretOn(page);
+    // From another browser: this one's session is over, which its page notices while it waits for the first call.
+    const refused = page.waitForResponse((response) => response.status() === 401);
+    await api.must('DELETE', '/me/sessions', undefined, 200);
+    await refused;
+    await page.waitForTimeout(500);
+    expect(await secretOn(page)).toBe(secret);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await page.waitForURL(/\/console\/sign-in/);
+    expect(await status(secret)).toBe(200);
+    await expectNoFaults(person);
+  });
+
   it('are copied over plain http, and never said to be copied when they were not', async () => {
     const address = system.baseUrl.replace('127.0.0.1', plainHost);
     const person = await newPerson(chromium, address);

@@ -1,5 +1,6 @@
-// Keeps the page from being left by accident: by closing or reloading it, and by going back.
+// Keeps the page from being left by accident: by closing or reloading it, by going back, and by the end of the session.
 import { useEffect } from 'react';
+import { keepPage } from '../../session/kept-page.js';
 
 const mark = 'tollgateStaying';
 
@@ -14,9 +15,11 @@ export function useStaying(isNeeded: boolean): void {
       if (!isOnTop()) window.history.pushState({ [mark]: true }, '', window.location.href);
     };
     putOnTop();
+    const release = keepPage();
     window.addEventListener('beforeunload', askFirst);
     window.addEventListener('popstate', putOnTop);
     return () => {
+      release();
       window.removeEventListener('beforeunload', askFirst);
       window.removeEventListener('popstate', putOnTop);
       // Or the next press of the browser's button would seem to do nothing.
