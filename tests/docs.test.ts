@@ -42,7 +42,7 @@ describe.each(modes)('the docs, %s', (mode) => {
         if (hash !== '') anchors.push([path, pathname, decodeURIComponent(hash.slice(1))]);
       }
     }
-    expect([...texts.keys()]).toEqual(expect.arrayContaining(['/docs/clients', '/docs/api', '/docs/errors', '/docs/charging', '/docs/api.md', '/llms.txt', '/llms-full.txt', '/models', '/openapi.json']));
+    expect([...texts.keys()]).toEqual(expect.arrayContaining(['/docs/clients', '/docs/api', '/docs/errors', '/docs/charging', '/docs/api.md', '/docs/console-api', '/llms.txt', '/llms-full.txt', '/models', '/openapi.json', '/console/openapi.json']));
     expect(anchors.length).toBeGreaterThan(50);
     for (const [from, to, anchor] of anchors) expect({ from, to, anchor, found: texts.get(to)!.includes(` id="${anchor}"`) }).toEqual({ from, to, anchor, found: true });
   });
@@ -57,7 +57,7 @@ describe.each(modes)('the docs, %s', (mode) => {
       const response = await browse(`/docs/${name}.md`);
       const text = await response.text();
       expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
-      if (!['api', 'errors'].includes(name)) expect(text).toBe(readFileSync(`docs/${name}.md`, 'utf8'));
+      if (!['api', 'console-api', 'errors'].includes(name)) expect(text).toBe(readFileSync(`docs/${name}.md`, 'utf8'));
       expect(whole).toContain(text.trim());
     }
   });

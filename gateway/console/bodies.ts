@@ -1,7 +1,7 @@
 // The bodies of the console's API as schemas: type and validator in one.
 import { type TSchema, Type } from 'typebox';
 import type { Context } from 'koa';
-import { bodyReader } from '../formats/body-reader.js';
+import { bodyReader, type PathStyle } from '../formats/body-reader.js';
 import { optional } from '../formats/fields.js';
 import { readJson } from '../middleware/json-body.js';
 
@@ -17,10 +17,10 @@ const Name = Type.String({ minLength: 1, maxLength: 200 });
 const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);
 const Models = Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id as GET /v1/models lists it.' }), { minItems: 1, maxItems: 150 });
 
-/** A reader of bodies of this schema; it raises invalid_request that names the field. */
-export const readBody = <S extends TSchema>(schema: S) => {
-  const check = bodyReader(schema, 'dots');
-  return async (ctx: Context) => check(await readJson(ctx, bodyBytesMax));
+/** A reader of bodies of this schema, with the schema for the reference; it raises invalid_request that names the field. */
+export const readBody = <S extends TSchema>(schema: S, style: PathStyle = 'dots') => {
+  const check = bodyReader(schema, style);
+  return Object.assign(async (ctx: Context) => check(await readJson(ctx, bodyBytesMax)), { schema });
 };
 
 /** A reader for each body; each raises invalid_request that names the field. */

@@ -3,6 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { reasons } from '#kit/errors/reasons.js';
 import { renderings as inChatCompletions } from '../formats/chat-completions/error.js';
 import { renderings as inMessages } from '../formats/messages/error.js';
+import { areas } from '../console/reference/areas.js';
+import { consoleOpenapi } from '../console/reference/document.js';
 import { openapi } from '../formats/openapi.js';
 import { consoleGroup } from './error-advice.js';
 import { renderPages } from './html-pages.js';
@@ -91,6 +93,20 @@ describe('the API reference', () => {
     const sections = rendered.find(({ name }) => name === 'api')!.sections.map(({ title }) => title);
     const routes = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
     expect(sections).toEqual([...routes, ...Object.keys(openapi.components.schemas)]);
+  });
+
+  it('of the console has a section for every area, with its routes, and every schema', () => {
+    const { sections, markdown } = rendered.find(({ name }) => name === 'console-api')!;
+    expect(sections.map(({ title }) => title)).toEqual([...areas.map(({ title }) => title), 'Objects']);
+    const routes = areas.flatMap(({ operations }) => operations.map(({ method, path }) => `${method} ${path}`));
+    expect([...markdown.matchAll(/^### (.+)$/gm)].map((match) => match[1]).toSorted()).toEqual([...routes, ...Object.keys(consoleOpenapi.components.schemas)].toSorted());
+  });
+
+  it('tells the body of a route in its place, and an answer by what it holds', () => {
+    const section = markdownOf('console-api').split('### ').find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;
+    expect(section).toContain('For members who may change keys: owner, admin, developer.');
+    expect(section).toContain('| `limit_usd` | string, null |  | Decimal USD');
+    expect(section).toContain('| 201 | The secret is in this answer and in no other, ever. { `key`: [Key](#key), `secret`: string or null }. |');
   });
 
   it('lists fields by path, each once, with the alternatives that have them', () => {

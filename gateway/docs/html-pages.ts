@@ -44,7 +44,7 @@ export function docsIndexHtml(pages: readonly RenderedPage[]): string {
     root: './',
     content: html`<h1>Docs</h1>
 <p class="soft">For programs: <a href="llms.txt">llms.txt</a> lists these pages, <a href="llms-full.txt">llms-full.txt</a> holds them all, and
-<a href="openapi.json">openapi.json</a> is the API. Every page is also Markdown: add <code>.md</code> to its address.</p>
+<a href="openapi.json">openapi.json</a> is the API, <a href="console/openapi.json">console/openapi.json</a> that of the console. Every page is also Markdown: add <code>.md</code> to its address.</p>
 ${pages.map(({ name, title, description, sections }) => html`<h2><a href="docs/${name}">${title}</a></h2>
 <p>${description}</p>
 ${name === 'clients' ? guides(sections) : ''}`)}`,

@@ -10,7 +10,7 @@ const summary = `# Tollgate
 /** The list of all pages; its addresses are relative, so that it holds below any path. */
 export function llmsTxt(pages: readonly RenderedPage[]): string {
   const links = pages.map(({ name, title, description }) => `- [${title}](docs/${name}.md): ${description}`);
-  return `${summary}\n## Docs\n\n${links.join('\n')}\n\n## Optional\n\n- [All of these pages in one file](llms-full.txt)\n- [OpenAPI document](openapi.json): the API for programs.\n- [Catalog](v1/catalog): every model with its limits and prices, as JSON.\n`;
+  return `${summary}\n## Docs\n\n${links.join('\n')}\n\n## Optional\n\n- [All of these pages in one file](llms-full.txt)\n- [OpenAPI document](openapi.json): the API for programs.\n- [OpenAPI document of the console](console/openapi.json): what its pages ask.\n- [Catalog](v1/catalog): every model with its limits and prices, as JSON.\n`;
 }
 
 /** All pages, one after another. */

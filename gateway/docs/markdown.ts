@@ -18,7 +18,7 @@ export interface Rendered {
 }
 
 // Addresses outside of /docs that the pages may name. Whatever else a text links to is in the source only, and is shown without a link.
-const siteAddresses: ReadonlySet<string> = new Set(['../models', '../openapi.json', '../llms.txt', '../llms-full.txt']);
+const siteAddresses: ReadonlySet<string> = new Set(['../models', '../openapi.json', '../console/openapi.json', '../llms.txt', '../llms-full.txt']);
 
 /**
  * Renders a text. Markup written into it is shown, never obeyed, and so are addresses that are not http.

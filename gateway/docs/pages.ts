@@ -1,6 +1,6 @@
 // All pages of the docs: those written by hand, in the order in which they are read, and those made from the code.
 import { existsSync, readFileSync } from 'node:fs';
-import { apiPage } from './api-page.js';
+import { apiPage, consoleApiPage } from './api-page.js';
 import { errorsPage } from './errors-page.js';
 
 /** A page. */
@@ -30,6 +30,7 @@ const sources: readonly Source[] = [
   { name: 'console', description: 'The console: people, how they sign in, roles, and what an operator sets up for them.' },
   { name: 'alerts', description: 'How people and programs are told that a balance is low, and how a webhook verifies what it is sent.' },
   { name: 'payments', description: 'How people add money by Stripe Checkout, what is credited when, and refunds, for operators.' },
+  { name: 'console-api', description: 'Every route that the console asks, with its parameters, fields and answers, from its OpenAPI document.', make: consoleApiPage },
   { name: 'configuration', description: 'Every setting with its default, for operators.' },
   { name: 'reconciling', description: 'How to see that the books agree, and what to do when they do not, for operators.' },
   { name: 'storage', description: 'How the databases grow, and what to do about it, for operators.' },

@@ -2,6 +2,7 @@
 
 /** The parts of JSON schema that our own schemas are made of. */
 export interface Schema {
+  readonly $ref?: string;
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
@@ -26,7 +27,7 @@ export interface Schema {
 /** A field, over all the alternatives in which it is found. */
 export interface Field {
   readonly path: string;
-  /** Words such as `string`, `null`, or literal values as JSON. */
+  /** Words such as `string`, `null`, literal values as JSON, or a `$ref`, alone or behind "array of". */
   readonly types: ReadonlySet<string>;
   readonly notes: ReadonlySet<string>;
   /** In every alternative that has it. */
@@ -114,10 +115,12 @@ function inTreeOrder(paths: readonly string[]): string[] {
   return below('');
 }
 
-function typeOf({ const: value, enum: values, type, items, 'x-tollgate-unsupported': unsupported }: Schema): string[] {
+function typeOf({ $ref, const: value, enum: values, type, items, 'x-tollgate-unsupported': unsupported }: Schema): string[] {
   if (unsupported !== undefined) return [];
+  if ($ref !== undefined) return [$ref];
   if (value !== undefined) return [JSON.stringify(value)];
   if (values !== undefined) return values.map((each) => JSON.stringify(each));
+  if (items?.$ref !== undefined) return [`array of ${items.$ref}`];
   if (items !== undefined) return ['array'];
   return [type ?? 'any'];
 }

@@ -102,6 +102,9 @@ function generation(summary: string, request: TSchema, answer: TSchema, frame: T
   };
 }
 
+/** Of routes that anybody may ask. */
+const open = { description: 'Needs no key.', security: [] };
+
 const paths = {
   '/v1/chat/completions': {
     post: generation(
@@ -159,17 +162,17 @@ const paths = {
     },
   },
   '/v1/catalog': {
-    get: { summary: 'List every model with its limits and prices.', security: [], responses: { 200: ok('The catalog.', Catalog), '5XX': refusal('Failed') } },
+    get: { summary: 'List every model with its limits and prices.', ...open, responses: { 200: ok('The catalog.', Catalog), '5XX': refusal('Failed') } },
   },
-  '/livez': { get: { summary: 'Whether the process is up.', security: [], responses: { 200: ok('It is.', Health) } } },
+  '/livez': { get: { summary: 'Whether the process is up.', ...open, responses: { 200: ok('It is.', Health) } } },
   '/readyz': {
     get: {
       summary: 'Whether calls can be served.',
-      security: [],
+      ...open,
       responses: { 200: ok('They can.', Health), 503: { description: 'Not now; the body names the missing parts.' } },
     },
   },
-  '/openapi.json': { get: { summary: 'This document.', security: [], responses: { 200: { description: 'OpenAPI 3.1.' } } } },
+  '/openapi.json': { get: { summary: 'This document.', ...open, responses: { 200: { description: 'OpenAPI 3.1.' } } } },
 };
 
 const refused = (description: string, headers: object = {}): object => ({ description, headers: { ...requestIdHeaders, ...headers }, content: json(ErrorBody) });

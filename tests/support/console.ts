@@ -1,4 +1,5 @@
 // The console's API as a browser uses it: a cookie, and a header that other sites cannot send.
+import { answerCheck } from './api-reference.js';
 import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
 
@@ -11,7 +12,7 @@ export class Browser {
     private readonly headers: Record<string, string> = {},
   ) {}
 
-  /** A request; the body is JSON. */
+  /** A request; the body is JSON. Every answer is held against the document of the console's API. */
   async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const response = await fetch(`${this.system.baseUrl}/console/api${path}`, {
       method,
@@ -26,6 +27,7 @@ export class Browser {
       redirect: 'manual',
     });
     this.keep(response);
+    await (await answerCheck(this.system.baseUrl))(method, path, response);
     return response;
   }
 

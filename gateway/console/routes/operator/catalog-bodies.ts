@@ -1,18 +1,12 @@
 // The bodies of the operator's catalog routes. They are shaped so that the field which a service's refusal names is the field of the body.
 import { type TSchema, Type } from 'typebox';
-import type { Context } from 'koa';
-import { bodyReader } from '../../../formats/body-reader.js';
 import { optional } from '../../../formats/fields.js';
-import { readJson } from '../../../middleware/json-body.js';
+import { Instant, readBody } from '../../bodies.js';
 import { words } from '../../render/catalog-words.js';
-
-/** The longest model has 2000 characters of description and 32 names and routes. */
-const bodyBytesMax = 64 * 1024;
 
 const Text = (maxLength: number) => Type.String({ maxLength });
 const Tokens = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const Usd = Type.String({ pattern: '^\\d{1,6}(\\.\\d{1,9})?$', description: 'Decimal USD per million tokens.' });
-const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$', description: 'RFC 3339.' });
 const Version = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 const modelFields = {
@@ -48,10 +42,7 @@ const upstreamFields = {
   enabled: Type.Boolean(),
 };
 
-const read = <S extends TSchema>(schema: S) => {
-  const check = bodyReader(schema, 'brackets');
-  return async (ctx: Context) => check(await readJson(ctx, bodyBytesMax));
-};
+const read = <S extends TSchema>(schema: S) => readBody(schema, 'brackets');
 
 /** A reader for each body; each raises invalid_request that names the field. */
 export const catalogBodies = {

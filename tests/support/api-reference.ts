@@ -1,0 +1,82 @@
+// Holds answers of the console's API against the document in which the gateway itself describes them.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+interface Documented {
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Documented>> }>>>>;
+}
+
+/** Raises when an answer is not of the document. The path is one below /console/api. */
+export type AnswerCheck = (method: string, path: string, response: Response) => Promise<void>;
+
+const checks = new Map<string, Promise<AnswerCheck>>();
+
+/** The check by the document of a gateway, which is read once. */
+export function answerCheck(baseUrl: string): Promise<AnswerCheck> {
+  let check = checks.get(baseUrl);
+  if (check === undefined) {
+    check = readCheck(baseUrl);
+    checks.set(baseUrl, check);
+  }
+  return check;
+}
+
+async function readCheck(baseUrl: string): Promise<AnswerCheck> {
+  const address = `${baseUrl}/console/openapi.json`;
+  const document = closed(await jsonOf(address)) as Document;
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema(document, address);
+  ajv.addSchema((await jsonOf(`${baseUrl}/openapi.json`)) as object, `${baseUrl}/openapi.json`);
+
+  const assertOf = (what: string, steps: readonly string[], value: unknown): void => {
+    const pointer = steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
+    const validate = ajv.getSchema(`${address}#/${pointer}`);
+    if (validate === undefined) throw new Error(`${what}: the document has no schema at ${pointer}.`);
+    if (validate(value) !== true) throw new Error(`${what} is not as the document of the console's API says: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+  };
+
+  return async (method, path, response) => {
+    const what = `${response.status} to ${method} ${path}`;
+    const type = response.headers.get('content-type')?.split(';')[0] ?? '';
+    if (response.status >= 400) return assertOf(what, ['components', 'schemas', 'Refusal'], await response.clone().json());
+    const template = templateOf(document, method, path);
+    const documented = template === undefined ? undefined : document.paths[template]![method.toLowerCase()]!.responses[response.status];
+    if (documented === undefined) throw new Error(`${what}: the document of the console's API does not tell of it.`);
+    if (documented.content === undefined) {
+      // Whatever a body would hold, nobody is told of it.
+      if ((await response.clone().text()) !== '') throw new Error(`${what} has a body, of which the document tells nothing.`);
+      return undefined;
+    }
+    if (documented.content[type] === undefined) throw new Error(`${what} is ${type}, of which the document tells nothing.`);
+    if (type !== 'application/json') return undefined;
+    return assertOf(what, ['paths', template!, method.toLowerCase(), 'responses', String(response.status), 'content', type, 'schema'], await response.clone().json());
+  };
+}
+
+/** The path of the document that a request was for; one that is written out goes before one with names. */
+function templateOf({ paths }: Document, method: string, path: string): string | undefined {
+  const asked = path.split('?')[0]!;
+  const names = (template: string): number => template.split('{').length;
+  const matches = Object.keys(paths).filter((template) => paths[template]![method.toLowerCase()] !== undefined && formOf(template).test(asked));
+  return matches.toSorted((a, b) => names(a) - names(b))[0];
+}
+
+/** Ids of models may hold slashes. */
+function formOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, (_, name) => (name === 'model' ? '.+' : '[^/]+'))}$`);
+}
+
+/** The document with every object closed, so that a field of which it tells nothing is a fault here, though it is none to those who read answers. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closed);
+  if (typeof part !== 'object' || part === null) return part;
+  const copy = Object.fromEntries(Object.entries(part).map(([name, value]) => [name, closed(value)]));
+  return copy['type'] === 'object' && copy['properties'] !== undefined ? { additionalProperties: false, ...copy } : copy;
+}
+
+async function jsonOf(address: string): Promise<unknown> {
+  return (await fetch(address)).json();
+}
