@@ -20,11 +20,11 @@ export default function Billing() {
       <PageHeader title={t.title} />
       <Balance />
       <AddMoney />
+      <Months />
+      <Holds />
+      <Deposits />
       <Redeem />
       <Alerts />
-      <Holds />
-      <Months />
-      <Deposits />
     </>
   );
 }
