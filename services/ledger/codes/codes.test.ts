@@ -84,6 +84,23 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await completeClaims(deps)).toBe(0);
   });
 
+  it('whose deposit cannot be made hold up nobody else’s', async () => {
+    // The one whose deposit cannot be made comes first.
+    const secrets = [(await make()).secrets[0]!];
+    ledger.clock.advance(1000);
+    secrets.push((await make()).secrets[0]!);
+    const [full, other] = [newCustomer(), newCustomer()];
+    for (let deposits = 0; deposits < 9; deposits += 1) await ledger.service.deposit(depositRequest(full, 1_000_000_000_000_000_000n, { idempotencyKey: `d${deposits}` }));
+    const codes = new Codes(ledger.db);
+    await codes.claim(hashOfCode(readCode(secrets[0]!)!), full.accountId, ledger.clock.nowMs());
+    await codes.claim(hashOfCode(readCode(secrets[1]!)!), other.accountId, ledger.clock.nowMs());
+    ledger.clock.advance(60_000);
+    await ledger.startReplica();
+    for (let tries = 0; (await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length > 1 && tries < 200; tries += 1) await new Promise((done) => setTimeout(done, 10));
+    expect(await balanceOf(other.accountId)).toMatchObject({ creditedNanoUsd: 50n });
+    expect(await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).toMatchObject([{ accountId: full.accountId }]);
+  });
+
   it('are refused when they are unknown, void or expired, in the same words', async () => {
     const { accountId } = newCustomer();
     const { codes, secrets } = await make({ count: 3, expiresAtMs: BigInt(ledger.clock.nowMs() + 1_000) });

@@ -60,9 +60,16 @@ async function deposit(code: CodeRecord, accountId: string, waiter: Waiter, deps
   return reply;
 }
 
-/** Makes the deposits of codes whose claims were left alone, as by a process that died; how many. */
+/**
+ * Makes the deposits of codes whose claims were left alone, as by a process that died; how many. Raises what the first raised that could
+ * not be made, as of an account that can hold no more, after it has made those of the others.
+ */
 export async function completeClaims(deps: Deps): Promise<number> {
   const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);
-  for (const code of orphans) await deposit(code, code.accountId!, { signal: new AbortController().signal, deadlineMs: undefined }, deps);
+  const faults: unknown[] = [];
+  for (const code of orphans) {
+    await deposit(code, code.accountId!, { signal: new AbortController().signal, deadlineMs: undefined }, deps).catch((error: unknown) => faults.push(error));
+  }
+  if (faults.length > 0) throw faults[0];
   return orphans.length;
 }
