@@ -93,6 +93,25 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     for (const number of [1, 2, 3]) await expect(byIdentity(claims(`victim${number}@example.com`), true)).rejects.toEqual(refused('email_taken'));
   });
 
+  it('get an address back by a link and a new password, without whoever wrote it first', async () => {
+    const mallorys = claims('mallory@elsewhere.example.com');
+    const { signedIn } = await signUp('victim4@example.com');
+    await auth.people.connectIdentity({ sessionId: signedIn!.session!.id, claims: mallorys }, operator);
+    const { token } = await auth.people.createSignInLink({ email: 'victim4@example.com' }, operator);
+    const { session } = (await auth.people.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
+    await auth.people.setPassword({ sessionId: session!.id, presentPassword: '', newPassword: 'a phrase of the victim' }, operator);
+    await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(signIn('victim4@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(byIdentity(mallorys)).rejects.toEqual(refused('unknown_person'));
+    // Of somebody whose address was always theirs nothing is taken.
+    const owner = claims('owner@example.com');
+    await byIdentity(owner, true);
+    const link = await auth.people.createSignInLink({ email: 'owner@example.com' }, operator);
+    const own = (await auth.people.redeemSignInLink({ token: link.token, client: client() }, operator)).signedIn!;
+    await auth.people.setPassword({ sessionId: own.session!.id, presentPassword: '', newPassword: password }, operator);
+    expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
+  });
+
   it('are believed when the operator invited them, or gave them the address', async () => {
     const boss = (await auth.people.createUser(CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }), operator)).user!;
     const account = await newAccount(auth.service, 'Firm');

@@ -64,6 +64,11 @@ export class IdentityStore {
     return (await this.db.knex('person_identity').where({ user_id: userId, id }).delete()) > 0;
   }
 
+  /** Ends all connections of a person. */
+  async removeAll(userId: Buffer): Promise<void> {
+    await this.db.knex('person_identity').where({ user_id: userId }).delete();
+  }
+
   /** Adds a person with an account that they own and, where they come by one, their identity: all or nothing. False when the address or the identity is somebody's. */
   addWithAccount(person: Person, account: Account, identity: NewIdentity | undefined): Promise<boolean> {
     const userId = idToBytes('user', person.user.id)!;
