@@ -96,6 +96,8 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
 /** Shows the page in a theme, as if the system had changed it, and waits until it is painted. */
 export async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
+  // The console notes the theme in an attribute; the public pages have none.
+  await page.waitForFunction((wanted) => [undefined, wanted].includes(document.documentElement.dataset['theme']), theme);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
