@@ -7,11 +7,11 @@ import { addPerson } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
 import { startStripe, type StripeStub } from '../support/stripe.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
 
-describe.each(modes)('alerts and payments in the console, %s', (mode) => {
+describe.each(browserModes)('alerts and payments in the console, %s', (mode) => {
   let system: System;
   let chromium: Browser;
   let mail: MailServer;

@@ -9,7 +9,7 @@ import { chat, settled } from '../support/calls.js';
 import { newMember, type Page, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
 
 interface BalanceFigures {
@@ -28,7 +28,7 @@ interface StatementFigures {
   lines: number;
 }
 
-describe.each(modes)('the Billing pages, %s', (mode) => {
+describe.each(browserModes)('the Billing pages, %s', (mode) => {
   let system: System;
   let chromium: Browser;
   let furnished: Furnished;

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { newMember, newPerson, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
 
-describe.each(modes.slice(0, 1))('the console’s frame, %s', (mode) => {
+describe.each(browserModes)('the console’s frame, %s', (mode) => {
   let system: System;
   let chromium: Browser;
 

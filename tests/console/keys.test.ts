@@ -8,7 +8,7 @@ import { chat, settled } from '../support/calls.js';
 import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
@@ -16,7 +16,7 @@ const viewer = { email: 'viewer@example.com', password };
 /** A name that only our browser knows: over plain http it is no secure context, as an address of a local network is none. */
 const plainHost = 'tollgate.test';
 
-describe.each(modes)('API keys in the console, %s', (mode) => {
+describe.each(browserModes)('API keys in the console, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let api: Browser;

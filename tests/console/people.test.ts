@@ -6,12 +6,12 @@ import type { Browser } from 'playwright-core';
 import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
 import { type Idp, startIdp } from '../support/idp.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 
-describe.each(modes)('people in the console, %s', (mode) => {
+describe.each(browserModes)('people in the console, %s', (mode) => {
   let idp: Idp;
   let system: System;
   let chromium: Browser;

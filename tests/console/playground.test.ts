@@ -4,10 +4,10 @@ import type { Browser as Chromium } from 'playwright-core';
 import { settled, type UsageRow } from '../support/calls.js';
 import { newMember, type Person, startChromium } from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
 
-describe.each(modes)('the playground, %s', (mode) => {
+describe.each(browserModes)('the playground, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let furnished: Furnished;

@@ -9,7 +9,7 @@ import { newMember, type Page, startChromium } from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 import { recordPastCalls } from './past-calls.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
@@ -33,7 +33,7 @@ interface Record_ {
 const sumOf = (texts: readonly string[]): bigint => texts.reduce((sum, text) => sum + amountOf(text), 0n);
 const amountOf = (text: string): bigint => nanoUsdOf(/[\d,]+\.\d+/.exec(text)![0].replaceAll(',', ''));
 
-describe.each(modes)('usage in the console, %s', (mode) => {
+describe.each(browserModes)('usage in the console, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let api: Browser;

@@ -97,7 +97,7 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
 export async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
   // The console notes the theme in an attribute; the public pages have none.
-  await page.waitForFunction((wanted) => [undefined, wanted].includes(document.documentElement.dataset['theme']), theme);
+  await page.waitForFunction((wanted) => [undefined, wanted as string].includes(document.documentElement.dataset['theme']), theme);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 

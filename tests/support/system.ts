@@ -11,6 +11,9 @@ export type Mode = 'single' | 'distributed';
 /** For `describe.each(modes)`; TOLLGATE_TEST_MODES limits a run to some. */
 export const modes: readonly Mode[] = (process.env['TOLLGATE_TEST_MODES']?.split(',') as Mode[] | undefined) ?? ['single', 'distributed'];
 
+/** For tests in a browser of what is tested in both modes through the API: the first mode; all with TOLLGATE_TEST_BROWSER_MODES=all. */
+export const browserModes: readonly Mode[] = process.env['TOLLGATE_TEST_BROWSER_MODES'] === 'all' ? modes : modes.slice(0, 1);
+
 const scripts: Record<Mode, string> = {
   single: 'dist/deploy/single/main.js',
   distributed: 'dist/deploy/distributed/main.js',
