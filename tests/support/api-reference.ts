@@ -5,11 +5,16 @@ interface Documented {
   readonly content?: Readonly<Record<string, unknown>>;
 }
 
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Documented>> }>>>>;
+interface Operation {
+  readonly parameters: readonly { readonly name?: string; readonly in?: string }[];
+  readonly responses: Readonly<Record<string, Documented>>;
 }
 
-/** Raises when an answer is not of the document. The path is one below /console/api. */
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+/** Raises when an answer, or a parameter by which it was asked for, is not of the document. The path is one below /console/api. */
 export type AnswerCheck = (method: string, path: string, response: Response) => Promise<void>;
 
 const checks = new Map<string, Promise<AnswerCheck>>();
@@ -43,8 +48,12 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
     const type = response.headers.get('content-type')?.split(';')[0] ?? '';
     if (response.status >= 400) return assertOf(what, ['components', 'schemas', 'Refusal'], await response.clone().json());
     const template = templateOf(document, method, path);
-    const documented = template === undefined ? undefined : document.paths[template]![method.toLowerCase()]!.responses[response.status];
+    const operation = template === undefined ? undefined : document.paths[template]![method.toLowerCase()]!;
+    const documented = operation?.responses[response.status];
     if (documented === undefined) throw new Error(`${what}: the document of the console's API does not tell of it.`);
+    for (const name of new URL(path, 'http://any').searchParams.keys()) {
+      if (!operation!.parameters.some((each) => each.in === 'query' && each.name === name)) throw new Error(`${what}: the document does not tell of the parameter ${name}.`);
+    }
     if (documented.content === undefined) {
       // Whatever a body would hold, nobody is told of it.
       if ((await response.clone().text()) !== '') throw new Error(`${what} has a body, of which the document tells nothing.`);
