@@ -7,10 +7,9 @@ import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from './config.js';
 import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold } from './store/fold.js';
+import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './rollups/step-size.js';
 import { SeriesNumbers } from './store/rollups.js';
 
-/** Records of one transaction. On SQLite nothing else runs meanwhile. */
-const recordsPerStep = 400;
 /** A replica that stopped without a word is followed by another after this. */
 const leaseMs = 15_000;
 const pauseMsMin = 2;
@@ -28,10 +27,13 @@ export class Folder {
   private readonly replica = randomBytes(16);
   private readonly numbers = new SeriesNumbers();
   private leasedUntilMs = 0;
+  private stepSize: number;
   private readonly ending = new AbortController();
   private stopRepeating: () => Promise<void> = async () => {};
 
-  constructor(private readonly deps: FolderDeps) {}
+  constructor(private readonly deps: FolderDeps) {
+    this.stepSize = deps.db.engine === 'sqlite' ? recordsPerStepMin : recordsPerStepMax;
+  }
 
   start(): void {
     const { config, log } = this.deps;
@@ -59,8 +61,8 @@ export class Folder {
     if (phase === Phase.complete && !isWaiting) return;
     if (phase === Phase.clearing) await this.goThrough(() => clearRollups(db));
     // Those of late first, since they are what readers must add up by themselves.
-    if (isWaiting) await this.goThrough((after) => foldUnfolded(db, this.numbers, after, recordsPerStep));
-    if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, recordsPerStep));
+    if (isWaiting) await this.goThrough((after) => foldUnfolded(db, this.numbers, after, this.stepSize));
+    if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, this.stepSize));
   }
 
   /** Step by step; after each it rests as long as the step took, so that calls have their turn. */
@@ -68,9 +70,13 @@ export class Folder {
     let next: Buffer | undefined = fromStart;
     while (await this.isOurs()) {
       const startMs = performance.now();
-      ({ next } = await step(next));
+      const { folded, next: following } = await step(next);
+      const tookMs = performance.now() - startMs;
+      // A server does its part elsewhere, and then how long it takes is no measure of what is held up.
+      if (this.deps.db.engine === 'sqlite') this.stepSize = nextStepSize(this.stepSize, folded, tookMs);
+      next = following;
       if (next === undefined) return;
-      await pause(Math.max(pauseMsMin, performance.now() - startMs), undefined, { signal: this.ending.signal });
+      await pause(Math.max(pauseMsMin, tookMs), undefined, { signal: this.ending.signal });
     }
   }
 
