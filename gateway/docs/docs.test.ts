@@ -105,6 +105,7 @@ describe('the API reference', () => {
   it('tells the body of a route in its place, and an answer by what it holds', () => {
     const section = markdownOf('console-api').split('### ').find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;
     expect(section).toContain('For members who may change keys: owner, admin, developer.');
+    expect(section).toContain('| `models` | array of string, null |  | At most 150 of them. |');
     expect(section).toContain('| `limit_usd` | string, null |  | Decimal USD');
     expect(section).toContain('| 201 | The secret is in this answer and in no other, ever. { `key`: [Key](#key), `secret`: string or null }. |');
   });

@@ -40,6 +40,7 @@ h2 .anchor,h3 .anchor{color:var(--soft);text-decoration:none;font-weight:400}
 .pages [aria-current]{color:var(--fg);font-weight:600;text-decoration:none}
 .docs article{min-width:0}
 .docs table{margin:.75rem 0}
+.docs h3{overflow-wrap:anywhere}
 .docs li{max-width:46rem}
 @media(min-width:48.01rem){.docs td code{overflow-wrap:break-word}}
 @media(min-width:64rem){
@@ -51,7 +52,7 @@ output{font-weight:700;font-size:1.2rem}
 thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 tr,td,tbody th{display:block}
 tr{padding:.6rem 0;border-top:1px solid var(--line)}
-td,tbody th{border:0;padding:.1rem 0}
+td,tbody th{border:0;padding:.1rem 0;overflow-wrap:anywhere}
 td:empty{display:none}
 td[data-label]::before{content:attr(data-label);color:var(--soft);margin-right:.6rem}
 .n{text-align:left;white-space:normal}
