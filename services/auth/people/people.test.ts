@@ -188,6 +188,29 @@ describe.each(testEngines)('people on %s', (engine) => {
     await expect(accept(revoked)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
+  it('leave no invitation behind by which they could come back or rise again', async () => {
+    const firm = await newAccount(auth.service, 'Firm');
+    const [keeper, leaver] = [await add('keeper@example.com'), await add('leaver@example.com')];
+    const put = (userId: string, role: Role) => auth.people.putMember({ accountId: firm.id, userId, role }, operator);
+    await put(keeper.id, Role.ROLE_OWNER);
+    const ask = async (by: string, email: string, role: Role): Promise<string> => (await auth.people.invite({ accountId: firm.id, email, role, invitedByUserId: by }, operator)).token;
+    const open = async () => (await auth.people.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
+    await ask(keeper.id, 'kept@example.com', Role.ROLE_OWNER);
+
+    await put(leaver.id, Role.ROLE_OWNER);
+    await ask(leaver.id, 'alias1@example.com', Role.ROLE_OWNER);
+    await ask(leaver.id, 'alias2@example.com', Role.ROLE_ADMIN);
+    await put(leaver.id, Role.ROLE_ADMIN);
+    expect(await open()).toEqual(['alias2@example.com', 'kept@example.com']);
+    await put(leaver.id, Role.ROLE_VIEWER);
+    expect(await open()).toEqual(['kept@example.com']);
+    await put(leaver.id, Role.ROLE_ADMIN);
+    const token = await ask(leaver.id, 'alias3@example.com', Role.ROLE_ADMIN);
+    await auth.people.removeMember({ accountId: firm.id, userId: leaver.id }, operator);
+    await expect(auth.people.acceptInvitation({ token, name: 'Back', password, client: client(), sessionId: '' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await open()).toEqual(['kept@example.com']);
+  });
+
   it('leave a log of what they did, newest first, by pages', async () => {
     for (let number = 0; number < 5; number += 1) {
       auth.clock.advance(1);

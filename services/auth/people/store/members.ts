@@ -46,6 +46,7 @@ export class MemberStore {
       assertOwned(members);
       if (before === undefined) await tx('member').insert({ account_id: accountId, user_id: userId, role, since_ms: nowMs });
       else await tx('member').where({ account_id: accountId, user_id: userId }).update({ role });
+      if (role !== Role.ROLE_OWNER) await endInvitationsBy(tx, accountId, userId, role);
     });
   }
 
@@ -56,6 +57,7 @@ export class MemberStore {
       if (!members.delete(userId.toString('hex'))) return false;
       assertOwned(members);
       await tx('member').where({ account_id: accountId, user_id: userId }).delete();
+      await endInvitationsBy(tx, accountId, userId, undefined);
       return true;
     });
   }
@@ -104,6 +106,15 @@ async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<M
   if (account === undefined) throw new AppError('not_found', 'There is no account with this id.', { details: { what: 'account' } });
   const rows: Row[] = await tx('member').where({ account_id: accountId }).select('user_id', 'role');
   return new Map(rows.map((row) => [asBytes(row['user_id']).toString('hex'), asNumber(row['role']) as Role]));
+}
+
+/**
+ * Ends those invitations of somebody's that they could not make any more: whoever made one has seen its link, and would come back by
+ * it, or rise again. An admin may ask anybody in but owners.
+ */
+async function endInvitationsBy(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, role: Role | undefined): Promise<void> {
+  const query = tx('invitation').where({ account_id: accountId, invited_by: userId });
+  await (role === Role.ROLE_ADMIN ? query.where({ role: Role.ROLE_OWNER }) : query).delete();
 }
 
 function assertOwned(members: ReadonlyMap<string, Role>): void {
