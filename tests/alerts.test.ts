@@ -133,6 +133,11 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
       ['mail', expect.stringContaining('queued as 7'), event.id],
       ['webhook', 'status 200: thanks', event.id],
     ]);
+    // Of many webhooks the path is all that keeps others from posting there, so it is for those alone who may set it.
+    const viewer = await browserOf('viewer');
+    expect(await viewer.get(`${account}/alerts`)).toMatchObject({ webhook_url: `${hook.url}/…` });
+    const seen = (await viewer.get<{ data: { channel: string; destination: string }[] }>(`${account}/alerts/deliveries`)).data;
+    expect(seen.map(({ channel, destination }) => [channel, destination]).sort()).toEqual([['mail', 'ops@example.com'], ['webhook', `${hook.url}/…`]]);
     for (let call = 0; call < 3; call += 1) await (await chat(system, secret)).text();
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect([mail.mails.length, hook.requests.length]).toEqual([1, 1]);

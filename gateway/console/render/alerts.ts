@@ -4,13 +4,18 @@ import { type Alert, AlertChannel, type AlertDelivery, AlertDeliveryState, type 
 
 const instant = (ms: bigint): string | null => (ms === 0n ? null : new Date(Number(ms)).toISOString());
 
-/** An alert; one without a threshold was never set. */
-export function renderAlert(alert: Alert): Record<string, unknown> {
+/** Where a webhook is, for those who may not change it: of many the path is all that keeps others from posting there. */
+function hostOf(url: string): string {
+  return `${new URL(url).origin}/…`;
+}
+
+/** An alert; one without a threshold was never set. With `isWhole` also the path of its webhook. */
+export function renderAlert(alert: Alert, isWhole = true): Record<string, unknown> {
   return {
     enabled: alert.enabled,
     threshold_usd: alert.thresholdNanoUsd === 0n ? null : formatUsd(alert.thresholdNanoUsd),
     emails: alert.emails,
-    webhook_url: alert.webhookUrl === '' ? null : alert.webhookUrl,
+    webhook_url: alert.webhookUrl === '' ? null : isWhole ? alert.webhookUrl : hostOf(alert.webhookUrl),
     fired: alert.fired,
     fired_at: instant(alert.firedAtMs),
     updated_at: instant(alert.updatedAtMs),
@@ -18,9 +23,9 @@ export function renderAlert(alert: Alert): Record<string, unknown> {
 }
 
 /** An alert and how the balance stands to it. */
-export function renderAlertNow({ alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse): Record<string, unknown> {
+export function renderAlertNow({ alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse, isWhole: boolean): Record<string, unknown> {
   return {
-    ...renderAlert(alert!),
+    ...renderAlert(alert!, isWhole),
     settled_usd: formatUsd(settledNanoUsd),
     available_usd: formatUsd(availableNanoUsd),
     low,
@@ -34,14 +39,14 @@ export function renderLow({ alert, low }: GetAlertResponse): { low: boolean; thr
   return { low, threshold_usd: alert!.enabled && alert!.thresholdNanoUsd !== 0n ? formatUsd(alert!.thresholdNanoUsd) : null };
 }
 
-/** One message to one destination. */
-export function renderDelivery(delivery: AlertDelivery): Record<string, unknown> {
+/** One message to one destination, of which a webhook's path is told with `isWhole` only. */
+export function renderDelivery(delivery: AlertDelivery, isWhole: boolean): Record<string, unknown> {
   return {
     id: delivery.id,
     event_id: delivery.eventId,
     test: delivery.test,
     channel: AlertChannel[delivery.channel].replace('ALERT_CHANNEL_', '').toLowerCase(),
-    destination: delivery.destination,
+    destination: isWhole || delivery.channel !== AlertChannel.ALERT_CHANNEL_WEBHOOK ? delivery.destination : hostOf(delivery.destination),
     state: AlertDeliveryState[delivery.state].replace('ALERT_DELIVERY_STATE_', '').toLowerCase(),
     attempts: delivery.attempts,
     outcome: delivery.outcome,

@@ -3,6 +3,8 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { parseUsd } from '#kit/money.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import type { Role } from '#proto/auth/v1/people.js';
+import { permissionsOf } from '../access.js';
 import { noteAudit } from '../audit.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
@@ -18,8 +20,8 @@ const testTimeoutMs = 30_000;
 /** GET alerts. */
 export function getAlert(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { accountId } = accountOf(ctx, 'look');
-    ctx.body = renderAlertNow(await deps.peers.alerts.getAlert({ accountId }, contextOf(deps)));
+    const { accountId, role } = accountOf(ctx, 'look');
+    ctx.body = renderAlertNow(await deps.peers.alerts.getAlert({ accountId }, contextOf(deps)), mayChange(role));
   };
 }
 
@@ -51,17 +53,21 @@ export function testAlert(deps: ConsoleDeps): Middleware {
     const { accountId } = accountOf(ctx, 'change money');
     const { deliveries } = await deps.peers.alerts.testAlert({ accountId }, callContext({ caller: 'gateway', timeoutMs: testTimeoutMs }));
     await noteAudit(ctx, deps, { accountId, action: 'alert.test', targetId: accountId });
-    ctx.body = { data: deliveries.map(renderDelivery) };
+    ctx.body = { data: deliveries.map((delivery) => renderDelivery(delivery, true)) };
   };
 }
 
 /** GET alerts/deliveries: newest first. */
 export function listAlertDeliveries(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { accountId } = accountOf(ctx, 'look');
+    const { accountId, role } = accountOf(ctx, 'look');
     const { deliveries, nextPageToken } = await deps.peers.alerts.listAlertDeliveries({ accountId, ...pageOf(ctx) }, contextOf(deps));
-    ctx.body = { data: deliveries.map(renderDelivery), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: deliveries.map((delivery) => renderDelivery(delivery, mayChange(role))), next: nextPageToken === '' ? null : nextPageToken };
   };
+}
+
+function mayChange(role: Role): boolean {
+  return permissionsOf(role).includes('change money');
 }
 
 function thresholdOf(text: string): bigint {
