@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ManualClock } from '#kit/clock.js';
@@ -89,5 +90,20 @@ describe('a request that Stripe did not sign', () => {
     expect(lines).toHaveLength(3);
     expect(lines.join('').length).toBeLessThan(3000);
     expect(lines.join('')).not.toContain('ada@example.com');
+  });
+});
+
+describe('a refund that failed at the payer’s bank', () => {
+  it('is for a person to look at: its amount was taken from the balance before', async () => {
+    const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, deps);
+    const refund = { id: 're_1', object: 'refund', payment_intent: 'pi_1', amount: 450, currency: 'usd', failure_reason: 'lost_or_stolen_card' };
+    const body = Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type: 'refund.failed', data: { object: refund } }));
+    const seconds = Math.floor(deps.clock.nowMs() / 1000);
+    const signature = `t=${seconds},v1=${createHmac('sha256', 'whsec_1').update(`${seconds}.${body.toString()}`).digest('hex')}`;
+    expect(await provider.readWebhook({ body, header: () => signature })).toEqual({
+      kind: 'noticed',
+      what: 'refund.failed',
+      details: { refund: 're_1', payment_intent: 'pi_1', amount_cents: '450', currency: 'usd', reason: 'lost_or_stolen_card' },
+    });
   });
 });

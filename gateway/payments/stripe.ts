@@ -73,6 +73,11 @@ export class StripeProvider implements PaymentProvider {
         const { id, status, payment_intent: intent, amount, currency } = event.data.object;
         return { kind: 'noticed', what: event.type, details: { dispute: id, status, payment_intent: idOf(intent), amount_cents: String(amount), currency } };
       }
+      case 'refund.failed': {
+        // What was taken from the balance for it stays taken, and the payer has nothing back.
+        const { id, payment_intent: intent, amount, currency, failure_reason: reason } = event.data.object;
+        return { kind: 'noticed', what: event.type, details: { refund: id, payment_intent: idOf(intent), amount_cents: String(amount), currency, reason: reason ?? '' } };
+      }
       default:
         return { kind: 'ignored' };
     }
