@@ -31,6 +31,19 @@ export function monthOfText(text: string): number | undefined {
 }
 
 /**
+ * A sum as a column holds it. What was ever deposited or given back goes on growing when money is taken out again, so that it may pass
+ * what 64 bits hold; it then begins anew from below, and differences (`since`) stay exact.
+ */
+export function wrapped(sumNanoUsd: bigint): bigint {
+  return BigInt.asIntN(64, sumNanoUsd);
+}
+
+/** How much a sum grew. */
+function since(laterNanoUsd: bigint, earlierNanoUsd: bigint): bigint {
+  return BigInt.asUintN(64, laterNanoUsd - earlierNanoUsd);
+}
+
+/**
  * The account's sums after an entry that comes next in its journal, and the opening of a month if the entry begins one. `before` is the
  * account as the entry found it. Sums that do not reach up to it (a version without them wrote in between) stay as they are.
  */
@@ -45,8 +58,8 @@ export function sumEntry(before: AccountBucket, entry: Pick<Entry, 'kind' | 'amo
       : { month, firstSeq: entry.seq, creditedNanoUsd: before.creditedNanoUsd, spentNanoUsd: before.spentNanoUsd, depositedNanoUsd, refundedNanoUsd };
   const after = {
     month,
-    depositedNanoUsd: depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n),
-    refundedNanoUsd: refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n),
+    depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),
+    refundedNanoUsd: wrapped(refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n)),
     summedSeq: entry.seq,
   };
   return { sums: after, opening };
@@ -91,8 +104,8 @@ export function figuresOf(account: AccountBucket, openings: readonly MonthOpenin
 }
 
 function between(opening: MonthOpening, next: MonthOpening): MonthFigures {
-  const depositsNanoUsd = next.depositedNanoUsd - opening.depositedNanoUsd;
-  const refundsNanoUsd = next.refundedNanoUsd - opening.refundedNanoUsd;
+  const depositsNanoUsd = since(next.depositedNanoUsd, opening.depositedNanoUsd);
+  const refundsNanoUsd = since(next.refundedNanoUsd, opening.refundedNanoUsd);
   return {
     month: opening.month,
     openingNanoUsd: opening.creditedNanoUsd - opening.spentNanoUsd,

@@ -2,7 +2,7 @@
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from './journal.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, MonthOpening, RebuildSums, UnexplainedHold } from './model.js';
-import { monthAt, monthText } from './months.js';
+import { monthAt, monthText, wrapped } from './months.js';
 
 /** Most drifts that are listed: enough to see what is wrong, however much is. */
 export const driftsMax = 100;
@@ -145,8 +145,8 @@ export class Rebuild {
     return {
       creditedNanoUsd: this.creditedNanoUsd,
       spentNanoUsd: this.spentNanoUsd,
-      depositedNanoUsd: booked(BookAccount.BOOK_ACCOUNT_CASH) + booked(BookAccount.BOOK_ACCOUNT_PROMOTION),
-      refundedNanoUsd: booked(BookAccount.BOOK_ACCOUNT_REFUND),
+      depositedNanoUsd: wrapped(booked(BookAccount.BOOK_ACCOUNT_CASH) + booked(BookAccount.BOOK_ACCOUNT_PROMOTION)),
+      refundedNanoUsd: wrapped(booked(BookAccount.BOOK_ACCOUNT_REFUND)),
     };
   }
 

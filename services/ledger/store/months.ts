@@ -6,7 +6,7 @@ import { idFromBytes } from '#kit/id.js';
 import { BookAccount, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, MonthOpening, RebuildSums } from '../model.js';
 import { effectOf } from '../journal.js';
-import { isNoted, sumEntry } from '../months.js';
+import { isNoted, sumEntry, wrapped } from '../months.js';
 import {
   type AccountColumns, accountColumns, accountScope, baseTable, bucketTable, fromAccount, fromNoted, fromOpening, journalTable, monthTable, noteTable,
   toAccount, toEntry, toOpening,
@@ -98,8 +98,8 @@ export class Months {
         spentNanoUsd: BigInt(archived.spent),
         sums: {
           month: sums.month,
-          depositedNanoUsd: booked(BookAccount.BOOK_ACCOUNT_CASH) + booked(BookAccount.BOOK_ACCOUNT_PROMOTION),
-          refundedNanoUsd: booked(BookAccount.BOOK_ACCOUNT_REFUND),
+          depositedNanoUsd: wrapped(booked(BookAccount.BOOK_ACCOUNT_CASH) + booked(BookAccount.BOOK_ACCOUNT_PROMOTION)),
+          refundedNanoUsd: wrapped(booked(BookAccount.BOOK_ACCOUNT_REFUND)),
           summedSeq: BigInt(archived.seq),
         },
       };
