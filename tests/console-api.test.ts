@@ -62,6 +62,16 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await browser.ask('POST', `${account}/keys`, { name: 'own' }, { origin: system.baseUrl })).status).toBe(201);
   });
 
+  it('makes one key for one Idempotency-Key, and takes no two keys for one', async () => {
+    const make = (key: string) => owner.ask('POST', `${account}/keys`, { name: 'repeated' }, { 'idempotency-key': key });
+    const [one, again, other] = [await make('a'.repeat(128)), await make('a'.repeat(128)), await make(`${'a'.repeat(127)}b`)];
+    const ids = (await Promise.all([one, again, other].map((response) => response.json() as Promise<{ key: { id: string } }>))).map(({ key }) => key.id);
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+    expect((await make('a'.repeat(129))).status).toBe(400);
+    for (const id of [ids[0], ids[2]]) await owner.must('POST', `${account}/keys/${id}/revoke`, undefined, 200);
+  });
+
   it('makes a key that works at once, shows what it spends as the API and the ledger do, rotates and revokes it', async () => {
     const { key, secret } = await owner.must<{ key: KeyView; secret: string }>('POST', `${account}/keys`, { name: 'server', limit_usd: '0.5', models: ['sandbox/echo'] }, 201);
     expect(key).toMatchObject({ state: 'active', limit_usd: '0.5', spent_usd: '0', models: ['sandbox/echo'], last_four: secret.slice(-4) });

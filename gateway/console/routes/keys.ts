@@ -7,6 +7,7 @@ import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/a
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
 import type { ConsoleDeps } from '../deps.js';
+import { idempotencyKeyOf } from '../idempotency-key.js';
 import { pageOf } from '../paging.js';
 import { keySearchOf, searchPage } from '../key-search.js';
 import { type ConsoleKeyView, renderConsoleKey } from '../render/money.js';
@@ -47,7 +48,7 @@ export function createKey(deps: ConsoleDeps): Middleware {
         ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
         ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
         // A browser that repeats a request it got no answer to makes no second key.
-        idempotencyKey: ctx.get('idempotency-key') === '' ? '' : `${accountId} ${ctx.get('idempotency-key')}`.slice(0, 200),
+        idempotencyKey: idempotencyKeyOf(ctx, accountId),
       }),
       contextOf(deps),
     );

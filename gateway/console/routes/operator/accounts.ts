@@ -7,6 +7,7 @@ import { type Account, AccountState, ListAccountsRequest, UpdateAccountRequest }
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
 import { noteAudit } from '../../audit.js';
 import type { ConsoleDeps } from '../../deps.js';
+import { idempotencyKeyOf } from '../../idempotency-key.js';
 import { pageOf, queryText } from '../../paging.js';
 import { renderBalance } from '../../render/money.js';
 import { renderAccount, renderAccountInList } from '../../render/operator.js';
@@ -48,8 +49,7 @@ function listAccounts(deps: ConsoleDeps): Middleware {
 function createAccount(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { name } = await operatorBodies.createAccount(ctx);
-    const given = ctx.get('idempotency-key');
-    const { account } = await deps.peers.auth.createAccount({ name, idempotencyKey: given === '' ? '' : `console ${given}`.slice(0, 200) }, contextOf(deps));
+    const { account } = await deps.peers.auth.createAccount({ name, idempotencyKey: idempotencyKeyOf(ctx, 'console') }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId: account!.id, action: 'account.create', targetId: account!.id, detail: { name } });
     ctx.status = 201;
     ctx.body = renderAccount(account!);
