@@ -45,6 +45,13 @@ describe('the query of the public catalog', () => {
     expect(ids(models, { order: 'desc' })).toEqual(['c/unpriced', 'b/large', 'a/small']);
   });
 
+  it('shows what can be called before what cannot, whichever way names are sorted, and leaves other orders alone', () => {
+    const some = [model('a/away', { available: false, ...priced('1') }), model('b/there', priced('3')), model('c/there', priced('2'))];
+    expect(ids(some, {})).toEqual(['b/there', 'c/there', 'a/away']);
+    expect(ids(some, { order: 'desc' })).toEqual(['c/there', 'b/there', 'a/away']);
+    expect(ids(some, { sort: 'input' })).toEqual(['a/away', 'c/there', 'b/there']);
+  });
+
   it('finds every word, in the id, the name, the maker, the description or an alias', () => {
     expect(ids(models, { q: 'QUICK small' })).toEqual(['a/small']);
     expect(ids(models, { q: 'old-name' })).toEqual(['c/unpriced']);

@@ -56,7 +56,7 @@ export function writeCatalogQuery(query: CatalogQuery, changes: Partial<CatalogQ
   return written === '' ? '' : `?${written}`;
 }
 
-/** The models that are asked for, in order; unpriced ones last wherever prices decide. */
+/** The models that are asked for, in order; by name those that can be called come first, and unpriced ones are last wherever prices decide. */
 export function selectModels(models: readonly CatalogModel[], query: CatalogQuery): CatalogModel[] {
   const words = query.text.toLowerCase().split(/\s+/);
   const chosen = models.filter((model) => {
@@ -66,6 +66,7 @@ export function selectModels(models: readonly CatalogModel[], query: CatalogQuer
   });
   const sign = query.descending ? -1 : 1;
   return chosen.sort((a, b) => {
+    if (query.order === 'name' && a.available !== b.available) return a.available ? -1 : 1;
     const [left, right] = [rank(a, query.order), rank(b, query.order)];
     if (left === undefined || right === undefined) return left === right ? compareIds(a, b) : left === undefined ? 1 : -1;
     const order = typeof left === 'string' ? left.localeCompare(right as string, 'en') : left - (right as number);

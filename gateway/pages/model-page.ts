@@ -58,7 +58,7 @@ function calculator(prices: Prices, size: Size): Html {
   const { lines, call, all } = estimate(prices, size);
   const field = (name: keyof Size, label: string): Html => html`<label>${label}<input type="number" name="${name}" value="${size[name]}" min="0" max="1000000000" step="1" required></label>`;
   return html`<h2 id="calculator">What would it cost?</h2>
-<form method="get" action="#calculator">${field('input', 'Input tokens a call')}${field('cached', 'Read from cache')}${field('written', 'Written to cache, 5 min')}${field('written1h', 'Written to cache, 1 h')}${field('output', 'Output tokens a call')}${prices.reasoning === undefined ? '' : field('reasoning', 'Of it reasoning')}${field('calls', 'Calls')}<button>Reckon</button></form>
+<form method="get" action="#calculator">${field('input', 'Input tokens a call')}${field('cached', 'Read from cache')}${field('written', 'Written to cache, 5 min')}${field('written1h', 'Written to cache, 1 h')}${field('output', 'Output tokens a call')}${prices.reasoning === undefined ? '' : field('reasoning', 'Of it reasoning')}${field('calls', 'Calls')}<button>Calculate</button></form>
 <table><caption>One call</caption><thead><tr><th scope="col">Tokens</th><th scope="col" class="n">How many</th><th scope="col" class="n">USD per million</th><th scope="col" class="n">USD</th></tr></thead>
 <tbody>${lines.map((line) => html`<tr><th scope="row">${line.label}</th><td class="n" data-label="Tokens">${count(line.tokens)}</td><td class="n" data-label="Per million">${usd(line.usdPerMtok)}</td><td class="n" data-label="Cost">${usd(formatUsd(line.nanoUsd))}</td></tr>`)}
 <tr><th scope="row">One call</th><td></td><td></td><td class="n" data-label="Cost">${usd(formatUsd(call))}</td></tr></tbody></table>

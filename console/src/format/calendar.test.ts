@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addDays, dayOf, daysIn, hoursIn, type OffsetAt, partsOf, startOfDay } from './calendar.js';
+import { addDays, dayOf, daysIn, hoursIn, type OffsetAt, partsOf, startOfDay, startOfDayAgo } from './calendar.js';
 
 /** The offsets of a zone by the runtime's own tables. */
 function offsetsOf(timeZone: string): OffsetAt {
@@ -25,6 +25,12 @@ describe('days and hours of a zone', () => {
     ]);
     expect(partsOf(from, until, offsetsOf('Asia/Kolkata'))).toEqual([{ fromMs: from, untilMs: until, offsetMinutes: 330 }]);
     expect(partsOf(until, from, newYork)).toEqual([]);
+  });
+
+  it('begin so many days ago by the clocks of then', () => {
+    const nowMs = Date.parse('2026-11-03T12:00Z');
+    expect(new Date(startOfDayAgo(0, nowMs, newYork)).toISOString()).toBe('2026-11-03T05:00:00.000Z');
+    expect(new Date(startOfDayAgo(6, nowMs, newYork)).toISOString()).toBe('2026-10-28T04:00:00.000Z');
   });
 
   it('make a day of 25 hours in autumn and of 23 in spring', () => {

@@ -70,6 +70,11 @@ export function startOfDay(day: string, offsetAt: OffsetAt): number {
   return midnight;
 }
 
+/** When the day began that was so many days ago by the clocks of the zone; 0 is today. */
+export function startOfDayAgo(days: number, nowMs: number, offsetAt: OffsetAt): number {
+  return startOfDay(addDays(dayOf(nowMs, offsetAt), -days), offsetAt);
+}
+
 /** Every day that has a part in the range, in order. */
 export function daysIn(fromMs: number, untilMs: number, offsetAt: OffsetAt): string[] {
   if (fromMs >= untilMs) return [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { nanoUsdOf, shareOf, showUsd, usdOfNano, usdText } from './money.js';
+import { axisUsd, nanoUsdOf, shareOf, showUsd, usdOfNano, usdText } from './money.js';
 
 describe('money for the eye', () => {
   it('shows cents first and loses no digit', () => {
@@ -24,5 +24,17 @@ describe('money for the eye', () => {
     expect(shareOf('1', '4')).toBe(0.25);
     expect(shareOf('5', '4')).toBe(1);
     expect(shareOf('0', '0')).toBe(0);
+  });
+
+  it.each([
+    [0, '$0'],
+    [100_000_000, '$0.10'],
+    [50_000_000, '$0.05'],
+    [2_500_000_000, '$2.50'],
+    [20_000_000_000, '$20'],
+    [5_000_000, '$0.005'],
+    [100, '$0.0000001'],
+  ])('are written at an axis as people write them: %i', (nano, text) => {
+    expect(axisUsd(nano)).toBe(text);
   });
 });

@@ -46,3 +46,11 @@ export function shareOf(part: string, whole: string): number {
   if (bottom <= 0n) return top > 0n ? 1 : 0;
   return Math.min(1, Math.max(0, Number((top * 10_000n) / bottom) / 10_000));
 }
+
+/** A round figure of nano-USD at the axis of a chart, two digits of it: for the eye alone, and so the one amount that is a float. */
+export function axisUsd(nano: number): string {
+  const usd = Number((nano / 1e9).toPrecision(2));
+  const cents = Math.round(usd * 100) / 100;
+  if (Number.isInteger(usd)) return `$${usd}`;
+  return cents === usd ? `$${usd.toFixed(2)}` : `$${usd.toFixed(9).replace(/0+$/, '')}`;
+}

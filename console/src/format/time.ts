@@ -1,6 +1,7 @@
 // Times in the zone that was chosen, UTC or the browser's, which is named wherever a time stands.
-import { useSyncExternalStore } from 'react';
+import { useMemo, useSyncExternalStore } from 'react';
 import { useLanguage } from '../i18n/text.js';
+import type { OffsetAt } from './calendar.js';
 import { storedChoice } from './stored-choice.js';
 
 export const zones = ['utc', 'local'] as const;
@@ -19,6 +20,12 @@ export const setZone = (zone: Zone): void => choice.set(zone);
 /** Minutes east of UTC at an instant. */
 export function offsetMinutes(zone: Zone, at: Date = new Date()): number {
   return zone === 'utc' ? 0 : -at.getTimezoneOffset();
+}
+
+/** The clocks of the zone in use. */
+export function useOffsetAt(): OffsetAt {
+  const zone = useZone();
+  return useMemo(() => (ms: number) => offsetMinutes(zone, new Date(ms)), [zone]);
 }
 
 /** For example `UTC` or `UTC+05:30`. */

@@ -125,6 +125,7 @@ export const keysText = dictionary(
     revokeType: ({ name }: { name: string }) => `Type ${name} to confirm`,
 
     back: 'API keys',
+    oneKey: 'API key',
     keyId: 'Key id',
     endsIn: 'Ends in',
     created: 'Created',
@@ -138,6 +139,7 @@ export const keysText = dictionary(
     limitShort: 'Limit',
     hardLimit: 'The limit can be exceeded by $0.00.',
     usage30: 'Last 30 days',
+    allUsage: 'Usage of this key',
     calls: 'Calls',
     inputTokens: 'Input tokens',
     outputTokens: 'Output tokens',
@@ -274,6 +276,7 @@ export const keysText = dictionary(
     revokeType: ({ name }) => `输入 ${name} 以确认`,
 
     back: 'API 密钥',
+    oneKey: 'API 密钥',
     keyId: '密钥 ID',
     endsIn: '末四位',
     created: '创建时间',
@@ -287,6 +290,7 @@ export const keysText = dictionary(
     limitShort: '上限',
     hardLimit: '上限最多可超出 $0.00。',
     usage30: '最近 30 天',
+    allUsage: '此密钥的用量',
     calls: '调用次数',
     inputTokens: '输入 token',
     outputTokens: '输出 token',

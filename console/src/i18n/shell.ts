@@ -74,7 +74,7 @@ export const shellText = dictionary(
     prices: '模型与价格',
     upstreams: '上游',
     codes: '兑换码',
-    health: '系统健康',
+    health: '系统状态',
     account: '账户',
     switchAccount: '切换账户',
     available: '可用',

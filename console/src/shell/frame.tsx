@@ -18,7 +18,7 @@ import { useShortcuts } from './shortcuts.js';
 
 const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
 
-/** On narrow screens so many pages stand in the bar below; the others are behind "More". */
+/** The bar of those who belong to no account has so many pages. */
 const barSize = 4;
 
 export function Frame({ children }: { children: ReactNode }) {
@@ -37,7 +37,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const ofOperator = me.user.is_operator ? operatorNavigation : [];
   const all = [...ofAccount, ...commonNavigation, ...ofOperator];
   useShortcuts(all, show);
-  const inBar = (ofAccount.length > 0 ? ofAccount : all).slice(0, barSize);
+  const inBar = ofAccount.length > 0 ? ofAccount.filter((item) => item.inBar === true) : all.slice(0, barSize);
 
   return (
     <div className="md:grid md:min-h-dvh md:grid-cols-[14rem_minmax(0,1fr)]">

@@ -11,18 +11,20 @@ export interface NavigationItem {
   readonly icon: LucideIcon;
   /** Leads out of the console, to a page of the gateway's. */
   readonly outside?: boolean;
+  /** On narrow screens it stands in the bar below; the others are behind "More". */
+  readonly inBar?: boolean;
   /** The second key after `g`. */
   readonly shortcut?: string;
 }
 
-/** The pages of an account, the most used first. */
+/** The pages of an account, those about one thing together. */
 export function accountNavigation(account: AccountInUse): NavigationItem[] {
   return [
-    { text: 'home', to: account.path('/'), icon: House, shortcut: 'h' },
-    { text: 'keys', to: account.path('/keys'), icon: KeyRound, shortcut: 'k' },
-    { text: 'usage', to: account.path('/usage'), icon: ChartColumn, shortcut: 'u' },
-    { text: 'billing', to: account.path('/billing'), icon: Wallet, shortcut: 'b' },
+    { text: 'home', to: account.path('/'), icon: House, inBar: true, shortcut: 'h' },
+    { text: 'keys', to: account.path('/keys'), icon: KeyRound, inBar: true, shortcut: 'k' },
+    { text: 'usage', to: account.path('/usage'), icon: ChartColumn, inBar: true, shortcut: 'u' },
     { text: 'records', to: account.path('/usage/records'), icon: ListTree, shortcut: 'r' },
+    { text: 'billing', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' },
     { text: 'playground', to: account.path('/playground'), icon: MessageSquareText, shortcut: 'p' },
     { text: 'members', to: account.path('/members'), icon: Users },
     ...(account.can('change members') ? [{ text: 'audit', to: account.path('/audit'), icon: ScrollText } as const] : []),

@@ -31,17 +31,19 @@ export function Notice({ tone = 'info', title, children, action, live = false }:
   );
 }
 
-/** What went wrong, with the request id, and a button to try again. */
+/** What went wrong, with the request id, and a button to try again, unless what was asked for does not exist. */
 export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry?: () => void; title?: string }) {
   const t = useText(commonText);
   const { message, requestId, retryAfter } = describe(error, t);
+  const isMissing = error instanceof ApiError && error.code === 'not_found';
   return (
     <Notice
       tone="bad"
       live
-      title={title ?? t.somethingFailed}
+      title={title ?? (isMissing ? t.nothingHere : t.somethingFailed)}
       action={
-        onRetry && (
+        onRetry &&
+        !isMissing && (
           <Button size="small" onClick={onRetry}>
             {t.retry}
           </Button>
@@ -49,6 +51,7 @@ export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry
       }
     >
       <p>{message}</p>
+      {isMissing && <p>{t.nothingHereHint}</p>}
       {retryAfter !== null && <p>{t.retryIn({ seconds: retryAfter })}</p>}
       {requestId !== null && (
         <p className="mt-1 text-sm">

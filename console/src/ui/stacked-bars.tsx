@@ -52,7 +52,7 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
       <ul className="mb-2 flex flex-wrap gap-x-4 gap-y-1 text-sm">
         {series.map((name, index) => (
           <li key={name} className="inline-flex min-w-0 items-center gap-1.5">
-            <span aria-hidden className={classNames('size-3 shrink-0 rounded-sm', grounds[index % grounds.length])} />
+            <span aria-hidden className={classNames('swatch size-3 shrink-0 rounded-sm', grounds[index % grounds.length])} />
             <span className="wrap-anywhere">{name}</span>
           </li>
         ))}

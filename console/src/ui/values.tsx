@@ -2,14 +2,14 @@
 import { showUsd } from '../format/money.js';
 import { useTime } from '../format/time.js';
 
-/** An amount, whole and exact: cents first, the further digits smaller. `null` is a dash. */
+/** An amount, whole and exact: cents first, the further digits smaller, unless they are all there is. `null` is a dash. */
 export function Usd({ value }: { value: string | null }) {
   if (value === null) return <span>–</span>;
   const { main, rest } = showUsd(value);
   return (
     <span className="tabular whitespace-nowrap">
       {main}
-      {rest !== '' && <span className="text-[0.8em] text-soft">{rest}</span>}
+      {rest !== '' && <span className={main.endsWith('$0.00') ? undefined : 'text-[0.8em] text-soft'}>{rest}</span>}
     </span>
   );
 }

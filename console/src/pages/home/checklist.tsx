@@ -2,18 +2,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleDashed, X } from 'lucide-react';
 import { type ReactNode, useState, useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
 import { api } from '../../api/client.js';
 import { listKeys } from '../../api/keys.js';
 import { listRecords } from '../../api/usage.js';
 import { clientBaseUrl } from '../../base.js';
+import { nanoUsdOf } from '../../format/money.js';
 import { storedChoice } from '../../format/stored-choice.js';
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { type AccountInUse, useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
+import { useBalance } from '../../shell/balance-pill.js';
 import { ButtonLink, IconButton } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { Card, Section } from '../../ui/layout.js';
+import { Notice } from '../../ui/notice.js';
 import { keyVariable, samplesFor } from '../keys/samples.js';
 
 interface Step {
@@ -77,6 +81,7 @@ function useSteps(account: AccountInUse): Step[] | undefined {
     queryFn: ({ signal }) => listRecords(account.id, { limit: 1 }, signal),
     refetchInterval: (query) => (query.state.data?.data.length === 1 ? false : liveMs),
   });
+  const balance = useBalance(account.id);
   const people = useQuery({ queryKey: ['members', account.id, 'others'], queryFn: ({ signal }) => hasOthers(account.id, signal), enabled: mayInvite });
   if (keys.data === undefined || calls.data === undefined || (mayInvite && people.data === undefined)) return undefined;
 
@@ -102,6 +107,18 @@ function useSteps(account: AccountInUse): Step[] | undefined {
       isDone: calls.data.data.length > 0,
       content: (
         <>
+          {balance.data !== undefined && nanoUsdOf(balance.data.available_usd) <= 0n && (
+            <Notice
+              tone="warn"
+              action={
+                <Link to={account.path('/billing')} className="link">
+                  {t.noMoneyDo}
+                </Link>
+              }
+            >
+              {t.noMoney}
+            </Notice>
+          )}
           <p className="text-soft">{t.callStepHint}</p>
           <Code label={t.callStepCode} code={sample!.blocks[0]!.code} />
         </>

@@ -1,10 +1,10 @@
 // The balance, how long it lasts, and what was spent of late.
 import { useQuery } from '@tanstack/react-query';
 import { getTotals } from '../../api/usage.js';
-import { dayStart } from '../../format/days.js';
+import { startOfDayAgo } from '../../format/calendar.js';
 import { nanoUsdOf, usdText } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
-import { offsetMinutes, useZone, zoneName } from '../../format/time.js';
+import { useOffsetAt, useZone, zoneName } from '../../format/time.js';
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -19,7 +19,7 @@ const sumsMs = 10_000;
 /** What the account has spent since the day that began so many days ago. */
 export function useSpent(daysBack: number) {
   const account = useAccount();
-  const from = dayStart(daysBack, offsetMinutes(useZone())).toISOString();
+  const from = new Date(startOfDayAgo(daysBack, Date.now(), useOffsetAt())).toISOString();
   return useQuery({ queryKey: ['usage', account.id, 'total', from], queryFn: ({ signal }) => getTotals(account.id, { from }, signal), refetchInterval: sumsMs });
 }
 

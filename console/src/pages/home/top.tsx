@@ -4,9 +4,9 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { getKey } from '../../api/keys.js';
 import { getTotals, type UsageTotal } from '../../api/usage.js';
-import { dayStart } from '../../format/days.js';
+import { startOfDayAgo } from '../../format/calendar.js';
 import { useNumber } from '../../format/number.js';
-import { offsetMinutes, useZone } from '../../format/time.js';
+import { useOffsetAt } from '../../format/time.js';
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -21,7 +21,7 @@ const sumsMs = 10_000;
 
 function useTop(groupBy: 'model' | 'key') {
   const account = useAccount();
-  const from = dayStart(29, offsetMinutes(useZone())).toISOString();
+  const from = new Date(startOfDayAgo(29, Date.now(), useOffsetAt())).toISOString();
   return useQuery({
     queryKey: ['usage', account.id, 'top', groupBy, from],
     queryFn: ({ signal }) => getTotals(account.id, { from, group_by: groupBy }, signal),

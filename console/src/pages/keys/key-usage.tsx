@@ -1,13 +1,12 @@
 // What a key has been used for of late.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { getTotals, listRecords, type UsageRecord } from '../../api/usage.js';
-import { dayNames, dayStart } from '../../format/days.js';
-import { nanoUsdOf, usdText } from '../../format/money.js';
+import { listRecords, type UsageRecord } from '../../api/usage.js';
+import { axisUsd, usdOfNano, usdText } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
-import { offsetMinutes, useZone, zoneName } from '../../format/time.js';
+import { useOffsetAt, useZone } from '../../format/time.js';
 import { keysText } from '../../i18n/keys.js';
-import { useText } from '../../i18n/text.js';
+import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { Card, Section, Stat, Stats } from '../../ui/layout.js';
@@ -16,69 +15,72 @@ import { StackedBars } from '../../ui/stacked-bars.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { EndingBadge } from '../usage/ending.js';
+import { sumOf } from '../usage/figures.js';
+import { fetchOverview, type OverviewSlots } from '../usage/overview-query.js';
+import { useZoneName } from '../usage/use-view.js';
+import { readView } from '../usage/view.js';
 
-const days = 30;
+const range = '30d';
 const recordsShown = 5;
 const sumsMs = 10_000;
 
 export function KeyUsage({ keyId }: { keyId: string }) {
   const account = useAccount();
   const t = useText(keysText);
-  const from = dayStart(days - 1, offsetMinutes(useZone())).toISOString();
-  const total = useQuery({ queryKey: ['usage', account.id, 'total', keyId, from], queryFn: ({ signal }) => getTotals(account.id, { key: keyId, from }, signal), refetchInterval: sumsMs });
+  const zone = useZone();
+  const offsetAt = useOffsetAt();
   const count = useNumber();
+  const query = useQuery({
+    queryKey: ['usage', account.id, 'of-key', keyId, zone],
+    queryFn: ({ signal }) => fetchOverview(account.id, { ...readView(''), key: keyId, group: 'key', grain: 'day' }, range, offsetAt, signal),
+    refetchInterval: sumsMs,
+  });
   return (
     <>
-      <Section title={t.usage30}>
-        <Fetched query={total}>
-          {({ data: [sum] }) => (
-            <Stats>
-              <Stat label={t.spend} value={<Usd value={sum?.charge_usd ?? '0'} />} />
-              <Stat label={t.calls} value={count(sum?.calls ?? 0)} />
-              <Stat label={t.inputTokens} value={count(sum?.tokens.input ?? 0)} />
-              <Stat label={t.outputTokens} value={count(sum?.tokens.output ?? 0)} />
-            </Stats>
+      <Section
+        title={t.usage30}
+        actions={
+          <Link className="link" to={account.path(`/usage?range=${range}&key=${keyId}`)}>
+            {t.allUsage}
+          </Link>
+        }
+      >
+        <Fetched query={query}>
+          {({ total, chart }) => (
+            <>
+              <Stats>
+                <Stat label={t.spend} value={<Usd value={total.charge_usd} />} />
+                <Stat label={t.calls} value={count(total.calls)} />
+                <Stat label={t.inputTokens} value={count(total.tokens.input)} />
+                <Stat label={t.outputTokens} value={count(total.tokens.output)} />
+              </Stats>
+              {total.calls > 0 && chart !== undefined && <SpendByDay chart={chart} />}
+            </>
           )}
         </Fetched>
-        <SpendByDay keyId={keyId} from={from} />
       </Section>
       <LatestCalls keyId={keyId} />
     </>
   );
 }
 
-function SpendByDay({ keyId, from }: { keyId: string; from: string }) {
-  const account = useAccount();
+function SpendByDay({ chart: { ids, slots } }: { chart: OverviewSlots }) {
   const t = useText(keysText);
-  const zone = useZone();
-  const offset = offsetMinutes(zone);
-  const query = useQuery({
-    queryKey: ['usage', account.id, 'by-day', keyId, from, offset],
-    queryFn: ({ signal }) => getTotals(account.id, { key: keyId, from, group_by: 'day', tz_offset: offset }, signal),
-    refetchInterval: sumsMs,
-  });
+  const zoneName = useZoneName();
+  const day = new Intl.DateTimeFormat(useLanguage(), { month: 'short', day: 'numeric', timeZone: 'UTC' });
+  const spent = ids.map((id) => sumOf(slots.get(id)?.values() ?? []).nanoUsd);
+  const text = (bar: number): string => usdText(usdOfNano(spent[bar]!));
   return (
-    <Fetched query={query}>
-      {({ data }) => {
-        if (data.length === 0) return null;
-        const byDay = new Map(data.map((group) => [group.name, group.charge_usd]));
-        // Days without calls are not told; a chart without them would be no measure of time.
-        const names = dayNames(days, offset);
-        const spent = names.map((name) => byDay.get(name) ?? '0');
-        return (
-          <StackedBars
-            title={t.spendByDay({ zone: zoneName(zone) })}
-            series={[t.spend]}
-            bars={names.map((name, index) => ({ id: name, label: name.slice(5), values: [Number(nanoUsdOf(spent[index]!))] }))}
-            text={(bar) => usdText(spent[bar]!)}
-            totalText={(bar) => usdText(spent[bar]!)}
-            axisText={(nano) => `$${Number((nano / 1e9).toPrecision(2))}`}
-            labelName={t.day}
-            totalName={t.spend}
-          />
-        );
-      }}
-    </Fetched>
+    <StackedBars
+      title={t.spendByDay({ zone: zoneName() })}
+      series={[t.spend]}
+      bars={ids.map((id, index) => ({ id, label: day.format(Date.parse(id)), values: [Number(spent[index]!)] }))}
+      text={text}
+      totalText={text}
+      axisText={axisUsd}
+      labelName={t.day}
+      totalName={t.spend}
+    />
   );
 }
 

@@ -67,8 +67,8 @@ export function Spend({ apiKey }: { apiKey: ApiKey }) {
   return (
     <span className="inline-flex min-w-36 max-w-60 flex-col gap-1 align-top">
       <span>
-        <Usd value={spent} /> <span className="text-soft">{limit === null ? `· ${t.spendNoLimit}` : `/ ${usdText(limit)}`}</span>
-        {isHeld && <span className="text-soft"> {t.heldMore({ held: usdText(held) })}</span>}
+        <Usd value={spent} /> {isHeld && <span className="text-soft">{t.heldMore({ held: usdText(held) })} </span>}
+        <span className="text-soft">{limit === null ? `· ${t.spendNoLimit}` : `/ ${usdText(limit)}`}</span>
       </span>
       {limit !== null && remaining !== null && <LimitBar {...{ spent, held, limit, remaining }} />}
     </span>

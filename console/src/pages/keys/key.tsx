@@ -24,7 +24,23 @@ export default function KeyPage() {
   const account = useAccount();
   const { key: id = '' } = useParams<{ key: string }>();
   const query = useQuery({ queryKey: keyKey(account.id, id), queryFn: ({ signal }) => getKey(account.id, id, signal), refetchInterval: liveMs });
-  return <Fetched query={query}>{(apiKey) => <Key apiKey={apiKey} />}</Fetched>;
+  const t = useText(keysText);
+  return (
+    <>
+      {query.data === undefined && query.error !== null && <PageHeader title={t.oneKey} back={<ToKeys />} />}
+      <Fetched query={query}>{(apiKey) => <Key apiKey={apiKey} />}</Fetched>
+    </>
+  );
+}
+
+function ToKeys() {
+  const account = useAccount();
+  const t = useText(keysText);
+  return (
+    <Link to={account.path('/keys')} className="link">
+      {t.back}
+    </Link>
+  );
 }
 
 function Key({ apiKey }: { apiKey: ApiKey }) {
@@ -48,11 +64,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
     <>
       <PageHeader
         title={apiKey.name}
-        back={
-          <Link to={account.path('/keys')} className="link">
-            {t.back}
-          </Link>
-        }
+        back={<ToKeys />}
         description={
           <>
             <KeyStateBadge state={apiKey.state} /> {meaning(apiKey)}

@@ -15,6 +15,7 @@ import { Tabs } from '../../ui/tabs.js';
 import { FirstCall } from './first-call.js';
 import { useCatalog } from './queries.js';
 import { sampleIds, samplesFor } from './samples.js';
+import { suggestedModel } from './suggested-model.js';
 import { useStaying } from './staying.js';
 
 /** A secret that has just been made. */
@@ -105,7 +106,7 @@ function useSampleModel(allowed: readonly string[] | null, available: readonly s
   // As it was when the dialog opened: samples that are being copied must not change.
   const [chosen, choose] = useState<string>();
   const candidates = allowed === null ? available : allowed.filter((id) => available.length === 0 || available.includes(id));
-  const best = candidates.find((id) => id === 'sandbox/echo') ?? candidates[0] ?? allowed?.[0];
+  const best = suggestedModel(candidates) ?? allowed?.[0];
   useEffect(() => {
     if (best !== undefined && available.length > 0) choose((before) => before ?? best);
   }, [best, available.length]);

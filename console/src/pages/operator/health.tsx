@@ -12,7 +12,10 @@ import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 
+const unsettledCommand = 'tollgate usage unsettled';
 const refreshMs = 5000;
+/** More are in the gateway's log and in the answer of the API. */
+const driftsShown = 10;
 
 export default function HealthPage() {
   const t = useText(healthText);
@@ -126,7 +129,7 @@ function Money({ health }: { health: Health }) {
                 0
               ) : (
                 <span key="refused">
-                  <Verdict good={false}>{outbox.refused}</Verdict> {t.refusedHint}
+                  <Verdict good={false}>{outbox.refused}</Verdict> {t.refusedHint} <code>{unsettledCommand}</code>
                 </span>
               ),
             ],
@@ -157,11 +160,12 @@ function Drifts({ found: { drifts, recent, full } }: { found: NonNullable<Health
       )}
       {drifts.length > 0 && (
         <ul className="mt-1 text-sm">
-          {drifts.map(({ check, request_id, account_id, what }) => (
+          {drifts.slice(0, driftsShown).map(({ check, request_id, account_id, what }) => (
             <li key={`${check} ${request_id ?? ''} ${account_id ?? ''} ${what}`}>
               {what} <code>{request_id ?? account_id}</code>
             </li>
           ))}
+          {drifts.length > driftsShown && <li className="text-soft">{t.driftsMore({ count: drifts.length - driftsShown })}</li>}
         </ul>
       )}
     </>

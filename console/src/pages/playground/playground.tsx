@@ -10,6 +10,7 @@ import { Button, ButtonLink } from '../../ui/button.js';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
+import { suggestedModel } from '../keys/suggested-model.js';
 import { Answer } from './answer.js';
 import { type CallSettings, type Exchange, useConversation } from './conversation.js';
 
@@ -69,7 +70,9 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const sides = [useConversation(accountId), useConversation(accountId)] as const;
   const shown = isComparing ? sides : sides.slice(0, 1);
   const isRunning = shown.some((side) => side.isRunning);
-  const modelOf = (side: number): string => callable.find(({ id }) => id === chosen[side])?.id ?? callable[Math.min(side, callable.length - 1)]?.id ?? '';
+  const suggested = suggestedModel(callable.map(({ id }) => id)) ?? '';
+  // The second side begins with another model than the first.
+  const modelOf = (side: number): string => callable.find(({ id }) => id === chosen[side])?.id ?? (side === 0 ? suggested : (callable.find(({ id }) => id !== suggested)?.id ?? suggested));
   const set = (change: Partial<CallSettings>): void => setSettings({ ...settings, ...change });
 
   function send(event?: FormEvent): void {

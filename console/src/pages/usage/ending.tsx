@@ -23,7 +23,8 @@ export function useEndingName(): (ending: string) => string {
   return (ending) => (isEnding(ending) ? t[`ending_${ending}`] : ending);
 }
 
-export function EndingBadge({ ending }: { ending: string }) {
+/** `wraps`: where there is little room, its words may stand below each other. */
+export function EndingBadge({ ending, wraps = false }: { ending: string; wraps?: boolean }) {
   const name = useEndingName()(ending);
-  return <Badge {...(isEnding(ending) ? looks[ending] : {})}>{name}</Badge>;
+  return <Badge wraps={wraps} {...(isEnding(ending) ? looks[ending] : {})}>{name}</Badge>;
 }

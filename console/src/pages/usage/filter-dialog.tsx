@@ -2,13 +2,14 @@
 import { type FormEvent, useId, useState } from 'react';
 import { endings } from '../../api/usage.js';
 import { commonText } from '../../i18n/common.js';
+import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { useEndingName } from './ending.js';
-import { useCalledModels, useKeyNames, useOffsetAt, useView, useZoneName } from './use-view.js';
+import { useCalledModels, useKeyNames, useView, useZoneName } from './use-view.js';
 import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
 
 export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {

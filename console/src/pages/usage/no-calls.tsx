@@ -8,6 +8,7 @@ import { CodeBlock } from '../../ui/code-block.js';
 import { Empty } from '../../ui/layout.js';
 import { useCatalog } from '../keys/queries.js';
 import { samplesFor } from '../keys/samples.js';
+import { suggestedModel } from '../keys/suggested-model.js';
 import { useCalledModels, useView } from './use-view.js';
 import { filterParts, type Range } from './view.js';
 
@@ -41,7 +42,7 @@ function FirstCall() {
   const t = useText(usageText);
   const account = useAccount();
   const catalog = useCatalog();
-  const model = catalog.data?.find(({ available }) => available)?.id ?? 'sandbox/echo';
+  const model = suggestedModel((catalog.data ?? []).filter(({ available }) => available).map(({ id }) => id)) ?? 'sandbox/echo';
   const [sample] = samplesFor({ baseAddress: clientBaseUrl, secret: 'sk-tg-…', model });
   return (
     <Empty title={t.noCalls} action={account.can('change keys') && <ButtonLink look="primary" to={account.path('/keys')}>{t.makeKey}</ButtonLink>}>

@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import type { UsageTotal } from '../../api/usage.js';
 import { nanoUsdOf, shareOf } from '../../format/money.js';
 import { durationText, useNumber } from '../../format/number.js';
-import { useTime, useZone } from '../../format/time.js';
+import { useOffsetAt, useTime, useZone } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -21,7 +21,7 @@ import { FilterBar } from './filter-bar.js';
 import { NoCalls } from './no-calls.js';
 import { fetchOverview, type Overview as OverviewData } from './overview-query.js';
 import { UsageChart } from './usage-chart.js';
-import { useKeyNames, useOffsetAt, useView, useZoneName } from './use-view.js';
+import { useKeyNames, useView, useZoneName } from './use-view.js';
 import { type Grouping, groupings, presets, type Range, type UsageView, writeView } from './view.js';
 
 const refreshMs = 10_000;

@@ -10,6 +10,7 @@ import { usageText } from '../../i18n/usage.js';
 import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { IconButton } from '../../ui/button.js';
+import { classNames } from '../../ui/class-names.js';
 import { copyText } from '../../ui/copy.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
@@ -59,7 +60,7 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
         {
           name: t.keyAndModel,
           cell: ({ key_id, model }) => (
-            <Lines>
+            <Lines roomy>
               {nameOf(key_id)}
               {soft(model)}
             </Lines>
@@ -101,22 +102,22 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
         {
           name: t.durations,
           numeric: true,
-          cell: ({ first_output_ms, duration_ms, stream }) => (
+          cell: ({ first_output_ms, duration_ms }) => (
             <Lines>
-              {durationText(duration_ms)} · {stream ? t.streamed : t.whole}
+              {durationText(duration_ms)}
               {soft(first_output_ms === null ? t.noOutput : t.firstAfter({ time: durationText(first_output_ms) }))}
             </Lines>
           ),
         },
-        { name: t.ending, cell: ({ ending }) => <EndingBadge ending={ending} /> },
+        { name: t.ending, cell: ({ ending }) => <EndingBadge ending={ending} wraps /> },
       ]}
     />
   );
 }
 
-/** Several lines in one cell, which stand beside the cell's name on narrow screens. */
-function Lines({ children }: { children: ReactNode }) {
-  return <span className="inline-block max-w-full align-top wrap-anywhere">{children}</span>;
+/** Several lines in one cell, which stand beside the cell's name on narrow screens. `roomy`: names are not cut into syllables for want of room. */
+function Lines({ roomy = false, children }: { roomy?: boolean; children: ReactNode }) {
+  return <span className={classNames('inline-block max-w-full align-top wrap-anywhere', roomy && 'md:min-w-30')}>{children}</span>;
 }
 
 /** Date and time to the second; the year only where it is not the present one. */

@@ -8,6 +8,7 @@ import type { Page } from '../../api/client.js';
 import { exportUrl, listRecords, type RecordSearch, type UsageRecord } from '../../api/usage.js';
 import { useNumber } from '../../format/number.js';
 import { commonText } from '../../i18n/common.js';
+import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -21,7 +22,7 @@ import { type Loaded, withNewest } from './newest.js';
 import { NoCalls } from './no-calls.js';
 import { RecordDetails, RecordPage } from './record.js';
 import { type FromList, RecordTable } from './record-table.js';
-import { useOffsetAt, useView } from './use-view.js';
+import { useView } from './use-view.js';
 import { boundsOf, presets, type Range, searchOf, writeView } from './view.js';
 
 const pageSize = 50;

@@ -1,4 +1,5 @@
 // The chart of the overview: days or hours, stacked by group, with the same figures as a table.
+import { axisUsd } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
 import { useZone } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
@@ -56,7 +57,7 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
 
 /** Round figures, of which no digit is lost; the table has the exact ones. */
 function axisText(value: number, measure: Measure, count: (value: number) => string): string {
-  return measure === 'spend' ? `$${Number((value / 1e9).toPrecision(2))}` : count(value);
+  return measure === 'spend' ? axisUsd(value) : count(value);
 }
 
 /** A series is known by its name, so that no two may have the same. */

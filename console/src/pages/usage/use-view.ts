@@ -1,12 +1,11 @@
-// The view in the address, the clocks of the zone in use, and the names of keys.
+// The view in the address, the name of the zone in use, and the names of keys.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { Page } from '../../api/client.js';
 import { type ApiKey, listKeys } from '../../api/keys.js';
 import { getTotals } from '../../api/usage.js';
-import type { OffsetAt } from '../../format/calendar.js';
-import { offsetMinutes, useZone, zoneName } from '../../format/time.js';
+import { useZone, zoneName } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -18,12 +17,6 @@ export function useView(): [UsageView, (change: Partial<UsageView>) => void] {
   const [path, go] = useLocation();
   const view = useMemo(() => readView(search), [search]);
   return [view, (change) => go(path + writeView({ ...view, ...change }))];
-}
-
-/** The clocks of the zone in use. */
-export function useOffsetAt(): OffsetAt {
-  const zone = useZone();
-  return useMemo(() => (ms: number) => offsetMinutes(zone, new Date(ms)), [zone]);
 }
 
 /** The name of the zone in use at an instant, for example `America/New_York (UTC−05:00)`. */

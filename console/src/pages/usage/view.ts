@@ -1,5 +1,5 @@
 // What the pages about usage look at: filter, range and grouping, all of it in the address and the same on both pages. Pure.
-import { addDays, dayOf, hoursIn, type OffsetAt, startOfDay } from '../../format/calendar.js';
+import { addDays, dayOf, hoursIn, type OffsetAt, startOfDay, startOfDayAgo } from '../../format/calendar.js';
 
 /** Ranges that end now. */
 export const presets = ['24h', '7d', '30d', '90d', 'month'] as const;
@@ -104,7 +104,7 @@ function presetStart(preset: Preset, nowMs: number, offsetAt: OffsetAt): number 
   const today = dayOf(nowMs, offsetAt);
   if (preset === '24h') return hoursIn(nowMs - (23 * dayMs) / 24, nowMs + 1, offsetAt)[0]!;
   if (preset === 'month') return startOfDay(`${today.slice(0, 8)}01`, offsetAt);
-  return startOfDay(addDays(today, 1 - Number(preset.slice(0, -1))), offsetAt);
+  return startOfDayAgo(Number(preset.slice(0, -1)) - 1, nowMs, offsetAt);
 }
 
 const msOf = (instant: string): number | undefined => (instant === '' ? undefined : Date.parse(instant));
