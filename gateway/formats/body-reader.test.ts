@@ -50,6 +50,12 @@ describe('reading a body', () => {
     expect(faultOf(body)).toBe(expected);
   });
 
+  it('says which form a text has to have in words, where the schema has some', () => {
+    const Bill = Type.Object({ usd: Type.String({ pattern: '^\\d+$', description: 'Whole USD, for example "5".' }) });
+    expect(() => bodyReader(Bill, 'dots')({ usd: 'five' })).toThrow('usd: is not of this form: Whole USD, for example "5".');
+    expect(() => bodyReader(Bill, 'dots')({ usd: 5 })).toThrow('usd: must be string');
+  });
+
   it('finds the one fault of a long body without going through all that is right slowly', () => {
     const Long = Type.Object({ items: Type.Array(Type.Union([Circle, Square])) });
     const items = Array.from({ length: 200_000 }, (_, index) => ({ kind: 'circle', radius: index === 199_999 ? -1 : 1 }));

@@ -22,6 +22,8 @@ interface Fault {
 interface Node {
   type?: string;
   const?: unknown;
+  pattern?: string;
+  description?: string;
   enum?: unknown[];
   anyOf?: Node[];
   items?: Node;
@@ -82,7 +84,7 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   // Only the node's own rules: what is inside is searched one by one, and a hostile body could have faults without number.
   const { items, properties: _properties, required: _required, ...own } = node;
   const [error] = Errors(own as TSchema, value);
-  if (error !== undefined) return faultAt(node, [...path, ...stepsOf(error.instancePath)], leafText(node, error.message));
+  if (error !== undefined) return faultAt(node, [...path, ...stepsOf(error.instancePath)], leafText(node, value, error.message));
   if (items === undefined || !Array.isArray(value)) return undefined;
   return firstFault(value, (item, index) => findFault(items, item, [...path, index]));
 }
@@ -130,9 +132,11 @@ function faultAt(node: Node, path: Path, text: string): Fault {
   return fix === undefined ? { path, text, unsupported: false } : { path, text: fix, unsupported: true };
 }
 
-function leafText(node: Node, message: string): string {
+function leafText(node: Node, value: unknown, message: string): string {
   if (node.const !== undefined) return `must be ${JSON.stringify(node.const)}`;
   if (node.enum !== undefined) return `must be one of ${node.enum.join(', ')}`;
+  // Nobody should have to read a regular expression.
+  if (node.pattern !== undefined && node.description !== undefined && typeof value === 'string') return `is not of this form: ${node.description}`;
   return message;
 }
 

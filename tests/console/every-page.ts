@@ -137,6 +137,8 @@ async function inviteSomebody(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Invitation link' }).waitFor();
 }
 
+/** Where the navigation stands beside the page, and leaves it little room. */
+const widthsBetween = [1150, 1024, 800];
 const themes = ['light', 'dark'] as const;
 
 /** Looks at all of them in windows of a width. */
@@ -178,6 +180,10 @@ export function lookAtEveryPage(width: number): void {
         expect({ theme, faults: await accessibilityFaults(page) }).toEqual({ theme, faults: [] });
       }
       expect(await sidewaysScroll(page)).toBe(0);
+      for (const between of widthsBetween.filter((narrower) => narrower < width)) {
+        await page.setViewportSize({ width: between, height: 800 });
+        expect({ between, scroll: await sidewaysScroll(page) }).toEqual({ between, scroll: 0 });
+      }
       expect(person.faults).toEqual([]);
       await page.close();
     });

@@ -80,7 +80,7 @@ describe.each(modes)('home, %s', (mode) => {
     await page.getByRole('button', { name: 'Hide this list' }).click();
     await page.getByText('Get started').waitFor({ state: 'detached' });
     await page.reload();
-    await page.getByText('Latest failed calls').waitFor();
+    await page.getByRole('heading', { name: 'Latest failed calls' }).waitFor();
     expect(await page.getByText('Get started').count()).toBe(0);
     expect(person.faults).toEqual([]);
     await person.close();

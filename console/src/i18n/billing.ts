@@ -22,7 +22,7 @@ export const billingText = dictionary(
     freedAt: 'Free at the latest',
 
     redeem: 'Redeem a code',
-    redeemAbout: 'A code credits this account once.',
+    redeemAbout: 'A code credits this account once. Whoever runs this gateway gives codes out, or adds money directly.',
     code: 'Code',
     codeForm: 'TGC-…',
     redeemButton: 'Redeem',
@@ -104,7 +104,7 @@ export const billingText = dictionary(
     freedAt: '最迟释放',
 
     redeem: '兑换码',
-    redeemAbout: '每个兑换码可为此账户充值一次。',
+    redeemAbout: '每个兑换码可为此账户充值一次。运维人员可发放兑换码，或直接为账户充值。',
     code: '兑换码',
     codeForm: 'TGC-…',
     redeemButton: '兑换',

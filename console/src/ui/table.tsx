@@ -16,8 +16,20 @@ export interface Column<Row> {
 /** Tables of so many columns need more room than a page always has beside the navigation. */
 const manyColumns = 4;
 
-/** `caption` is what the table is about; it is heard, not seen. */
-export function DataTable<Row>({ caption, columns, rows, rowKey }: { caption: string; columns: readonly Column<Row>[]; rows: readonly Row[]; rowKey: (row: Row) => string }) {
+/** How much room a table needs to be one; with less, its rows are cards (styles.css). */
+const rooms = { some: '@container/many-columns', much: '@container/more-columns', most: '@container/most-columns' };
+
+interface Props<Row> {
+  /** What the table is about; it is heard, not seen. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  /** `much` and `most` are for tables whose cells cannot be narrow: nothing may be wider than the page. */
+  readonly room?: keyof typeof rooms;
+}
+
+export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }: Props<Row>) {
   // Roles are named because rows and cells that are shown as blocks lose them.
   const table = (
     <table className="data-table" role="table">
@@ -50,5 +62,5 @@ export function DataTable<Row>({ caption, columns, rows, rowKey }: { caption: st
       </tbody>
     </table>
   );
-  return columns.length < manyColumns ? table : <div className="@container/many-columns">{table}</div>;
+  return columns.length < manyColumns ? table : <div className={rooms[room]}>{table}</div>;
 }

@@ -39,7 +39,8 @@ function List() {
       <Base.Content className="flex items-center gap-3 px-3.5 py-2">
         <Base.Title className="flex-1 font-medium" />
         <Base.Action className={buttonClass('secondary', 'small')} />
-        <Base.Close aria-label={t.close} className="inline-flex size-8 items-center justify-center rounded-md hover:bg-hover">
+        {/* Base UI hides it from screen readers until the toasts are pointed at, but it can be reached by keyboard before. */}
+        <Base.Close aria-label={t.close} aria-hidden={false} className="inline-flex size-8 items-center justify-center rounded-md hover:bg-hover">
           <X size={16} aria-hidden />
         </Base.Close>
       </Base.Content>

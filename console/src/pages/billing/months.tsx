@@ -33,6 +33,7 @@ function Table({ months }: { months: readonly Statement[] }) {
   return (
     <Card flush>
       <DataTable
+        room="much"
         caption={t.statements}
         rows={months}
         rowKey={(each) => each.month}

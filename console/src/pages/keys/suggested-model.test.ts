@@ -6,8 +6,12 @@ describe('the model to begin with', () => {
     expect(suggestedModel(['sandbox/drop', 'sandbox/echo', 'sandbox/fail-500'])).toBe('sandbox/echo');
   });
 
+  it('is another one that answers where the first is taken', () => {
+    expect(suggestedModel(['sandbox/drop', 'sandbox/stall', 'sandbox/story'])).toBe('sandbox/story');
+  });
+
   it('is the first where that one may not be called', () => {
-    expect(suggestedModel(['openai/gpt-4.1', 'sandbox/story'])).toBe('openai/gpt-4.1');
+    expect(suggestedModel(['openai/gpt-4.1', 'sandbox/stall'])).toBe('openai/gpt-4.1');
     expect(suggestedModel([])).toBeUndefined();
   });
 });

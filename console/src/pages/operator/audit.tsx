@@ -93,6 +93,7 @@ function EntryTable({ entries }: { entries: readonly AuditEntry[] }) {
   return (
     <Card flush>
       <DataTable
+        room="much"
         caption={t.title}
         rows={entries}
         rowKey={({ id }) => id}

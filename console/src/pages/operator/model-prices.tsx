@@ -76,6 +76,7 @@ function History({ prices }: { prices: readonly DatedPrice[] }) {
   return (
     <Card flush>
       <DataTable
+        room="most"
         caption={t.history}
         rows={prices}
         rowKey={({ id }) => id}

@@ -7,6 +7,7 @@ import { playgroundText } from '../../i18n/playground.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button, ButtonLink } from '../../ui/button.js';
+import { Disclosure } from '../../ui/disclosure.js';
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
@@ -67,12 +68,16 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const [isComparing, setComparing] = useState(false);
   const [settings, setSettings] = useState<CallSettings>({ system: '', maxTokens: '1024', temperature: '' });
   const [message, setMessage] = useState('');
+  // On narrow screens the message would be below all of them.
+  const [isWide] = useState(() => matchMedia('(min-width: 64rem)').matches);
   const sides = [useConversation(accountId), useConversation(accountId)] as const;
   const shown = isComparing ? sides : sides.slice(0, 1);
   const isRunning = shown.some((side) => side.isRunning);
-  const suggested = suggestedModel(callable.map(({ id }) => id)) ?? '';
-  // The second side begins with another model than the first.
-  const modelOf = (side: number): string => callable.find(({ id }) => id === chosen[side])?.id ?? (side === 0 ? suggested : (callable.find(({ id }) => id !== suggested)?.id ?? suggested));
+  const ids = callable.map(({ id }) => id);
+  const first = ids.find((id) => id === chosen[0]) ?? suggestedModel(ids) ?? '';
+  // The second side begins with another model than the first, where there is one.
+  const second = ids.find((id) => id === chosen[1]) ?? suggestedModel(ids.filter((id) => id !== first)) ?? first;
+  const modelOf = (side: number): string => (side === 0 ? first : second);
   const set = (change: Partial<CallSettings>): void => setSettings({ ...settings, ...change });
 
   function send(event?: FormEvent): void {
@@ -103,9 +108,13 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
           />
         ))}
         <CheckField label={t.compare} checked={isComparing} onChange={setComparing} />
-        <TextAreaField label={t.system} hint={t.systemHint} value={settings.system} onChange={(event) => set({ system: event.target.value })} />
-        <TextField label={t.maxTokens} inputMode="numeric" value={settings.maxTokens} onChange={(event) => set({ maxTokens: event.target.value.replace(/\D/g, '') })} />
-        <TextField label={t.temperature} hint={t.temperatureHint} type="number" min="0" max="2" step="0.1" value={settings.temperature} onChange={(event) => set({ temperature: event.target.value })} />
+        <Disclosure summary={t.more} open={isWide}>
+          <div className="flex flex-col gap-3">
+            <TextAreaField label={t.system} hint={t.systemHint} value={settings.system} onChange={(event) => set({ system: event.target.value })} />
+            <TextField label={t.maxTokens} inputMode="numeric" value={settings.maxTokens} onChange={(event) => set({ maxTokens: event.target.value.replace(/\D/g, '') })} />
+            <TextField label={t.temperature} hint={t.temperatureHint} type="number" min="0" max="2" step="0.1" value={settings.temperature} onChange={(event) => set({ temperature: event.target.value })} />
+          </div>
+        </Disclosure>
       </section>
       <div className="min-w-0">
         <div className={isComparing ? 'grid gap-4 md:grid-cols-2' : ''}>

@@ -34,10 +34,11 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
   const [view] = useView();
   const time = useTime();
   const short = useShortTime();
-  const soft = (text: string) => <span className="block text-soft">{text}</span>;
+  const soft = (text: string) => <span className="block whitespace-normal text-soft">{text}</span>;
   return (
     <DataTable
       caption={t.records}
+      room="most"
       rows={rows}
       rowKey={({ request_id }) => request_id}
       columns={[
