@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { auditExportUrl, type AuditEntry, type AuditFilter, listAudit, operatorKeys, verifyAudit } from '../../api/operator.js';
-import { operatorAuditText } from '../../i18n/operator.js';
+import { operatorAuditText } from '../../i18n/operator-audit.js';
 import { useText } from '../../i18n/text.js';
 import { Button, buttonClass } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';

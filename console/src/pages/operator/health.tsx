@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { checkLedger, getHealth, type Health, operatorKeys } from '../../api/operator.js';
-import { healthText } from '../../i18n/operator.js';
+import { healthText } from '../../i18n/operator-health.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
