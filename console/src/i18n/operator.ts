@@ -1,4 +1,4 @@
-// Texts of accounts, people, the audit log and the system's health, for operators.
+// Texts of the pages of accounts and of people, for operators.
 import { dictionary } from './text.js';
 
 export const accountsText = dictionary(
