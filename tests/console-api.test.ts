@@ -72,6 +72,13 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     for (const id of [ids[0], ids[2]]) await owner.must('POST', `${account}/keys/${id}/revoke`, undefined, 200);
   });
 
+  it('refuses fields that it does not know, which would else mean their defaults', async () => {
+    const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'misspelt' }, 201);
+    const response = await owner.ask('POST', `${account}/keys/${key.id}/rotate`, { overlap: 3600 });
+    expect([response.status, ((await response.json()) as { error: { field: string } }).error.field]).toEqual([400, 'overlap']);
+    await owner.must('POST', `${account}/keys/${key.id}/revoke`, undefined, 200);
+  });
+
   it('makes a key that works at once, shows what it spends as the API and the ledger do, rotates and revokes it', async () => {
     const { key, secret } = await owner.must<{ key: KeyView; secret: string }>('POST', `${account}/keys`, { name: 'server', limit_usd: '0.5', models: ['sandbox/echo'] }, 201);
     expect(key).toMatchObject({ state: 'active', limit_usd: '0.5', spent_usd: '0', models: ['sandbox/echo'], last_four: secret.slice(-4) });

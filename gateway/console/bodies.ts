@@ -1,7 +1,7 @@
 // The bodies of the console's API as schemas: type and validator in one.
 import { type TSchema, Type } from 'typebox';
 import type { Context } from 'koa';
-import { bodyReader, type PathStyle } from '../formats/body-reader.js';
+import { bodyReader, fieldError, type PathStyle } from '../formats/body-reader.js';
 import { optional } from '../formats/fields.js';
 import { readJson } from '../middleware/json-body.js';
 
@@ -17,10 +17,22 @@ const Name = Type.String({ minLength: 1, maxLength: 200 });
 const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);
 const Models = Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id as GET /v1/models lists it.' }), { minItems: 1, maxItems: 150 });
 
-/** A reader of bodies of this schema, with the schema for the reference; it raises invalid_request that names the field. */
+/**
+ * A reader of bodies of this schema, with the schema for the reference; it raises invalid_request that names the field. A field that
+ * is none is refused: a misspelt one would else mean its default.
+ */
 export const readBody = <S extends TSchema>(schema: S, style: PathStyle = 'dots') => {
   const check = bodyReader(schema, style);
-  return Object.assign(async (ctx: Context) => check(await readJson(ctx, bodyBytesMax)), { schema });
+  const fields = Object.keys((schema as { properties?: object }).properties ?? {});
+  return Object.assign(
+    async (ctx: Context) => {
+      const body = check(await readJson(ctx, bodyBytesMax));
+      const unknown = Object.keys(body as object).find((name) => !fields.includes(name));
+      if (unknown !== undefined) throw fieldError('invalid_request', unknown.slice(0, 100), `is no field of this request; its fields are ${fields.join(', ')}`);
+      return body;
+    },
+    { schema },
+  );
 };
 
 /** A reader for each body; each raises invalid_request that names the field. */
