@@ -37,8 +37,8 @@ export const mutants: readonly Mutant[] = [
     ['a refusal forgets the newer limit', 'key === known || touched.account === undefined ? {} : { key }', '{}'],
   ]),
   ...of('months.ts', 'model', [
-    ['deposits are not summed', 'depositedNanoUsd: depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n),', 'depositedNanoUsd,'],
-    ['refunds are not summed', 'refundedNanoUsd: refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n),', 'refundedNanoUsd,'],
+    ['deposits are not summed', 'depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),', 'depositedNanoUsd,'],
+    ['refunds are not summed', 'refundedNanoUsd: wrapped(refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n)),', 'refundedNanoUsd,'],
   ]),
   ...of('operations/checkpoint.ts', 'model', [
     ['a checkpoint moves back', 'costNanoUsd > hold.checkpointNanoUsd ? costNanoUsd : hold.checkpointNanoUsd', 'costNanoUsd'],
