@@ -1,8 +1,10 @@
 // tollgate account: whose money and keys they are.
 import { Command } from 'commander';
-import { AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
+import { hasReason } from '#kit/errors/app-error.js';
+import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
+import type { Balance } from '#proto/ledger/v1/ledger.js';
 import type { Cli } from '../cli.js';
-import { operatorCall } from '../connect.js';
+import { operatorCall, type Services } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { accountInListView, accountStates, accountView, accountWithBalanceView } from '../views/account.js';
 
@@ -32,8 +34,8 @@ export function accountCommand(cli: Cli): Command {
         listPages(cli, accountInListView, options, async (pageSize, pageToken) => {
           const { search = '', state = AccountState.ACCOUNT_STATE_UNSPECIFIED, newestFirst = false } = options;
           const { accounts, keyCounts, nextPageToken } = await auth.listAccounts({ pageSize, pageToken, search, state, newestFirst, withKeyCounts: true }, operatorCall());
-          const { balances } = accounts.length === 0 ? { balances: [] } : await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall());
-          return { items: accounts.map((account, index) => ({ account, balance: balances[index]!, keys: keyCounts[index]! })), nextPageToken };
+          const balances = await balancesOf(accounts, ledger);
+          return { items: accounts.map((account, index) => ({ account, balance: balances?.[index], keys: keyCounts[index]! })), nextPageToken };
         }),
       ),
     );
@@ -75,4 +77,15 @@ function update(cli: Cli, change: DeepPartial<UpdateAccountRequest>): Promise<vo
     const response = await auth.updateAccount(UpdateAccountRequest.fromPartial(change), operatorCall());
     cli.out.show(accountView, response.account!);
   });
+}
+
+/** Undefined while the ledger is away: the accounts are auth's, and can be listed without it. */
+async function balancesOf(accounts: readonly Account[], ledger: Services['ledger']): Promise<readonly Balance[] | undefined> {
+  if (accounts.length === 0) return [];
+  try {
+    return (await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall())).balances;
+  } catch (error) {
+    if (hasReason(error, 'service_unavailable')) return undefined;
+    throw error;
+  }
 }

@@ -42,17 +42,20 @@ export const accountWithBalanceView: View<AccountWithBalance> = {
 };
 
 /** An account in a list, with its money and how many keys it has. */
-export interface AccountInList extends AccountWithBalance {
+export interface AccountInList {
+  readonly account: Account;
+  /** Undefined while the ledger is away. */
+  readonly balance: Balance | undefined;
   readonly keys: number;
 }
 
 /** An account in a list. */
 export const accountInListView: View<AccountInList> = {
-  json: ({ account, balance, keys }) => ({ ...accountView.json(account), balance: balanceView.json(balance), keys }),
+  json: ({ account, balance, keys }) => ({ ...accountView.json(account), balance: balance === undefined ? null : balanceView.json(balance), keys }),
   columns: [
     ...accountView.columns.map((column): Column<AccountInList> => ({ ...column, text: ({ account }) => column.text(account) })),
-    { title: 'available', text: ({ balance }) => usd(balance.availableNanoUsd), align: 'right' },
-    { title: 'held', text: ({ balance }) => usd(balance.heldNanoUsd), align: 'right' },
+    { title: 'available', text: ({ balance }) => (balance === undefined ? '?' : usd(balance.availableNanoUsd)), align: 'right' },
+    { title: 'held', text: ({ balance }) => (balance === undefined ? '?' : usd(balance.heldNanoUsd)), align: 'right' },
     { title: 'keys', text: ({ keys }) => String(keys), align: 'right' },
   ],
 };
