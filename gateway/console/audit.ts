@@ -1,7 +1,7 @@
 // Notes in the audit log what somebody did. What was done stays done when the note fails, and then stands in the process's log.
 import type { Context } from 'koa';
-import { callContext } from '#kit/rpc/call-context.js';
 import { AppendAuditRequest, type User } from '#proto/auth/v1/people.js';
+import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 import { visitorOf } from './session.js';
 
@@ -22,7 +22,7 @@ export async function noteAudit(ctx: Context, { peers, config, log }: ConsoleDep
   const { accountId, action, targetId, detail = {}, actor: user = visitorOf(ctx).user } = note;
   const entry = { accountId, action, targetId, actorUserId: user.id, actorName: user.email, clientAddress: ctx.ip, detailJson: JSON.stringify(detail) };
   try {
-    await peers.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
+    await peers.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), contextOf({ config }));
   } catch (error) {
     log.error({ err: error, action, target_id: targetId, user_id: user.id }, 'an entry of the audit log was lost');
   }

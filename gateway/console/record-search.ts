@@ -2,8 +2,9 @@
 import type { Context } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { type CallContext } from '#kit/rpc/call-context.js';
 import { Ending, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 import { queryText } from './paging.js';
 import { usageFilterOf } from './usage-filter.js';
@@ -26,7 +27,7 @@ export function recordSearchOf(ctx: Context, accountId: string): RecordSearch {
 
 /** A page of what is found, newest first. */
 export async function searchRecords({ filter, requestId }: RecordSearch, page: { pageSize: number; pageToken: string }, { peers, config }: ConsoleDeps): Promise<ListUsageRecordsResponse> {
-  const context = callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+  const context = contextOf({ config });
   if (requestId === '') return peers.metering.listUsageRecords({ filter, ...page }, context);
   const record = await findOne(requestId, filter.accountId, peers.metering, context);
   return { records: record !== undefined && fits(record, filter) ? [record] : [], nextPageToken: '' };

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
 import type { Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/people.js';
 import { assertAllowed, type Permission } from './access.js';
+import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 
 const cookieName = 'tollgate_session';
@@ -33,7 +33,7 @@ export function signedIn({ peers, config }: ConsoleDeps): Middleware {
     if (token === undefined) throw new AppError('session_unknown', 'Nobody is signed in; sign in first.');
     try {
       const tokenHash = createHash('sha256').update(token).digest();
-      const { session, user, memberships } = await peers.people.getSession({ tokenHash }, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }));
+      const { session, user, memberships } = await peers.people.getSession({ tokenHash }, contextOf({ config }));
       visitors.set(ctx, { session: session!, user: user!, memberships });
     } catch (error) {
       if (hasReason(error, 'session_unknown')) clearSession(ctx);

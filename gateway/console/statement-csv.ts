@@ -3,13 +3,13 @@ import { formatUsd } from '#kit/money.js';
 import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
 import { csvLine } from '../pages/csv.js';
 import { renderEntry } from './render/money.js';
+import { instant } from './render/values.js';
 
 const columns = ['created_at', 'number', 'kind', 'effect_usd', 'balance_usd', 'request_id', 'key_id', 'source', 'reference', 'reason', 'entry_id'] as const;
 
 type Cells = Partial<Record<(typeof columns)[number], string | number | null>>;
 
 const line = (cells: Cells): string => csvLine(columns.map((column) => cells[column] ?? ''));
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
 
 /** The head, and the balance that the month began with. */
 export function statementCsvStart({ fromMs, openingNanoUsd }: Statement): string {

@@ -1,4 +1,5 @@
 // A usage record as JSON. Amounts are decimal-string USD.
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Ending, Format, LineKind, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#kit/money.js';
 
@@ -7,7 +8,6 @@ const word = (name: string, prefix: string): string => name.slice(prefix.length)
 /** The body of GET /v1/usage/{request id}. */
 export function renderUsageRecord(record: UsageRecord): Record<string, unknown> {
   const call = record.call!;
-  const tokens = record.tokens!;
   const { settlement } = record;
   return {
     object: 'usage_record',
@@ -24,14 +24,7 @@ export function renderUsageRecord(record: UsageRecord): Record<string, unknown> 
     ending_detail: record.endingDetail === '' ? null : record.endingDetail,
     usage_source: word(UsageSource[record.source], 'USAGE_SOURCE_'),
     quarantined: record.quarantined,
-    tokens: {
-      input: tokens.inputTokens,
-      cache_read: tokens.cacheReadTokens,
-      cache_write_5m: tokens.cacheWrite5mTokens,
-      cache_write_1h: tokens.cacheWrite1hTokens,
-      output: tokens.outputTokens,
-      reasoning: tokens.reasoningTokens,
-    },
+    tokens: renderTokens(record.tokens!),
     price_version: call.price?.id ?? null,
     line_items: record.lineItems.map((item) => ({
       kind: word(LineKind[item.kind], 'LINE_KIND_'),
@@ -52,5 +45,17 @@ export function renderUsageRecord(record: UsageRecord): Record<string, unknown> 
           },
     trace_id: call.traceId === '' ? null : call.traceId,
     client_request_id: call.clientRequestId === '' ? null : call.clientRequestId,
+  };
+}
+
+/** Token counts by class. */
+export function renderTokens(tokens: TokenCounts): Record<string, number> {
+  return {
+    input: tokens.inputTokens,
+    cache_read: tokens.cacheReadTokens,
+    cache_write_5m: tokens.cacheWrite5mTokens,
+    cache_write_1h: tokens.cacheWrite1hTokens,
+    output: tokens.outputTokens,
+    reasoning: tokens.reasoningTokens,
   };
 }

@@ -80,7 +80,7 @@ export interface MonthFigures {
   readonly chargesNanoUsd: bigint;
   readonly refundsNanoUsd: bigint;
   readonly closingNanoUsd: bigint;
-  /** Number of its first entry, if it has any. */
+  /** Number of its first entry; as `endSeq` in a month without entries. */
   readonly firstSeq: bigint;
   /** Number of the first entry after it. */
   readonly endSeq: bigint;

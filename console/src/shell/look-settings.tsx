@@ -1,14 +1,14 @@
 // How the console looks in this browser.
 import { setTheme, useTheme } from '../format/theme.js';
-import { setZone, useZone, zoneName } from '../format/time.js';
 import { shellText } from '../i18n/shell.js';
-import { setLanguage, useLanguage, useText } from '../i18n/text.js';
+import { useText } from '../i18n/text.js';
 import { Segmented } from '../ui/segmented.js';
+import { LanguageChoice, ZoneChoice } from './choices.js';
 
 /** Theme, language and time zone, which this browser remembers. */
 export function LookSettings() {
   const t = useText(shellText);
-  const [theme, language, zone] = [useTheme(), useLanguage(), useZone()];
+  const theme = useTheme();
   return (
     <div className="flex flex-col gap-4">
       <div>
@@ -26,27 +26,11 @@ export function LookSettings() {
       </div>
       <div>
         <p className="mb-1 text-sm font-medium">{t.language}</p>
-        <Segmented
-          label={t.language}
-          value={language}
-          onChange={setLanguage}
-          options={[
-            { value: 'en', label: 'English' },
-            { value: 'zh-CN', label: '简体中文' },
-          ]}
-        />
+        <LanguageChoice />
       </div>
       <div>
         <p className="mb-1 text-sm font-medium">{t.zone}</p>
-        <Segmented
-          label={t.zone}
-          value={zone}
-          onChange={setZone}
-          options={[
-            { value: 'utc', label: t.zoneUtc },
-            { value: 'local', label: t.zoneLocal({ name: zoneName('local') }) },
-          ]}
-        />
+        <ZoneChoice />
       </div>
     </div>
   );

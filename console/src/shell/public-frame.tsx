@@ -2,12 +2,11 @@
 import type { ReactNode } from 'react';
 import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
-import { setLanguage, useLanguage, useText } from '../i18n/text.js';
-import { Segmented } from '../ui/segmented.js';
+import { useText } from '../i18n/text.js';
+import { LanguageChoice } from './choices.js';
 
 export function PublicFrame({ children }: { children: ReactNode }) {
   const t = useText(shellText);
-  const language = useLanguage();
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="flex flex-wrap items-center gap-x-5 gap-y-2 px-4 py-3">
@@ -22,15 +21,7 @@ export function PublicFrame({ children }: { children: ReactNode }) {
             {t.docs}
           </a>
         </nav>
-        <Segmented
-          label={t.language}
-          value={language}
-          onChange={setLanguage}
-          options={[
-            { value: 'en', label: 'English' },
-            { value: 'zh-CN', label: '简体中文' },
-          ]}
-        />
+        <LanguageChoice />
       </header>
       <main className="mx-auto w-full max-w-md flex-1 px-4 pt-8 pb-16">{children}</main>
     </div>

@@ -2,11 +2,9 @@
 import { formatUsd } from '#kit/money.js';
 import { type Model, ModelState, type PriceChange, type PriceDiff, type PriceDraft, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
-import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { renderTokens } from '../../render/usage.js';
 import { words } from './catalog-words.js';
-
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
-const maybe = <T, R>(value: T | undefined, render: (value: T) => R): R | null => (value === undefined ? null : render(value));
+import { instant, maybe, orNull } from './values.js';
 
 /** What a version or a draft charges; null for reasoning: as output. */
 export function renderFigures(price: PriceVersion): Record<string, string | null> {
@@ -103,7 +101,7 @@ export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft)
   return {
     model_id: price!.modelId,
     version: Number(version),
-    author: author === '' ? null : author,
+    author: orNull(author),
     updated_at: instant(updatedAtMs),
     effective_from: price!.effectiveFromMs === 0n ? null : instant(price!.effectiveFromMs),
     usd_per_million_tokens: renderFigures(price!),
@@ -145,15 +143,4 @@ function renderChange({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, c
 function percent(basisPoints: bigint): string {
   const absolute = basisPoints < 0n ? -basisPoints : basisPoints;
   return `${basisPoints < 0n ? '-' : ''}${absolute / 100n}.${(absolute % 100n).toString().padStart(2, '0')}`;
-}
-
-function renderTokens(tokens: TokenCounts): Record<string, number> {
-  return {
-    input: tokens.inputTokens,
-    cache_read: tokens.cacheReadTokens,
-    cache_write_5m: tokens.cacheWrite5mTokens,
-    cache_write_1h: tokens.cacheWrite1hTokens,
-    output: tokens.outputTokens,
-    reasoning: tokens.reasoningTokens,
-  };
 }

@@ -3,9 +3,7 @@ import { type Balance, BookAccount, type Entry, EntryKind, type Hold, HoldState 
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#kit/money.js';
 import { type KeyStanding, keyStateWord } from '../../../proto/key-state.js';
-
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
-const maybe = <T, R>(value: T | undefined, render: (value: T) => R): R | null => (value === undefined ? null : render(value));
+import { instant, maybe, orNull } from './values.js';
 
 /** What is known of a key: what auth says, what it has spent, and when it was used last. */
 export interface ConsoleKey extends KeyStanding {
@@ -109,11 +107,11 @@ export function renderEntry(entry: Entry) {
     effect_usd: formatUsd(effectNanoUsd(entry)),
     balance_after_usd: formatUsd(entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd),
     request_id: isCall ? entry.reference : null,
-    key_id: entry.keyId === '' ? null : entry.keyId,
+    key_id: orNull(entry.keyId),
     source: sourceOf(entry),
     reference: isCall || entry.reference === '' ? null : entry.reference,
-    reason: entry.reason === '' ? null : entry.reason,
-    corrects_entry_id: entry.linkedEntryId === '' ? null : entry.linkedEntryId,
+    reason: orNull(entry.reason),
+    corrects_entry_id: orNull(entry.linkedEntryId),
     created_at: instant(entry.createdAtMs),
   };
 }

@@ -4,9 +4,7 @@ import type { AuditEntry, User } from '#proto/auth/v1/people.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import { renderBalance } from './money.js';
 import { renderUser } from './people.js';
-
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
-const orNull = (text: string): string | null => (text === '' ? null : text);
+import { instant, orNull } from './values.js';
 
 /** An account. */
 export function renderAccount(account: Account) {

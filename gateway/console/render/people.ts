@@ -2,8 +2,7 @@
 import type { Identity, Invitation, Member, Session, User } from '#proto/auth/v1/people.js';
 import { permissionsOf, roleName } from '../access.js';
 import type { Visitor } from '../session.js';
-
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+import { instant, orNull } from './values.js';
 
 /** A person, as they and their fellow members see them. */
 export function renderUser(user: User): Record<string, unknown> {
@@ -42,7 +41,7 @@ export function renderSession(session: Session, presentId: string): Record<strin
 export function renderIdentity(identity: Identity, provider: { readonly issuer: string; readonly name: string } | undefined): Record<string, unknown> {
   const bare = (issuer: string): string => issuer.replace(/\/$/, '');
   const isPresent = provider !== undefined && bare(provider.issuer) === bare(identity.issuer);
-  return { id: identity.id, provider: isPresent ? provider.name : identity.issuer, email: identity.email === '' ? null : identity.email, created_at: instant(identity.createdAtMs) };
+  return { id: identity.id, provider: isPresent ? provider.name : identity.issuer, email: orNull(identity.email), created_at: instant(identity.createdAtMs) };
 }
 
 /** A member of an account. */

@@ -3,9 +3,7 @@ import type { Account } from '#proto/auth/v1/auth.js';
 import { type Entry, type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#kit/money.js';
 import { renderEntry } from './money.js';
-
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
-const maybe = (ms: bigint | undefined): string | null => (ms === undefined ? null : instant(ms));
+import { instant, maybe, orNull } from './values.js';
 
 /** The figures of a month. */
 export function renderStatement(statement: Statement): Record<string, unknown> {
@@ -61,12 +59,12 @@ export function renderCode(code: RedemptionCode, nowMs: number): Record<string, 
     last_four: code.lastFour,
     amount_usd: formatUsd(code.amountNanoUsd),
     state: codeState(code, nowMs),
-    note: code.note === '' ? null : code.note,
-    created_by: code.createdBy === '' ? null : code.createdBy,
+    note: orNull(code.note),
+    created_by: orNull(code.createdBy),
     created_at: instant(code.createdAtMs),
-    expires_at: maybe(code.expiresAtMs),
-    ended_at: maybe(code.endedAtMs),
-    account_id: code.accountId === '' ? null : code.accountId,
-    entry_id: code.entryId === '' ? null : code.entryId,
+    expires_at: maybe(code.expiresAtMs, instant),
+    ended_at: maybe(code.endedAtMs, instant),
+    account_id: orNull(code.accountId),
+    entry_id: orNull(code.entryId),
   };
 }

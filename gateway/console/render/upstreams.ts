@@ -2,8 +2,7 @@
 import { formatUsd } from '#kit/money.js';
 import { type Upstream, type UpstreamTest, WireFormat } from '#proto/inference/v1/inference.js';
 import { words } from './catalog-words.js';
-
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
+import { instant, orNull } from './values.js';
 
 /** A model that is routed to an upstream. */
 export interface RoutedModel {
@@ -19,8 +18,8 @@ export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[
   return {
     id: upstream.id,
     wire_format: words.wireFormat.of(upstream.wireFormat),
-    base_url: upstream.baseUrl === '' ? null : upstream.baseUrl,
-    secret_last_four: upstream.secretLastFour === '' ? null : upstream.secretLastFour,
+    base_url: orNull(upstream.baseUrl),
+    secret_last_four: orNull(upstream.secretLastFour),
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     // Not changed here: built in, or set by the environment variable that managed_by names.
@@ -42,8 +41,8 @@ export function renderTest({ atMs, ok, failedStep, steps, upstreamModel }: Upstr
   return {
     at: instant(atMs),
     ok,
-    failed_step: failedStep === '' ? null : failedStep,
-    upstream_model: upstreamModel === '' ? null : upstreamModel,
+    failed_step: orNull(failedStep),
+    upstream_model: orNull(upstreamModel),
     steps: steps.map(({ name, outcome, durationMs, what }) => ({ name, outcome: words.outcome.of(outcome), duration_ms: durationMs, what })),
   };
 }

@@ -2,17 +2,17 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { parseUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#kit/rpc/call-context.js';
 import type { Role } from '#proto/auth/v1/people.js';
 import { permissionsOf } from '../access.js';
 import { noteAudit } from '../audit.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
+import { orNull } from '../render/values.js';
 import { accountOf } from '../session.js';
 import { alertBodies } from './alert-bodies.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** A mail server may take its time, and who presses the button wants to see what it says. */
 const testTimeoutMs = 30_000;
@@ -43,7 +43,7 @@ export function putAlert(deps: ConsoleDeps): Middleware {
     );
     const { enabled, threshold_usd, emails, webhook_url } = renderAlert(alert!);
     await noteAudit(ctx, deps, { accountId, action: 'alert.put', targetId: accountId, detail: { enabled, threshold_usd, emails, webhook_url, secret_made: webhookSecret !== '' } });
-    ctx.body = { alert: renderAlert(alert!), webhook_secret: webhookSecret === '' ? null : webhookSecret };
+    ctx.body = { alert: renderAlert(alert!), webhook_secret: orNull(webhookSecret) };
   };
 }
 
@@ -62,7 +62,7 @@ export function listAlertDeliveries(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId, role } = accountOf(ctx, 'look');
     const { deliveries, nextPageToken } = await deps.peers.alerts.listAlertDeliveries({ accountId, ...pageOf(ctx) }, contextOf(deps));
-    ctx.body = { data: deliveries.map((delivery) => renderDelivery(delivery, mayChange(role))), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: deliveries.map((delivery) => renderDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
   };
 }
 

@@ -1,14 +1,13 @@
 // Balance and billing of an account: what there is, what is held, and what was entered.
 import type { Context, Middleware } from 'koa';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { renderLow } from '../render/alerts.js';
 import { renderBalance, renderEntry, renderHold } from '../render/money.js';
+import { orNull } from '../render/values.js';
 import { accountOf } from '../session.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET balance, and whether it is low. */
 export function getBalance(deps: ConsoleDeps): Middleware {
@@ -33,6 +32,6 @@ export function listEntries(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { entries, nextPageToken } = await deps.peers.ledger.listEntries(ListEntriesRequest.fromPartial({ accountId, ...pageOf(ctx) }), contextOf(deps));
-    ctx.body = { data: entries.map(renderEntry), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: entries.map(renderEntry), next: orNull(nextPageToken) };
   };
 }

@@ -2,18 +2,17 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { parseUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { idempotencyKeyOf } from '../idempotency-key.js';
 import { pageOf } from '../paging.js';
 import { keySearchOf, searchPage } from '../key-search.js';
 import { type ConsoleKeyView, renderConsoleKey } from '../render/money.js';
+import { orNull } from '../render/values.js';
 import { accountOf } from '../session.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET keys?q=…&state=…: newest first. */
 export function listKeys(deps: ConsoleDeps): Middleware {
@@ -23,7 +22,7 @@ export function listKeys(deps: ConsoleDeps): Middleware {
       const page = await deps.peers.auth.listKeys({ accountId, pageSize, pageToken, newestFirst: true }, contextOf(deps));
       return { items: await known(page.keys, accountId, deps), nextPageToken: page.nextPageToken };
     });
-    ctx.body = { data: items, next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: items, next: orNull(nextPageToken) };
   };
 }
 
@@ -55,7 +54,7 @@ export function createKey(deps: ConsoleDeps): Middleware {
     await noteAudit(ctx, deps, { accountId, action: 'key.create', targetId: key!.id, detail: { name: key!.name } });
     ctx.status = 201;
     const [shown] = await known([key!], accountId, deps);
-    ctx.body = { key: shown, secret: secret === '' ? null : secret };
+    ctx.body = { key: shown, secret: orNull(secret) };
   };
 }
 

@@ -1,17 +1,16 @@
 // Who belongs to an account, who is asked in, and what was done there.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { ListAuditRequest, type Role } from '#proto/auth/v1/people.js';
 import { assertMayPut, roleName, roleNames } from '../access.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { renderInvitation, renderMember } from '../render/people.js';
+import { orNull } from '../render/values.js';
 import { accountOf, visitorOf } from '../session.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET members. */
 export function listMembers(deps: ConsoleDeps): Middleware {
@@ -95,13 +94,13 @@ export function listAudit(deps: ConsoleDeps): Middleware {
     const data = entries.map((entry) => ({
       id: entry.id,
       at: new Date(Number(entry.atMs)).toISOString(),
-      actor: entry.actorName === '' ? null : entry.actorName,
-      address: entry.clientAddress === '' ? null : entry.clientAddress,
+      actor: orNull(entry.actorName),
+      address: orNull(entry.clientAddress),
       action: entry.action,
       target_id: entry.targetId,
       detail: JSON.parse(entry.detailJson) as unknown,
     }));
-    ctx.body = { data, next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data, next: orNull(nextPageToken) };
   };
 }
 

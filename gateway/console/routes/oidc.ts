@@ -1,8 +1,8 @@
 // Signing in through an identity provider: the way there, and the way back.
 import type { Context, Middleware } from 'koa';
 import { AppError, toAppError } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
 import { noteAudit } from '../audit.js';
+import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { type Flow, keepFlow, takeFlow } from '../oidc/flow.js';
 import { pagePath } from '../oidc/page-path.js';
@@ -10,8 +10,6 @@ import type { OidcProvider } from '../oidc/provider.js';
 import { queryText } from '../paging.js';
 import { publicAddress } from '../public-address.js';
 import { clientOf, setSession, visitorIf, visitorOf } from '../session.js';
-
-const timeoutMs = 10_000;
 
 /** GET oidc/start?to=…: sends the browser to the provider. */
 export function startOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
@@ -42,7 +40,7 @@ export function finishOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): M
       if (oidc === undefined || flow === undefined) throw new AppError('sign_in_refused', 'The way through the identity provider took too long, or began elsewhere.', { details: { why: 'expired' } });
       const claims = await oidc.finish(redirectUri(ctx, deps.config), ctx.search, flow);
       if (flow.session !== undefined) return await connected(ctx, deps, flow.session, claims);
-      const context = callContext({ caller: 'gateway', timeoutMs });
+      const context = patient();
       const { signedIn } = await deps.peers.people.signInByIdentity({ claims, maySignUp: deps.config.signUp || deps.config.oidcSignUp, client: clientOf(ctx) }, context);
       setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
       // Relative, so that it holds wherever a proxy has put the console; and only ever a page of it.
@@ -57,7 +55,7 @@ export function finishOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): M
 async function connected(ctx: Context, deps: ConsoleDeps, sessionId: string, claims: Awaited<ReturnType<OidcProvider['finish']>>): Promise<void> {
   const visitor = await visitorIf(ctx, deps);
   if (visitor?.session.id !== sessionId) throw new AppError('sign_in_refused', 'Somebody else is signed in now.', { details: { why: 'expired' } });
-  const { identity } = await deps.peers.people.connectIdentity({ sessionId, claims }, callContext({ caller: 'gateway', timeoutMs }));
+  const { identity } = await deps.peers.people.connectIdentity({ sessionId, claims }, patient());
   await noteAudit(ctx, deps, { accountId: '', action: 'profile.connect', targetId: identity!.id, detail: { user: visitorOf(ctx).user.id, issuer: identity!.issuer, email: identity!.email } });
   go(ctx, '../../settings?connected=1');
 }

@@ -3,19 +3,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import { formatUsd, parseUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { Allowance } from '../../payments/allowance.js';
 import { bookPaid, paymentKey } from '../../payments/booking.js';
 import type { PaymentProvider } from '../../payments/provider.js';
 import { noteAudit } from '../audit.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { publicAddress } from '../public-address.js';
 import { renderEntry } from '../render/money.js';
 import { accountOf } from '../session.js';
 import { alertBodies } from './alert-bodies.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** How often the provider itself is asked about one payment, while its event has not come. */
 const askAgainMs = 5000;

@@ -1,19 +1,14 @@
 // Who one is: one's name and address, and the identities by which one signs in.
 import type { Context, Middleware } from 'koa';
-import { callContext } from '#kit/rpc/call-context.js';
 import { UpdateProfileRequest } from '#proto/auth/v1/people.js';
 import { noteAudit } from '../audit.js';
+import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import type { OidcProvider } from '../oidc/provider.js';
 import { peopleBodies } from '../people-bodies.js';
 import { renderIdentity, renderUser } from '../render/people.js';
 import { visitorOf } from '../session.js';
 import { beginOidc } from './oidc.js';
-
-/** Checking a password takes a fifth of a second of a core that may be busy. */
-const passwordTimeoutMs = 10_000;
-
-const patient = () => callContext({ caller: 'gateway', timeoutMs: passwordTimeoutMs });
 
 /** PATCH me. */
 export function updateMe(deps: ConsoleDeps): Middleware {

@@ -1,7 +1,7 @@
 // Redeeming a code in the console.
 import type { Context, Middleware } from 'koa';
-import { callContext } from '#kit/rpc/call-context.js';
 import { noteAudit } from '../audit.js';
+import { contextOf } from '../call-contexts.js';
 import { redemptionBodies } from '../redemption-bodies.js';
 import type { ConsoleDeps } from '../deps.js';
 import { renderBalance, renderEntry } from '../render/money.js';
@@ -12,7 +12,7 @@ export function redeemCode(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change money');
     const { code } = await redemptionBodies.redeem(ctx);
-    const { entry, balance, replayed } = await deps.peers.ledger.redeemCode({ accountId, secret: code }, callContext({ caller: 'gateway', timeoutMs: deps.config.rpcTimeoutMs }));
+    const { entry, balance, replayed } = await deps.peers.ledger.redeemCode({ accountId, secret: code }, contextOf(deps));
     const shown = renderEntry(entry!);
     if (!replayed) await noteAudit(ctx, deps, { accountId, action: 'code.redeem', targetId: entry!.id, detail: { amount_usd: shown['amount_usd'], reason: entry!.reason } });
     ctx.status = replayed ? 200 : 201;

@@ -1,17 +1,12 @@
 // Signing in and out, and who one is.
 import type { Context, Middleware } from 'koa';
-import { callContext } from '#kit/rpc/call-context.js';
 import { EndSessionsRequest, type SignedIn } from '#proto/auth/v1/people.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
+import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { renderInvitation, renderMe, renderSession } from '../render/people.js';
 import { clearSession, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
-
-/** Checking a password takes a fifth of a second of a core that may be busy. */
-const passwordTimeoutMs = 10_000;
-
-const patient = () => callContext({ caller: 'gateway', timeoutMs: passwordTimeoutMs });
 
 function begin(ctx: Context, signedIn: SignedIn | undefined): void {
   setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);

@@ -1,14 +1,12 @@
 // How people can come in, and coming in by oneself.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
 import { noteAudit } from '../audit.js';
+import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import type { OidcProvider } from '../oidc/provider.js';
 import { peopleBodies } from '../people-bodies.js';
 import { clientOf, setSession } from '../session.js';
-
-const timeoutMs = 10_000;
 
 /** GET sign-in-options: for everybody. */
 export function getSignInOptions({ config }: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
@@ -22,7 +20,7 @@ export function signUp(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     if (!deps.config.signUp) throw new AppError('not_found', 'People cannot sign up here by themselves; ask for an invitation.', { details: { what: 'path' } });
     const { email, name, password, account_name: accountName } = await peopleBodies.signUp(ctx);
-    const { signedIn, account } = await deps.peers.people.signUp({ email, name, password, accountName, client: clientOf(ctx) }, callContext({ caller: 'gateway', timeoutMs }));
+    const { signedIn, account } = await deps.peers.people.signUp({ email, name, password, accountName, client: clientOf(ctx) }, patient());
     setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
     await noteAudit(ctx, deps, { accountId: account!.id, action: 'account.sign_up', targetId: signedIn!.user!.id, actor: signedIn!.user! });
     ctx.status = 201;

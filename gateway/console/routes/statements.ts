@@ -2,24 +2,23 @@
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
 import { leaving } from '../../leaving.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';
 import { entryKinds, renderEntry } from '../render/money.js';
 import { renderReceipt, renderStatement } from '../render/statement.js';
+import { orNull } from '../render/values.js';
 import { accountOf } from '../session.js';
 import { statementCsvEnd, statementCsvLine, statementCsvStart } from '../statement-csv.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET statements: months, newest first. */
 export function listStatements(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { statements, nextPageToken } = await deps.peers.ledger.listStatements({ accountId, ...pageOf(ctx) }, contextOf(deps));
-    ctx.body = { data: statements.map(renderStatement), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: statements.map(renderStatement), next: orNull(nextPageToken) };
   };
 }
 
@@ -39,7 +38,7 @@ export function getStatement(deps: ConsoleDeps): Middleware {
       return;
     }
     const { entries, nextPageToken } = await deps.peers.ledger.listEntries(request, contextOf(deps));
-    ctx.body = { statement: renderStatement(statement!), data: entries.map(renderEntry), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { statement: renderStatement(statement!), data: entries.map(renderEntry), next: orNull(nextPageToken) };
   };
 }
 
@@ -66,7 +65,7 @@ export function listDeposits(deps: ConsoleDeps): Middleware {
     const { accountId } = accountOf(ctx, 'look');
     const request = ListEntriesRequest.fromPartial({ accountId, kinds: [EntryKind.ENTRY_KIND_DEPOSIT], ...pageOf(ctx) });
     const { entries, nextPageToken } = await deps.peers.ledger.listEntries(request, contextOf(deps));
-    ctx.body = { data: entries.map(renderEntry), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: entries.map(renderEntry), next: orNull(nextPageToken) };
   };
 }
 

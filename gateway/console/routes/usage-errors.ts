@@ -1,8 +1,8 @@
 // The newest calls of an account that failed.
 import type { Context, Middleware } from 'koa';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { Ending, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { renderUsageRecord } from '../../render/usage.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { accountOf } from '../session.js';
@@ -15,8 +15,6 @@ const failures = [
   Ending.ENDING_GATEWAY_LOST,
   Ending.ENDING_GATEWAY_ERROR,
 ];
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET usage/errors?limit=…: a range of an index for each way to fail, so it is fast also where nothing has. */
 export function listErrors(deps: ConsoleDeps): Middleware {

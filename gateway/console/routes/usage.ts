@@ -3,25 +3,24 @@ import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { leaving } from '../../leaving.js';
 import { renderUsageRecord } from '../../render/usage.js';
+import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';
 import { recordCsvHead, recordCsvLine } from '../record-csv.js';
 import { type RecordSearch, recordSearchOf, searchRecords } from '../record-search.js';
 import { renderRecordHold } from '../render/money.js';
+import { orNull } from '../render/values.js';
 import { accountOf, visitorOf } from '../session.js';
 import { usageFilterOf, usageGroupingOf } from '../usage-filter.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET usage/records: newest first, by keyset pages. */
 export function listRecords(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { records, nextPageToken } = await searchRecords(recordSearchOf(ctx, accountId), pageOf(ctx), deps);
-    ctx.body = { data: records.map(renderUsageRecord), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: records.map(renderUsageRecord), next: orNull(nextPageToken) };
   };
 }
 
@@ -52,8 +51,8 @@ export function getTotals(deps: ConsoleDeps): Middleware {
     const { groups } = await deps.peers.metering.getUsageTotals({ filter: usageFilterOf(ctx, accountId), ...usageGroupingOf(ctx) }, contextOf(deps));
     ctx.body = {
       data: groups.map((group) => ({
-        name: group.name === '' ? null : group.name,
-        then_name: group.thenName === '' ? null : group.thenName,
+        name: orNull(group.name),
+        then_name: orNull(group.thenName),
         calls: Number(group.calls),
         errors: Number(group.errors),
         quarantined: Number(group.quarantined),

@@ -1,6 +1,7 @@
 // Posts a message to a webhook: signed, to permitted addresses only, never onward, and never for long.
 import { Agent, request } from 'undici';
 import { AddressRefused, guardedConnector } from '#kit/net/address-guard.js';
+import { readText } from '#kit/net/read-text.js';
 import { signatureHeader, signatureOf } from './signature.js';
 
 /** Longest time that one try takes, all steps together. */
@@ -42,7 +43,7 @@ export async function postWebhook({ url, body, secret, deliveryId, nowMs }: Webh
       headers: { 'content-type': 'application/json', 'user-agent': 'tollgate', 'tollgate-delivery': deliveryId, [signatureHeader]: signatureOf(body, secret, nowMs) },
       body,
     });
-    const said = wordsOf(await beginningOf(answer));
+    const said = wordsOf(await readText(answer, answerBytesMax));
     const isRedirect = statusCode >= 300 && statusCode < 400;
     const words = `status ${statusCode}${isRedirect ? ', a redirect, which is not followed' : ''}${said === '' ? '' : `: ${said}`}`;
     return { isDelivered: statusCode >= 200 && statusCode < 300, isFinal: statusCode === 410, words };
@@ -51,21 +52,6 @@ export async function postWebhook({ url, body, secret, deliveryId, nowMs }: Webh
   } finally {
     await dispatcher.destroy();
   }
-}
-
-async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= answerBytesMax) break;
-    }
-  } catch {
-    // The status has been told already.
-  }
-  return Buffer.concat(chunks).subarray(0, answerBytesMax).toString('utf8');
 }
 
 interface Fault {

@@ -18,7 +18,7 @@ import { Card, Facts, Section } from '../../ui/layout.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
-import { useStaying } from '../keys/staying.js';
+import { useStaying } from '../../session/staying.js';
 import { Deliveries, FailingDestinations, TestOutcome } from './alert-deliveries.js';
 
 export const alertKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, ...rest];

@@ -1,7 +1,7 @@
 // What a key has been used for of late.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { listRecords, type UsageRecord } from '../../api/usage.js';
+import { listRecords } from '../../api/usage.js';
 import { axisUsd, usdOfNano, usdText } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
 import { useOffsetAt, useZone } from '../../format/time.js';
@@ -9,13 +9,12 @@ import { keysText } from '../../i18n/keys.js';
 import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
-import { Card, Section, Stat, Stats } from '../../ui/layout.js';
+import { Section, Stat, Stats } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
-import { DataTable } from '../../ui/table.js';
-import { Usd, When } from '../../ui/values.js';
-import { EndingBadge } from '../usage/ending.js';
+import { Usd } from '../../ui/values.js';
 import { sumOf } from '../usage/figures.js';
+import { NewestRecords } from '../usage/newest-records.js';
 import { fetchOverview, type OverviewSlots } from '../usage/overview-query.js';
 import { useZoneName } from '../usage/use-view.js';
 import { readView } from '../usage/view.js';
@@ -92,43 +91,6 @@ function LatestCalls({ keyId }: { keyId: string }) {
     queryFn: ({ signal }) => listRecords(account.id, { key: keyId, limit: recordsShown }, signal),
     refetchInterval: liveMs,
   });
-  return (
-    <Section
-      title={t.latestCalls}
-      actions={
-        <Link className="link" to={account.path(`/usage/records?key=${keyId}`)}>
-          {t.allRecords}
-        </Link>
-      }
-    >
-      <Fetched query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p className="text-soft">{t.noCalls}</p>
-          ) : (
-            <Card flush>
-              <DataTable<UsageRecord>
-                caption={t.latestCalls}
-                rows={data}
-                rowKey={({ request_id }) => request_id}
-                columns={[
-                  {
-                    name: t.time,
-                    cell: (record) => (
-                      <Link className="link" to={account.path(`/usage/records/${record.request_id}`)}>
-                        <When at={record.started_at} />
-                      </Link>
-                    ),
-                  },
-                  { name: t.model, cell: ({ model }) => <code>{model}</code> },
-                  { name: t.ending, cell: ({ ending }) => <EndingBadge ending={ending} /> },
-                  { name: t.cost, numeric: true, cell: (record) => <Usd value={record.charge_usd} /> },
-                ]}
-              />
-            </Card>
-          )
-        }
-      </Fetched>
-    </Section>
-  );
+  const all = { name: t.allRecords, path: `/usage/records?key=${keyId}` };
+  return <NewestRecords query={query} title={t.latestCalls} none={t.noCalls} all={all} columns={t} />;
 }

@@ -16,7 +16,7 @@ import { FirstCall } from './first-call.js';
 import { useCatalog } from './queries.js';
 import { sampleIds, samplesFor } from './samples.js';
 import { suggestedModel } from './suggested-model.js';
-import { useStaying } from './staying.js';
+import { useStaying } from '../../session/staying.js';
 
 /** A secret that has just been made. */
 export interface Revealed extends KeyWithSecret {

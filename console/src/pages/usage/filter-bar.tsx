@@ -1,9 +1,10 @@
 // The filter of the overview and of the records: a range in sight, the rest in a dialog, and what is chosen as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { setZone, useTime, useZone, zoneName } from '../../format/time.js';
+import { useTime } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
+import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
@@ -17,7 +18,6 @@ const requestIdForm = /^req_[0-9a-f]{32}$/;
 /** `shown`: the range in use, also where the address names none. `ranges`: those to choose from. `ids`: whether a call can be found by its id. */
 export function FilterBar({ shown, ranges, ids, children }: { shown: Range; ranges: readonly Extract<Range, string>[]; ids: boolean; children?: ReactNode }) {
   const t = useText(usageText);
-  const zone = useZone();
   const [, change] = useView();
   const [isOpen, setOpen] = useState(false);
   return (
@@ -29,15 +29,7 @@ export function FilterBar({ shown, ranges, ids, children }: { shown: Range; rang
           onChange={(range) => (range === 'custom' ? setOpen(true) : change({ range }))}
           options={[...ranges, 'custom' as const].map((range) => ({ value: range, label: t[`range.${range}`] }))}
         />
-        <Segmented
-          label={t.zone}
-          value={zone}
-          onChange={setZone}
-          options={[
-            { value: 'utc', label: t.zoneUtc },
-            { value: 'local', label: t.zoneLocal({ name: zoneName('local') }) },
-          ]}
-        />
+        <ZoneChoice />
         <Button onClick={() => setOpen(true)} aria-haspopup="dialog">
           <SlidersHorizontal size={16} aria-hidden />
           {t.filters}

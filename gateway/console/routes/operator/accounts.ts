@@ -2,18 +2,17 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { type Account, AccountState, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { idempotencyKeyOf } from '../../idempotency-key.js';
 import { pageOf, queryText } from '../../paging.js';
 import { renderBalance } from '../../render/money.js';
 import { renderAccount, renderAccountInList } from '../../render/operator.js';
+import { orNull } from '../../render/values.js';
 import { operatorBodies } from './operator-bodies.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function accountRoutes(router: Router, base: string, deps: ConsoleDeps): void {
@@ -41,7 +40,7 @@ function listAccounts(deps: ConsoleDeps): Middleware {
     const { accounts, keyCounts, nextPageToken } = await auth.listAccounts(request, contextOf(deps));
     const { balances } = accounts.length === 0 ? { balances: [] } : await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, contextOf(deps));
     const data = accounts.map((account, index) => renderAccountInList(account, balances[index]!, keyCounts[index]!));
-    ctx.body = { data, next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data, next: orNull(nextPageToken) };
   };
 }
 

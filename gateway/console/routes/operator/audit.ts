@@ -3,20 +3,20 @@ import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#kit/rpc/call-context.js';
 import { ListAuditRequest } from '#proto/auth/v1/people.js';
 import { leaving } from '../../../leaving.js';
 import { csvLine } from '../../../pages/csv.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { pageOf, queryText } from '../../paging.js';
 import { renderAuditEntry } from '../../render/operator.js';
+import { orNull } from '../../render/values.js';
 import { instantOf } from '../../usage-filter.js';
 import { operatorBodies } from './operator-bodies.js';
 
 const exportPageSize = 1000;
 const verifyTimeoutMs = 60_000;
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
-
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function auditRoutes(router: Router, base: string, deps: ConsoleDeps): void {
   router.get(`${base}/audit`, listAudit(deps));
@@ -40,7 +40,7 @@ function filterOf(ctx: Context) {
 function listAudit(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { entries, nextPageToken } = await deps.peers.people.listAudit({ ...filterOf(ctx), ...pageOf(ctx) }, contextOf(deps));
-    ctx.body = { data: entries.map(renderAuditEntry), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: entries.map(renderAuditEntry), next: orNull(nextPageToken) };
   };
 }
 
@@ -88,7 +88,7 @@ function verifyAudit(deps: ConsoleDeps): Middleware {
     const found = await deps.peers.people.verifyAudit(seen, callContext({ caller: 'gateway', timeoutMs: verifyTimeoutMs }));
     ctx.body = {
       ok: found.fault === '',
-      fault: found.fault === '' ? null : found.fault,
+      fault: orNull(found.fault),
       entries_checked: Number(found.entriesChecked),
       entries_unchained: Number(found.entriesUnchained),
       last: found.lastNumber === 0n ? null : { number: Number(found.lastNumber), hash: Buffer.from(found.lastHash).toString('hex') },

@@ -4,16 +4,15 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { parseUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { pageOf, queryText } from '../../paging.js';
 import { redemptionBodies } from '../../redemption-bodies.js';
 import { renderCode } from '../../render/statement.js';
+import { orNull } from '../../render/values.js';
 import { visitorOf } from '../../session.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function codeRoutes(router: Router, base: string, deps: ConsoleDeps): void {
@@ -38,7 +37,7 @@ function listCodes(deps: ConsoleDeps): Middleware {
     const request = ListRedemptionCodesRequest.fromPartial({ ...pageOf(ctx), state, batchId: queryText(ctx, 'batch') });
     const { codes, nextPageToken } = await deps.peers.ledger.listRedemptionCodes(request, contextOf(deps));
     const nowMs = deps.clock.nowMs();
-    ctx.body = { data: codes.map((code) => renderCode(code, nowMs)), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: codes.map((code) => renderCode(code, nowMs)), next: orNull(nextPageToken) };
   };
 }
 

@@ -3,15 +3,13 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { formatUsd, parseUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { type Balance, BookAccount, DepositSource, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { renderBalance, renderEntry } from '../../render/money.js';
 import { accountInPath } from './accounts.js';
 import { operatorBodies } from './operator-bodies.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function creditRoutes(router: Router, base: string, deps: ConsoleDeps): void {

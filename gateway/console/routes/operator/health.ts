@@ -10,12 +10,12 @@ import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, type Reconciliation } from '#proto/metering/v1/metering.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
 import type { ConsoleDeps } from '../../deps.js';
+import { instant, orNull } from '../../render/values.js';
 
 /** A part that is away must not hold up the rest for long. */
 const askTimeoutMs = 2000;
 /** Rebuilding all balances reads the whole journal. */
 const checkTimeoutMs = 10 * 60_000;
-const instant = (ms: bigint): string => new Date(Number(ms)).toISOString();
 const ask = (): CallContext => callContext({ caller: 'gateway', timeoutMs: askTimeoutMs });
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
@@ -64,8 +64,8 @@ function getHealth(deps: ConsoleDeps): Middleware {
               full: renderRun(found.full),
               drifts: found.drifts.map(({ check, accountId, callId, what, stored, expected }) => ({
                 check: DriftCheck[check].replace('DRIFT_CHECK_', '').toLowerCase(),
-                account_id: accountId === '' ? null : accountId,
-                request_id: callId === '' ? null : callId,
+                account_id: orNull(accountId),
+                request_id: orNull(callId),
                 what,
                 stored: String(stored),
                 expected: String(expected),

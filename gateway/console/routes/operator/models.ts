@@ -1,17 +1,15 @@
 // Models for operators: what there is and whether it is served, and changes of it.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { hasReason } from '#kit/errors/app-error.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } from '../../render/catalog.js';
 import { words } from '../../render/catalog-words.js';
 import { catalogBodies } from './catalog-bodies.js';
 import { draftWithDiff } from './prices.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** GET models: all, retired ones too. */
 export function listModels(deps: ConsoleDeps): Middleware {

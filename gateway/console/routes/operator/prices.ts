@@ -2,16 +2,15 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { parseUsd } from '#kit/money.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { queryText } from '../../paging.js';
 import { type CallCost, renderDiff, renderDraft, renderPrice } from '../../render/catalog.js';
 import { visitorOf } from '../../session.js';
 import { catalogBodies } from './catalog-bodies.js';
 
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 const modelIdOf = (ctx: Context): string => String(ctx['params'].id);
 
 /** GET price-drafts. */

@@ -1,18 +1,17 @@
 // Upstreams for operators. Their secrets go in and never come out.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#kit/rpc/call-context.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { queryText } from '../../paging.js';
 import { words } from '../../render/catalog-words.js';
 import { renderTest, renderUpstream, type RoutedModel } from '../../render/upstreams.js';
 import { catalogBodies } from './catalog-bodies.js';
-
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 // The service ends a test within 15 s; then there is still an answer to come.
 const testTimeoutMs = 25_000;

@@ -2,19 +2,16 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { CreateUserRequest, EndSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
 import { noteAudit } from '../../audit.js';
+import { contextOf, patient } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { pageOf, queryText } from '../../paging.js';
 import { publicAddress } from '../../public-address.js';
 import { renderUserForOperator } from '../../render/operator.js';
+import { orNull } from '../../render/values.js';
 import { visitorOf } from '../../session.js';
 import { operatorBodies } from './operator-bodies.js';
-
-/** Making the hash of a password takes a while. */
-const passwordTimeoutMs = 10_000;
-const contextOf = ({ config }: ConsoleDeps): CallContext => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function userRoutes(router: Router, base: string, deps: ConsoleDeps): void {
@@ -30,7 +27,7 @@ function listUsers(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const request = ListUsersRequest.fromPartial({ ...pageOf(ctx), search: queryText(ctx, 'search') });
     const { users, nextPageToken } = await deps.peers.people.listUsers(request, contextOf(deps));
-    ctx.body = { data: users.map(renderUserForOperator), next: nextPageToken === '' ? null : nextPageToken };
+    ctx.body = { data: users.map(renderUserForOperator), next: orNull(nextPageToken) };
   };
 }
 
@@ -39,7 +36,7 @@ function createUser(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const body = await operatorBodies.createUser(ctx);
     const request = CreateUserRequest.fromPartial({ email: body.email, name: body.name ?? body.email.trim(), password: body.password ?? '', isOperator: body.is_operator ?? false });
-    const { user } = await deps.peers.people.createUser(request, callContext({ caller: 'gateway', timeoutMs: passwordTimeoutMs }));
+    const { user } = await deps.peers.people.createUser(request, patient());
     const detail = { email: user!.email, name: user!.name, is_operator: user!.isOperator, has_password: user!.hasPassword };
     await noteAudit(ctx, deps, { accountId: '', action: 'user.create', targetId: user!.id, detail });
     const link = user!.hasPassword ? null : await linkFor(ctx, user!, deps);

@@ -1,10 +1,10 @@
 // The steps of a test that ask for the upstream's list of models: does it let us in, and what does it offer.
+import { readText } from '#kit/net/read-text.js';
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { decodedBody } from '../http/decoded-body.js';
 import type { HttpUpstreamSettings } from '../http/http-upstream.js';
-import { readText } from '../http/read-text.js';
 import type { Headers, Wire } from '../http/wire.js';
 import { isObject } from '../stream-decoder.js';
 import { faultWords } from './operator-text.js';

@@ -11,7 +11,7 @@ export async function readText(body: AsyncIterable<Uint8Array>, bytesMax: number
       if (bytes >= bytesMax) break;
     }
   } catch {
-    // The beginning of an error body still says more than nothing.
+    // The beginning of it still says more than nothing.
   }
   return Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8');
 }

@@ -1,6 +1,6 @@
 // Keeps the page from being left by accident: by closing or reloading it, by going back, and by the end of the session.
 import { useEffect } from 'react';
-import { keepPage } from '../../session/kept-page.js';
+import { keepPage } from './kept-page.js';
 
 const mark = 'tollgateStaying';
 

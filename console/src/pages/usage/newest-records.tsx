@@ -1,0 +1,73 @@
+// A short table of the newest calls, each linked to its record.
+import type { UseQueryResult } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { UsageRecord } from '../../api/usage.js';
+import { useAccount } from '../../session/account.js';
+import { Card, Section } from '../../ui/layout.js';
+import { Fetched } from '../../ui/query.js';
+import { DataTable } from '../../ui/table.js';
+import { Usd, When } from '../../ui/values.js';
+import { EndingBadge } from './ending.js';
+
+/** The texts come from the page around it, so that it brings no dictionary of its own along. */
+interface Props {
+  readonly query: UseQueryResult<{ readonly data: readonly UsageRecord[] }>;
+  readonly title: string;
+  /** Said where there are none. */
+  readonly none: string;
+  readonly all: { readonly name: string; readonly path: string };
+  readonly columns: Readonly<Record<'time' | 'model' | 'ending' | 'charge', string>>;
+  /** Whether why a call ended so stands beside its ending. */
+  readonly withDetail?: boolean;
+}
+
+export function NewestRecords({ query, title, none, all, columns, withDetail = false }: Props) {
+  const account = useAccount();
+  return (
+    <Section
+      title={title}
+      actions={
+        <Link className="link" to={account.path(all.path)}>
+          {all.name}
+        </Link>
+      }
+    >
+      <Fetched query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="text-soft">{none}</p>
+          ) : (
+            <Card flush>
+              <DataTable<UsageRecord>
+                caption={title}
+                rows={data}
+                rowKey={({ request_id }) => request_id}
+                columns={[
+                  {
+                    name: columns.time,
+                    cell: (record) => (
+                      <Link className="link" to={account.path(`/usage/records/${record.request_id}`)}>
+                        <When at={record.started_at} />
+                      </Link>
+                    ),
+                  },
+                  { name: columns.model, cell: ({ model }) => <code>{model}</code> },
+                  {
+                    name: columns.ending,
+                    cell: ({ ending, ending_detail: detail }) => (
+                      <span className="inline-flex flex-wrap items-center gap-1.5">
+                        <EndingBadge ending={ending} />
+                        {withDetail && detail !== null && <span className="text-soft wrap-anywhere">{detail}</span>}
+                      </span>
+                    ),
+                  },
+                  { name: columns.charge, numeric: true, cell: (record) => <Usd value={record.charge_usd} /> },
+                ]}
+              />
+            </Card>
+          )
+        }
+      </Fetched>
+    </Section>
+  );
+}
