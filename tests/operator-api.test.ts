@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat } from './support/calls.js';
 import { addPerson, Browser } from './support/console.js';
+import { ledgerAway } from './support/ledger-away.js';
 import { eventually } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 
@@ -91,6 +92,28 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     expect(await operator.must('PATCH', account, { name: 'Acme Inc' }, 200)).toMatchObject({ name: 'Acme Inc' });
     expect((await audit('action=account.rename'))[0]).toMatchObject({ actor: 'ops@example.com', account_id: accountId, detail: { before: { name: 'Acme Ltd' }, after: { name: 'Acme Inc' } } });
     expect(await operator.refusal('GET', '/operator/accounts/acct_00000000000070008000000000000000')).toEqual([404, 'not_found']);
+  });
+
+  it('finds and shows accounts without their money while the ledger is away', async () => {
+    const { id } = await operator.must<{ id: string }>('POST', '/operator/accounts', { name: 'Far away' }, 201);
+    const one = `/operator/accounts/${id}`;
+    const credit = async (): Promise<number> =>
+      (await operator.ask('POST', `${one}/credits`, { amount_usd: '5', source: 'cash', reason: 'early' }, { 'idempotency-key': 'while away' })).status;
+    const back = ledgerAway(system);
+    try {
+      const { data } = await operator.get<{ data: object[] }>('/operator/accounts?search=FAR');
+      expect(data).toMatchObject([{ id, name: 'Far away', state: 'active', balance: null, keys: 0 }]);
+      expect(await operator.get(one)).toMatchObject({ name: 'Far away', balance: null, keys: 0, last_call: null, away: ['ledger'] });
+      expect(await credit()).toBeGreaterThanOrEqual(500);
+      expect(await operator.must('POST', `${one}/suspend`, { reason: 'unpaid' }, 200)).toMatchObject({ state: 'suspended' });
+    } finally {
+      back();
+    }
+    await eventually(async () => ((await operator.get<{ away: string[] }>(one)).away.length === 0 ? true : undefined));
+    // A ledger that was only slow may have entered the credit after all; whoever asks again by the same key has it once.
+    expect([200, 201]).toContain(await credit());
+    expect(await operator.get(one)).toMatchObject({ state: 'suspended', balance: { available_usd: '5' }, away: [] });
+    await operator.must('POST', `${one}/resume`, {}, 200);
   });
 
   it('credits once for an idempotency key, however often and at once it is asked', async () => {

@@ -46,8 +46,8 @@ export function accountCommand(cli: Cli): Command {
     .action((accountId: string) =>
       cli.withServices(async ({ auth, ledger }) => {
         const response = await auth.getAccount({ accountId }, operatorCall());
-        const { balance } = await ledger.getBalance({ accountId }, operatorCall());
-        cli.out.show(accountWithBalanceView, { account: response.account!, balance: balance! });
+        const [balance] = (await balancesOf([response.account!], ledger)) ?? [];
+        cli.out.show(accountWithBalanceView, { account: response.account!, balance });
       }),
     );
 
@@ -85,7 +85,7 @@ async function balancesOf(accounts: readonly Account[], ledger: Services['ledger
   try {
     return (await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall())).balances;
   } catch (error) {
-    if (hasReason(error, 'service_unavailable')) return undefined;
+    if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) return undefined;
     throw error;
   }
 }

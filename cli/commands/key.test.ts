@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AppError } from '#kit/errors/app-error.js';
 import { KeyState } from '#proto/auth/v1/auth.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { jsonLines, tollgate, tollgateJson } from '../testing/tollgate.js';
@@ -75,6 +76,18 @@ describe('accounts and keys', () => {
     expect(await tollgateJson(gateway, ['account', 'list', '--page', '2'])).toMatchObject([{ name: 'three', keys: 0, balance: { available_usd: '0' } }]);
     const lines = (await tollgate(gateway, ['account', 'list'])).stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split(/ {2,}/)[1])).toEqual(['name', 'one', 'two', 'three']);
+  });
+
+  it('are listed and shown without their money while the ledger is away', async () => {
+    await tollgate(gateway, ['account', 'create', 'Acme']);
+    const { id } = gateway.state.accounts[0]!;
+    gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is away.');
+    expect(await tollgateJson(gateway, ['account', 'list'])).toMatchObject([{ name: 'Acme', balance: null }]);
+    expect((await tollgate(gateway, ['account', 'list'])).stdout).toMatch(/Acme.* \? +\? +0\n/);
+    expect(await tollgateJson(gateway, ['account', 'show', id])).toMatchObject([{ name: 'Acme', balance: null }]);
+    expect((await tollgate(gateway, ['account', 'show', id])).stdout).toMatch(/available +\?/);
+    gateway.state.balancesFault = new AppError('internal', 'A fault.');
+    expect((await tollgate(gateway, ['account', 'list'])).code).toBe(1);
   });
 
   it('say why their account is suspended', async () => {

@@ -64,6 +64,8 @@ export class FakeState {
   readonly codes: RedemptionCode[] = [];
   /** Thrown when codes are made. */
   codesFault: AppError | undefined;
+  /** Thrown in place of balances. */
+  balancesFault: AppError | undefined;
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
   /** What was noted of what the command did. */
@@ -281,7 +283,10 @@ function ledger(state: FakeState): object {
       return { hold: Hold.fromPartial({ id: holdId, refundedNanoUsd: state.refundedNanoUsd }) };
     },
     getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
-    listBalances: async ({ accountIds }: { accountIds: string[] }) => ({ balances: accountIds.map((accountId) => balanceOf(state, accountId)) }),
+    listBalances: async ({ accountIds }: { accountIds: string[] }) => {
+      if (state.balancesFault !== undefined) throw state.balancesFault;
+      return { balances: accountIds.map((accountId) => balanceOf(state, accountId)) };
+    },
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
     listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {

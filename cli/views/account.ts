@@ -29,23 +29,21 @@ export const accountView: View<Account> = {
 /** An account and its money. */
 export interface AccountWithBalance {
   readonly account: Account;
-  readonly balance: Balance;
+  /** Undefined while the ledger is away. */
+  readonly balance: Balance | undefined;
 }
 
 /** An account and its money; the balance's account id is left out. */
 export const accountWithBalanceView: View<AccountWithBalance> = {
-  json: ({ account, balance }) => ({ ...accountView.json(account), balance: balanceView.json(balance) }),
+  json: ({ account, balance }) => ({ ...accountView.json(account), balance: balance === undefined ? null : balanceView.json(balance) }),
   columns: [
     ...accountView.details!.map((column): Column<AccountWithBalance> => ({ ...column, text: ({ account }) => column.text(account) })),
-    ...balanceView.columns.slice(1).map((column): Column<AccountWithBalance> => ({ ...column, text: ({ balance }) => column.text(balance) })),
+    ...balanceView.columns.slice(1).map((column): Column<AccountWithBalance> => ({ ...column, text: ({ balance }) => (balance === undefined ? '?' : column.text(balance)) })),
   ],
 };
 
 /** An account in a list, with its money and how many keys it has. */
-export interface AccountInList {
-  readonly account: Account;
-  /** Undefined while the ledger is away. */
-  readonly balance: Balance | undefined;
+export interface AccountInList extends AccountWithBalance {
   readonly keys: number;
 }
 

@@ -4,6 +4,7 @@ import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat } from '../support/calls.js';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
+import { ledgerAway } from '../support/ledger-away.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -69,6 +70,31 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await operator.open(`/accounts/${accountId}/billing`);
     await page.getByText('$250.50').first().waitFor();
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
+  });
+
+  it('finds and opens an account while the ledger is away, and is told why there is no balance', async () => {
+    const page = await operator.open('/operator/accounts');
+    const back = ledgerAway(system);
+    try {
+      await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('acme');
+      await page.getByText('The ledger does not answer').waitFor();
+      const row = page.getByRole('row', { name: /Acme Ltd/ });
+      expect(await row.innerText()).toMatch(/–[^]*–[^]*1/);
+      expect(await row.innerText()).not.toContain('$');
+      await settledPage(page);
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await row.getByRole('link', { name: 'Acme Ltd' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Acme Ltd' }).waitFor();
+      await page.getByText('The ledger does not answer').waitFor();
+      expect(await available(page)).toBe('–');
+      await page.goBack();
+      await page.getByText('The ledger does not answer').waitFor();
+    } finally {
+      back();
+    }
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('row', { name: /Acme Ltd[^]*\$250\.50/ }).waitFor();
+    expect(await page.getByText('The ledger does not answer').count()).toBe(0);
   });
 
   it('is told clearly that a debit would go below zero, and reverses an entry once', async () => {

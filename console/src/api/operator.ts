@@ -9,12 +9,15 @@ export interface OperatorAccount {
   /** Why it is suspended, as callers are told. */
   readonly state_reason: string | null;
   readonly created_at: string;
-  readonly balance: Balance;
+  /** Null while the ledger is away. */
+  readonly balance: Balance | null;
   readonly keys: number;
 }
 
 export interface OperatorAccountDetail extends OperatorAccount {
   readonly last_call: { readonly request_id: string; readonly at: string } | null;
+  /** Who did not answer. */
+  readonly away: readonly ('ledger' | 'metering')[];
 }
 
 export interface JournalEntry {

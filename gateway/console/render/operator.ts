@@ -12,9 +12,9 @@ export function renderAccount(account: Account) {
   return { id: account.id, name: account.name, state: isSuspended ? 'suspended' : 'active', state_reason: orNull(account.stateReason), created_at: instant(account.createdAtMs) };
 }
 
-/** An account in a list, with its money and how many keys it has that are not revoked. */
-export function renderAccountInList(account: Account, balance: Balance, keys: number) {
-  return { ...renderAccount(account), balance: renderBalance(balance), keys };
+/** An account with its money, null when that is unknown, and how many keys it has that are not revoked. */
+export function renderAccountInList(account: Account, balance: Balance | undefined, keys: number) {
+  return { ...renderAccount(account), balance: balance === undefined ? null : renderBalance(balance), keys };
 }
 
 /** A person, with what only operators see. */

@@ -17,7 +17,7 @@ import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { Usd, When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
-import { AccountState } from './accounts.js';
+import { AccountState, LedgerAway } from './accounts.js';
 import { MoneyDialog, type MoneyDeed } from './money-dialog.js';
 
 export default function AccountPage() {
@@ -28,6 +28,7 @@ export default function AccountPage() {
 
 function Shown({ account }: { account: OperatorAccountDetail }) {
   const t = useText(accountsText);
+  const client = useQueryClient();
   const { id, name, state, state_reason, balance } = account;
   const [asked, setAsked] = useState<'rename' | 'suspend' | 'resume'>();
   const [money, setMoney] = useState<MoneyDeed>();
@@ -52,11 +53,12 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
         }
       />
       {state === 'suspended' && <Notice tone="bad">{t.suspendedBecause({ reason: state_reason ?? '–' })}</Notice>}
+      {balance === null && <LedgerAway onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.account(id) })} />}
       <Stats>
-        <Stat label={t.available} value={<Usd value={balance.available_usd} />} />
-        <Stat label={t.held} value={<Usd value={balance.held_usd} />} />
-        <Stat label={t.spent} value={<Usd value={balance.spent_usd} />} />
-        <Stat label={t.credited} value={<Usd value={balance.credited_usd} />} />
+        <Stat label={t.available} value={<Usd value={balance?.available_usd ?? null} />} />
+        <Stat label={t.held} value={<Usd value={balance?.held_usd ?? null} />} />
+        <Stat label={t.spent} value={<Usd value={balance?.spent_usd ?? null} />} />
+        <Stat label={t.credited} value={<Usd value={balance?.credited_usd ?? null} />} />
       </Stats>
       <Section>
         <Facts
@@ -68,7 +70,11 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
             [
               t.lastCall,
               account.last_call === null ? (
-                '–'
+                account.away.includes('metering') ? (
+                  t.unknown
+                ) : (
+                  '–'
+                )
               ) : (
                 <Link key="call" to={`/accounts/${id}/usage/records/${account.last_call.request_id}`} className="link">
                   <When at={account.last_call.at} style="second" />

@@ -13,7 +13,7 @@ import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
-import { fieldError, FormError } from '../../ui/notice.js';
+import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
@@ -71,30 +71,55 @@ export function AccountState({ state }: { state: OperatorAccount['state'] }) {
 
 function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
   const t = useText(accountsText);
+  const client = useQueryClient();
   return (
-    <Card flush>
-      <DataTable
-        caption={t.title}
-        rows={accounts}
-        rowKey={({ id }) => id}
-        columns={[
-          {
-            name: t.name,
-            className: 'wrap-anywhere',
-            cell: ({ id, name }) => (
-              <Link to={`/operator/accounts/${id}`} className="link">
-                {name}
-              </Link>
-            ),
-          },
-          { name: t.state, cell: ({ state }) => <AccountState state={state} /> },
-          { name: t.available, numeric: true, cell: ({ balance }) => <Usd value={balance.available_usd} /> },
-          { name: t.held, numeric: true, cell: ({ balance }) => <Usd value={balance.held_usd} /> },
-          { name: t.keys, numeric: true, cell: ({ keys }) => keys },
-          { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
-        ]}
-      />
-    </Card>
+    <>
+      {accounts.some(({ balance }) => balance === null) && <LedgerAway onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.accounts })} />}
+      <Card flush>
+        <DataTable
+          caption={t.title}
+          rows={accounts}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              name: t.name,
+              className: 'wrap-anywhere',
+              cell: ({ id, name }) => (
+                <Link to={`/operator/accounts/${id}`} className="link">
+                  {name}
+                </Link>
+              ),
+            },
+            { name: t.state, cell: ({ state }) => <AccountState state={state} /> },
+            { name: t.available, numeric: true, cell: ({ balance }) => <Usd value={balance?.available_usd ?? null} /> },
+            { name: t.held, numeric: true, cell: ({ balance }) => <Usd value={balance?.held_usd ?? null} /> },
+            { name: t.keys, numeric: true, cell: ({ keys }) => keys },
+            { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+/** Says why there are no balances. */
+export function LedgerAway({ onRetry }: { onRetry: () => Promise<unknown> }) {
+  const t = useText(accountsText);
+  const common = useText(commonText);
+  const retry = useMutation({ mutationFn: onRetry });
+  return (
+    <Notice
+      tone="warn"
+      live
+      title={t.ledgerAway}
+      action={
+        <Button size="small" onClick={() => retry.mutate()} busy={retry.isPending}>
+          {common.retry}
+        </Button>
+      }
+    >
+      {t.ledgerAwayHint}
+    </Notice>
   );
 }
 

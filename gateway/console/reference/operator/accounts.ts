@@ -6,8 +6,9 @@ import { type Area, made, ok } from '../operation.js';
 import { Count, listOf, nullable, Text, Time, usd, view } from '../shapes.js';
 
 const accountFields = { id: Text, name: Text, state: Type.Enum(['active', 'suspended']), state_reason: nullable(Text), created_at: Time };
-const inListFields = { ...accountFields, balance: Balance, keys: Type.Integer({ minimum: 0, description: 'Those that are not revoked.' }) };
+const inListFields = { ...accountFields, balance: nullable(Balance, 'Null while the ledger does not answer.'), keys: Type.Integer({ minimum: 0, description: 'Those that are not revoked.' }) };
 const Account = view('Account', accountFields);
+const away = Type.Array(Type.Enum(['ledger', 'metering']), { description: 'Who did not answer: without the ledger `balance` is null, without metering `last_call` is.' });
 
 const moves = [made(Posted, 'Entered.'), ok(Posted, 'The answer to a repeat.')];
 const onceFor = 'Needed. A repeat with the same value moves nothing.';
@@ -40,7 +41,7 @@ export const accountArea: Area = {
       path: '/operator/accounts/{account}',
       summary: 'Show an account with its money and its last call.',
       who: 'operator',
-      answers: [ok(view('AccountDetail', { ...inListFields, keys: Count, last_call: nullable(Type.Object({ request_id: Text, at: Time })) }))],
+      answers: [ok(view('AccountDetail', { ...inListFields, keys: Count, last_call: nullable(Type.Object({ request_id: Text, at: Time })), away }))],
     },
     { method: 'PATCH', path: '/operator/accounts/{account}', summary: 'Rename an account.', who: 'operator', body: operatorBodies.updateAccount.schema, answers: [ok(Account)] },
     {

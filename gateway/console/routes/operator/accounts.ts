@@ -5,13 +5,13 @@ import { AppError } from '#kit/errors/app-error.js';
 import { type Account, AccountState, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
 import { noteAudit } from '../../audit.js';
-import { contextOf } from '../../call-contexts.js';
+import { unlessAway } from '../../away.js';
+import { briefly, contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { idempotencyKeyOf } from '../../idempotency-key.js';
 import { pageOf, queryText } from '../../paging.js';
-import { renderBalance } from '../../render/money.js';
 import { renderAccount, renderAccountInList } from '../../render/operator.js';
-import { orNull } from '../../render/values.js';
+import { instant, orNull } from '../../render/values.js';
 import { operatorBodies } from './operator-bodies.js';
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
@@ -30,7 +30,7 @@ const states: ReadonlyMap<string, AccountState> = new Map([
   ['suspended', AccountState.ACCOUNT_STATE_SUSPENDED],
 ]);
 
-/** GET accounts?search=…&state=…: the newest first, with their money and keys. */
+/** GET accounts?search=…&state=…: the newest first, with their money and keys. They are auth's, and listed without their money while the ledger is away. */
 function listAccounts(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const state = states.get(queryText(ctx, 'state'));
@@ -38,8 +38,8 @@ function listAccounts(deps: ConsoleDeps): Middleware {
     const { auth, ledger } = deps.peers;
     const request = ListAccountsRequest.fromPartial({ ...pageOf(ctx), search: queryText(ctx, 'search'), state, newestFirst: true, withKeyCounts: true });
     const { accounts, keyCounts, nextPageToken } = await auth.listAccounts(request, contextOf(deps));
-    const { balances } = accounts.length === 0 ? { balances: [] } : await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, contextOf(deps));
-    const data = accounts.map((account, index) => renderAccountInList(account, balances[index]!, keyCounts[index]!));
+    const balances = accounts.length === 0 ? [] : await unlessAway(ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, briefly(deps)).then((answer) => answer.balances));
+    const data = accounts.map((account, index) => renderAccountInList(account, balances?.[index], keyCounts[index]!));
     ctx.body = { data, next: orNull(nextPageToken) };
   };
 }
@@ -55,21 +55,22 @@ function createAccount(deps: ConsoleDeps): Middleware {
   };
 }
 
-/** GET accounts/{id}: with its money and its last call. */
+/** GET accounts/{id}: with its money and its last call, as far as those who know them answer. */
 function getAccount(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const account = await accountInPath(ctx, deps);
     const { ledger, metering, auth } = deps.peers;
     const accountId = account.id;
-    const { balance } = await ledger.getBalance({ accountId }, contextOf(deps));
-    const { keyCounts } = await auth.listAccounts(ListAccountsRequest.fromPartial({ search: accountId, withKeyCounts: true }), contextOf(deps));
-    const { records } = await metering.listUsageRecords(ListUsageRecordsRequest.fromPartial({ filter: { accountId }, pageSize: 1 }), contextOf(deps));
-    const call = records[0]?.call;
+    const [{ keyCounts }, money, used] = await Promise.all([
+      auth.listAccounts(ListAccountsRequest.fromPartial({ search: accountId, withKeyCounts: true }), contextOf(deps)),
+      unlessAway(ledger.getBalance({ accountId }, briefly(deps))),
+      unlessAway(metering.listUsageRecords(ListUsageRecordsRequest.fromPartial({ filter: { accountId }, pageSize: 1 }), briefly(deps))),
+    ]);
+    const call = used?.records[0]?.call;
     ctx.body = {
-      ...renderAccount(account),
-      balance: renderBalance(balance!),
-      keys: keyCounts[0] ?? 0,
-      last_call: call === undefined ? null : { request_id: call.id, at: new Date(Number(call.startedAtMs)).toISOString() },
+      ...renderAccountInList(account, money?.balance, keyCounts[0] ?? 0),
+      last_call: call === undefined ? null : { request_id: call.id, at: instant(call.startedAtMs) },
+      away: [...(money === undefined ? ['ledger'] : []), ...(used === undefined ? ['metering'] : [])],
     };
   };
 }

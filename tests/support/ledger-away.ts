@@ -1,0 +1,21 @@
+// A ledger that does not answer for a while, in either mode.
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
+import { pidsOf } from './processes.js';
+import type { System } from './system.js';
+
+/** Keeps the ledger from answering about balances until the returned function is called. */
+export function ledgerAway(system: System): () => void {
+  if (system.mode === 'distributed') {
+    const pid = pidsOf(system).ledger;
+    process.kill(pid, 'SIGSTOP');
+    return () => void process.kill(pid, 'SIGCONT');
+  }
+  const rename = (from: string, to: string): void => {
+    const database = new Database(join(system.dataDir, 'ledger.db'));
+    database.exec(`ALTER TABLE ${from} RENAME TO ${to}`);
+    database.close();
+  };
+  rename('bucket', 'away');
+  return () => rename('away', 'bucket');
+}
