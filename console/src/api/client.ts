@@ -1,5 +1,6 @@
 // Asks the console's API. Every refusal becomes an ApiError, which the pages show with its field and request id.
 import { gatewayUrl } from '../base.js';
+import { fetchErrors } from '../i18n/error-text.js';
 
 /** A refusal, or an answer that never came. */
 export class ApiError extends Error {
@@ -65,7 +66,10 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
   }
   const text = await response.text();
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-  throw refusal(response, text);
+  const refused = refusal(response, text);
+  // That nobody is signed in is an answer to whoever comes; it is shown nowhere.
+  if (refused.code !== 'session_unknown') await fetchErrors();
+  throw refused;
 }
 
 function refusal(response: Response, text: string): ApiError {

@@ -1,5 +1,6 @@
 // A call from the playground, charged to a key; its answer as it comes.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { fetchErrors } from '../i18n/error-text.js';
 import { ApiError, apiUrl } from './client.js';
 
 /** A turn of a conversation. */
@@ -24,7 +25,7 @@ export interface Piece {
 
 interface Chunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null; readonly refusal?: string | null } }[];
-  readonly error?: { readonly message: string; readonly code?: string | null };
+  readonly error?: { readonly message: string; readonly reason?: string };
 }
 
 /** The body that is sent, as anybody would send it to the API. */
@@ -42,6 +43,7 @@ export async function* callModel(accountId: string, keyId: string, call: Playgro
   const requestId = response.headers.get('x-request-id') ?? '';
   if (!response.ok || response.body === null) {
     const { error } = (await response.json()) as { error: { code: string; message: string; field: string | null } };
+    await fetchErrors();
     throw new ApiError(response.status, error.code, error.message, error.field, requestId);
   }
   onBegun(requestId);
@@ -50,7 +52,10 @@ export async function* callModel(accountId: string, keyId: string, call: Playgro
     const { done, value } = await events.read();
     if (done || value.data === '[DONE]') return;
     const chunk = JSON.parse(value.data) as Chunk;
-    if (chunk.error !== undefined) throw new ApiError(200, chunk.error.code ?? 'upstream_failed', chunk.error.message, null, requestId);
+    if (chunk.error !== undefined) {
+      await fetchErrors();
+      throw new ApiError(200, chunk.error.reason ?? 'upstream_failed', chunk.error.message, null, requestId);
+    }
     const delta = chunk.choices?.[0]?.delta;
     const piece = { text: (delta?.content ?? '') + (delta?.refusal ?? ''), reasoning: delta?.reasoning_content ?? '' };
     if (piece.text !== '' || piece.reasoning !== '') yield piece;

@@ -27,6 +27,9 @@ export function useLanguage(): Language {
   return useSyncExternalStore(choice.subscribe, choice.get);
 }
 
+/** The same outside of components. */
+export const currentLanguage = (): Language => choice.get();
+
 /** Chooses the language. */
 export function setLanguage(language: Language): void {
   choice.set(language);

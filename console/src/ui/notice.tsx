@@ -3,6 +3,7 @@ import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError } from '../api/client.js';
 import { commonText } from '../i18n/common.js';
+import { areErrorsMissing, errorWords, errorWordsAtField, fetchErrors } from '../i18n/error-text.js';
 import { useText } from '../i18n/text.js';
 import { Button } from './button.js';
 import { classNames } from './class-names.js';
@@ -34,7 +35,8 @@ export function Notice({ tone = 'info', title, children, action, live = false }:
 /** What went wrong, with the request id, and a button to try again, unless what was asked for does not exist. */
 export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry?: () => void; title?: string }) {
   const t = useText(commonText);
-  const { message, requestId, retryAfter } = describe(error, t);
+  const { message, detail, requestId, retryAfter } = describe(error, t);
+  useErrorsFetched();
   const isMissing = error instanceof ApiError && error.code === 'not_found';
   return (
     <Notice
@@ -51,6 +53,11 @@ export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry
       }
     >
       <p>{message}</p>
+      {detail !== undefined && (
+        <p lang="en" className="text-sm text-soft">
+          {detail}
+        </p>
+      )}
       {isMissing && <p>{t.nothingHereHint}</p>}
       {retryAfter !== null && <p>{t.retryIn({ seconds: retryAfter })}</p>}
       {requestId !== null && (
@@ -62,15 +69,33 @@ export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry
   );
 }
 
-function describe(error: unknown, t: { unreachable: string; pageFault: string }): { message: string; requestId: string | null; retryAfter: number | null } {
+interface Described {
+  readonly message: string;
+  readonly detail?: string | undefined;
+  readonly requestId: string | null;
+  readonly retryAfter: number | null;
+}
+
+function describe(error: unknown, t: { unreachable: string; pageFault: string }): Described {
   if (!(error instanceof ApiError)) return { message: t.pageFault, requestId: null, retryAfter: null };
-  return { message: error.code === 'unreachable' ? t.unreachable : error.message, requestId: error.requestId, retryAfter: error.retryAfter };
+  const { requestId, retryAfter } = error;
+  if (error.code === 'unreachable') return { message: t.unreachable, requestId, retryAfter };
+  const { text, detail } = errorWords(error);
+  return { message: text, detail, requestId, retryAfter };
+}
+
+/** Refusals that were met in another language than the present one are told in it as soon as that is possible. */
+function useErrorsFetched(): void {
+  const [, setFetched] = useState(false);
+  const isMissing = areErrorsMissing();
+  useEffect(() => {
+    if (isMissing) void fetchErrors().then(() => setFetched(true));
+  }, [isMissing]);
 }
 
 /** What the API says about one field of a form, without the field's name in front. */
 export function fieldError(error: unknown, field: string): string | undefined {
-  if (!(error instanceof ApiError) || error.field !== field) return undefined;
-  return error.message.startsWith(`${field}: `) ? error.message.slice(field.length + 2) : error.message;
+  return error instanceof ApiError && error.field === field ? errorWordsAtField(error) : undefined;
 }
 
 /** The error of a form as a whole, unless one of the fields shows it already. */

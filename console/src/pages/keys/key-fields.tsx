@@ -2,6 +2,7 @@
 import { type ReactNode, type RefObject } from 'react';
 import { isAbout } from '../../api/keys.js';
 import { useTime, zoneName } from '../../format/time.js';
+import { errorWordsAtField } from '../../i18n/error-text.js';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
 import { Disclosure } from '../../ui/disclosure.js';
@@ -29,7 +30,7 @@ export function KeyFields({
   const t = useText(keysText);
   const time = useTime();
   const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
-  const refused = (field: string): string | undefined => (isAbout(error, field) ? error.message.replace(`${error.field}: `, '') : undefined);
+  const refused = (field: string): string | undefined => (isAbout(error, field) ? errorWordsAtField(error) : undefined);
   const nameError = faults.name === undefined ? refused('name') : t.faultMissing;
   const limitError = faults.limit_usd === undefined ? refused('limit_usd') : faults.limit_usd === 'zero' ? t.faultLimitZero : t.faultLimitForm;
   const expiryError = faults.expires_at === undefined ? refused('expires_at') : faults.expires_at === 'past' ? t.faultExpiryPast : t.faultExpiryForm;

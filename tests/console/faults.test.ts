@@ -1,0 +1,67 @@
+// What goes wrong, as people see it: refusals in their language.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium } from 'playwright-core';
+import { newMember, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { startSystem, type System } from '../support/system.js';
+
+const owner = { email: 'owner@example.com', password: 'correct horse battery' };
+
+describe('faults in the console', () => {
+  let system: System;
+  let chromium: Chromium;
+  let accountId: string;
+
+  beforeAll(async () => {
+    system = await startSystem('single');
+    chromium = await startChromium();
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    await addPerson(system, owner.email, owner.password);
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+  });
+
+  afterAll(async () => {
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  it('are told in Chinese to whoever reads Chinese, with their facts, which is fetched with the first', async () => {
+    const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
+    const page = await person.open(`/accounts/${accountId}/billing`);
+    await page.getByLabel('兑换码').fill('TGC-00000-00000-00000-00000');
+    const scripts: string[] = [];
+    page.on('request', (request) => scripts.push(request.url()));
+    await page.keyboard.press('Enter');
+    await page.getByText('此兑换码不存在、已被使用或已失效。').waitFor();
+    expect(scripts.filter((url) => /assets\/errors-.*\.js$/.test(url))).toHaveLength(1);
+
+    // The account has no money, and the sentence says how much there is.
+    await page.goto(`console/accounts/${accountId}/keys?create`);
+    await page.getByRole('dialog').getByLabel('名称').fill('x'.repeat(10));
+    await page.getByRole('dialog').getByRole('button', { name: '创建密钥' }).click();
+    await page.getByTestId('secret').waitFor();
+    await page.goto(`console/accounts/${accountId}/playground`);
+    await page.getByLabel('您的消息').fill('你好');
+    await page.keyboard.press('Enter');
+    await page.getByText(/账户余额不足：需要 \$0\.\d+，可用 \$0(\.00)?。请为账户充值/).waitFor();
+
+    // Nothing of it is English.
+    expect(await page.getByRole('alert').locator('[lang=en]').count()).toBe(0);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('that are met in English are told in Chinese when that is chosen', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`/accounts/${accountId}/playground`);
+    await page.getByLabel('Your message').fill('Hello');
+    await page.keyboard.press('Enter');
+    await page.getByText('The account balance is too low').waitFor();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByText('简体中文').click();
+    await page.keyboard.press('Escape');
+    await page.getByText('账户余额不足：需要').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+});
