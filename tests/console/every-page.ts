@@ -20,6 +20,15 @@ const ofAccount = (page: string) => ({ accountId }: Furnished): string => `/acco
 const views: readonly View[] = [
   { name: 'menu', path: ofAccount(''), act: (page) => page.getByRole('button', { name: 'Settings' }).click() },
   { name: 'shortcuts', path: ofAccount('/keys'), act: (page) => page.keyboard.press('?') },
+  {
+    name: 'palette',
+    path: ofAccount('/keys'),
+    async act(page) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Go to' }).fill('echo');
+      await page.getByRole('option', { name: 'sandbox/echo' }).waitFor();
+    },
+  },
   { name: 'not-found', path: () => '/nowhere' },
 
   { name: 'sign-in', path: () => '/sign-in', who: 'nobody' },

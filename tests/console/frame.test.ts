@@ -55,6 +55,79 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
+  it('goes anywhere by a few letters, without the pointer', async () => {
+    const key = await system.json<{ id: string }>('key', 'create', '--name', 'Night batch');
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
+    const field = page.getByRole('combobox', { name: 'Go to' });
+    const choose = async (text: string, name: string | RegExp): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      // What is typed goes into the field without a press on it.
+      await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'combobox');
+      await page.keyboard.type(text);
+      await page.getByRole('option', { name }).waitFor();
+    };
+
+    await choose('night', /^Night batch/);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/keys/${key.id}$`));
+
+    await choose('usage', /^Usage records/);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/usage\/records$/);
+
+    const requestId = `req_${'0'.repeat(32)}`;
+    await choose(requestId, new RegExp(requestId));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/usage/records/${requestId}$`));
+    await page.keyboard.press('Escape');
+
+    await page.goto('console/settings');
+    await page.getByRole('button', { name: /^Go to/ }).click();
+    await field.fill('nothing has this name');
+    await page.getByText('Nothing is called that.').waitFor();
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'hidden' });
+
+    await choose('sandbox echo', /^sandbox\/echo/);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/models\/sandbox\/echo$/);
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('does not cover a dialog that holds what cannot be had again', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
+    await page.goto(`${page.url()}/keys?create`);
+    await page.getByLabel('Name').fill('not yet saved');
+    await page.keyboard.press('Control+k');
+    await page.waitForTimeout(200);
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(await page.getByLabel('Name').inputValue()).toBe('not yet saved');
+    await person.close();
+  });
+
+  it('says so when a part of it cannot be fetched, and leaves the page usable', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open('/');
+    await page.getByText('available', { exact: false }).first().waitFor();
+    await page.route('**/assets/frame-dialogs*.js', (route) => route.abort());
+    await page.keyboard.press('Control+k');
+    await page.getByRole('alert').getByText('That did not work').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('k');
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await person.close();
+  });
+
   it('shows an operator accounts of others by their name, and nobody accounts that do not exist', async () => {
     await addPerson(system, 'operator@example.com', owner.password, '--operator');
     const { id } = await system.json<{ id: string }>('account', 'create', 'Somebody else');

@@ -51,6 +51,7 @@ export const shellText = dictionary(
     shortcutGo: ({ page }: { page: string }) => `Go to ${page}`,
     shortcutHelp: 'Show this list',
     shortcutSearch: 'Search in the page',
+    goTo: 'Go to',
   },
   {
     skip: '跳到正文',
@@ -101,5 +102,6 @@ export const shellText = dictionary(
     shortcutGo: ({ page }) => `前往${page}`,
     shortcutHelp: '显示此列表',
     shortcutSearch: '在页面中搜索',
+    goTo: '前往',
   },
 );

@@ -1,4 +1,4 @@
-// A page that fails says so and leaves the others usable.
+// A part of the console that fails, or whose files cannot be fetched (after an upgrade, for example), says so and leaves the others usable.
 import { Component, type ReactNode } from 'react';
 import { ErrorNotice } from '../ui/notice.js';
 

@@ -1,7 +1,9 @@
 // The dialogs of the frame, fetched when the first of them is opened.
 import { useMutation } from '@tanstack/react-query';
+import { Search } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { signOut } from '../api/session.js';
+import { paletteText } from '../i18n/palette.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { useMe } from '../session/account.js';
@@ -11,30 +13,39 @@ import { Dialog } from '../ui/dialog.js';
 import { Facts } from '../ui/layout.js';
 import { FormError } from '../ui/notice.js';
 import { LookSettings } from './look-settings.js';
+import { paletteKeys } from './shortcuts.js';
 import type { NavigationItem } from './navigation.js';
 import { NavigationList } from './navigation-list.js';
+import { Palette } from './palette.js';
 
 /** Which dialog is open. */
-export type FrameDialog = 'user' | 'more' | 'shortcuts';
+export type FrameDialog = 'user' | 'more' | 'shortcuts' | 'palette';
 
 interface Props {
   readonly open: FrameDialog | undefined;
   readonly onClose: () => void;
+  readonly onSearch: () => void;
   readonly items: readonly NavigationItem[];
 }
 
-export default function FrameDialogs({ open, onClose, items }: Props) {
-  const t = useText(shellText);
+export default function FrameDialogs({ open, onClose, onSearch, items }: Props) {
+  const [t, palette] = [useText(shellText), useText(paletteText)];
   return (
     <>
+      <Palette open={open === 'palette'} onClose={onClose} items={items} />
       <UserDialog isOpen={open === 'user'} onClose={onClose} />
       <Dialog open={open === 'more'} onClose={onClose} title={t.menu}>
+        <Button className="mb-2 w-full" onClick={onSearch}>
+          <Search size={16} aria-hidden />
+          {t.goTo}
+        </Button>
         <NavigationList items={items} />
       </Dialog>
       <Dialog open={open === 'shortcuts'} onClose={onClose} title={t.shortcuts}>
         <Facts
           facts={[
             ...items.flatMap((item) => (item.shortcut === undefined ? [] : [[<kbd key={item.to}>{`g ${item.shortcut}`}</kbd>, t.shortcutGo({ page: t[item.text] as string })] as const])),
+            [<kbd key="k">{paletteKeys}</kbd>, palette.shortcutGoTo],
             [<kbd key="/">/</kbd>, t.shortcutSearch],
             [<kbd key="?">?</kbd>, t.shortcutHelp],
           ]}

@@ -1,5 +1,5 @@
 // The frame around every page of somebody who is signed in: navigation at the left, or below on narrow screens; the balance above.
-import { CircleUser, Menu as MenuIcon } from 'lucide-react';
+import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { gatewayUrl } from '../base.js';
@@ -10,11 +10,12 @@ import { IconButton } from '../ui/button.js';
 import { Notice } from '../ui/notice.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { BalancePill } from './balance-pill.js';
+import { FaultBoundary } from './fault-boundary.js';
 import type { FrameDialog } from './frame-dialogs.js';
 import { LowBalance } from './low-balance.js';
 import { accountNavigation, commonNavigation, operatorNavigation } from './navigation.js';
 import { NavigationLink, NavigationList } from './navigation-list.js';
-import { useShortcuts } from './shortcuts.js';
+import { paletteKeys, useShortcuts } from './shortcuts.js';
 
 const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
 
@@ -66,7 +67,13 @@ export function Frame({ children }: { children: ReactNode }) {
           <div className="min-w-0 flex-1 md:hidden">
             <AccountSwitcher />
           </div>
-          <div className="hidden flex-1 md:block" />
+          <div className="hidden flex-1 md:block">
+            <button type="button" onClick={() => show('palette')} className="flex min-h-10 w-full max-w-xs items-center gap-2 rounded-md border border-line px-3 text-soft hover:bg-hover">
+              <Search size={16} aria-hidden />
+              <span className="flex-1 text-left">{t.goTo}</span>
+              <kbd aria-hidden>{paletteKeys}</kbd>
+            </button>
+          </div>
           {account !== undefined && <BalancePill account={account} />}
           <IconButton label={t.settings} onClick={() => show('user')}>
             <CircleUser size={20} aria-hidden />
@@ -94,9 +101,11 @@ export function Frame({ children }: { children: ReactNode }) {
         </nav>
       </div>
       {isWanted && (
-        <Suspense>
-          <FrameDialogs open={open} onClose={() => setOpen(undefined)} items={all} />
-        </Suspense>
+        <FaultBoundary resetKey={`${path} ${open ?? ''}`}>
+          <Suspense>
+            <FrameDialogs open={open} onClose={() => setOpen(undefined)} onSearch={() => show('palette')} items={all} />
+          </Suspense>
+        </FaultBoundary>
       )}
     </div>
   );

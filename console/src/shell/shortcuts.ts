@@ -1,15 +1,24 @@
-// `g` and a letter goes to a page, `/` searches in it, `?` lists what there is. Never while something is typed.
+// Ctrl+K or ⌘K goes anywhere; `g` and a letter goes to a page, `/` searches in it, `?` lists what there is: these never while something is typed.
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import type { NavigationItem } from './navigation.js';
 
+/** How the palette is opened on this machine. */
+export const paletteKeys = /Mac|iP(hone|ad|od)/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K';
+
 /** Listens for the shortcuts of these pages. */
-export function useShortcuts(items: readonly NavigationItem[], show: (dialog: 'shortcuts') => void): void {
+export function useShortcuts(items: readonly NavigationItem[], show: (dialog: 'shortcuts' | 'palette') => void): void {
   const [, go] = useLocation();
   const isAfterG = useRef(false);
 
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
+      if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+        event.preventDefault();
+        // What is open may hold something that is not saved.
+        if (document.querySelector('[role="dialog"]') === null) show('palette');
+        return;
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const target = isAfterG.current ? items.find(({ shortcut }) => shortcut === event.key) : undefined;
       isAfterG.current = event.key === 'g';

@@ -1,0 +1,87 @@
+// What the palette finds: places to go to, by a text.
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { listKeys } from '../api/keys.js';
+import { listCatalog } from '../api/models.js';
+import { listAccounts, operatorKeys } from '../api/operator.js';
+import { gatewayUrl } from '../base.js';
+import { paletteText } from '../i18n/palette.js';
+import { shellText } from '../i18n/shell.js';
+import { useText } from '../i18n/text.js';
+import { accountPath, useMaybeAccount, useMe } from '../session/account.js';
+import type { NavigationItem } from './navigation.js';
+
+/** Somewhere to go. */
+export interface Place {
+  readonly id: string;
+  readonly kind: 'page' | 'deed' | 'record' | 'key' | 'account' | 'model';
+  readonly name: string;
+  /** What tells it from others of its name. */
+  readonly hint?: string;
+  readonly to: string;
+  /** Leads out of the console. */
+  readonly outside?: boolean;
+}
+
+const pauseMs = 150;
+const ofAKind = 6;
+const requestIdForm = /^req_[0-9a-f]{32}$/;
+
+/** Whether each word of the search stands somewhere in the text; case does not count. */
+export function matches(text: string, search: string): boolean {
+  const lower = text.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
+}
+
+/** The places that a text leads to, the likeliest first; `isFetching` while more may come. */
+export function usePlaces(search: string, items: readonly NavigationItem[]): { places: readonly Place[]; isFetching: boolean } {
+  const [t, names] = [useText(paletteText), useText(shellText)];
+  const me = useMe();
+  const account = useMaybeAccount();
+  const text = search.trim();
+  const asked = useSettled(text);
+  const isAsking = asked !== '' && !requestIdForm.test(asked);
+
+  const keys = useQuery({
+    queryKey: ['keys', account?.id, 'palette', asked],
+    queryFn: ({ signal }) => listKeys(account!.id, { q: asked, limit: ofAKind }, signal),
+    enabled: isAsking && account !== undefined,
+  });
+  const accounts = useQuery({
+    queryKey: [...operatorKeys.accounts, 'palette', asked],
+    queryFn: ({ signal }) => listAccounts({ search: asked, state: '', cursor: null }, signal),
+    enabled: isAsking && me.user.is_operator,
+  });
+  const catalog = useQuery({ queryKey: ['catalog'], queryFn: ({ signal }) => listCatalog(signal), staleTime: 60_000, enabled: isAsking });
+
+  const pages = items.map((item): Place => ({ id: `page ${item.to}`, kind: 'page', name: names[item.text] as string, to: item.to, ...(item.outside === true ? { outside: true } : {}) }));
+  const deeds: Place[] = account?.can('change keys') === true ? [{ id: 'create key', kind: 'deed', name: t.createKey, to: account.path('/keys?create') }] : [];
+  const places: Place[] = [...deeds, ...pages].filter(({ name }) => matches(name, text));
+  const mine = me.accounts.filter(({ id }) => id !== account?.id).map(({ id, name }): Place => ({ id, kind: 'account', name, to: accountPath(id, '/') }));
+  places.push(...mine.filter(({ name, id }) => matches(`${name} ${id}`, text)).slice(0, ofAKind));
+  if (account !== undefined && requestIdForm.test(text)) places.unshift({ id: text, kind: 'record', name: text, to: account.path(`/usage/records/${text}`) });
+  if (account !== undefined && keys.data !== undefined && isAsking) {
+    places.push(...keys.data.data.slice(0, ofAKind).map((key): Place => ({ id: key.id, kind: 'key', name: key.name, hint: `…${key.last_four}`, to: account.path(`/keys/${key.id}`) })));
+  }
+  if (accounts.data !== undefined && isAsking) {
+    places.push(...accounts.data.data.slice(0, ofAKind).map(({ id, name }): Place => ({ id: `operator ${id}`, kind: 'account', name, hint: names.operatorNavigation, to: `/operator/accounts/${id}` })));
+  }
+  if (isAsking) {
+    const models = (catalog.data ?? []).filter((model) => model.lifecycle !== 'retired' && matches(`${model.id} ${model.display_name}`, asked));
+    places.push(...models.slice(0, ofAKind).map(({ id, display_name: name }): Place => ({ id: `model ${id}`, kind: 'model', name: id, hint: name, to: `${gatewayUrl}models/${id}`, outside: true })));
+  }
+  return { places, isFetching: text !== asked || [keys, accounts, catalog].some((query) => query.isFetching) };
+}
+
+/** The text a moment after its last change. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
