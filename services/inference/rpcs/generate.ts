@@ -3,6 +3,7 @@ import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { AttemptSpan } from '../attempt-span.js';
+import { AttemptNote } from '../attempt-note.js';
 import type { RpcDeps } from '../deps.js';
 import { checkGenerateRequest } from '../request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
@@ -14,23 +15,28 @@ import { callOver, Watchdog } from '../upstreams/watchdog.js';
 export async function* generate(request: GenerateRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
   const targets = await deps.registry.resolve(request.targets);
+  const cameAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
   try {
     for (const [position, target] of targets.entries()) {
       let hasBegun = false;
+      const note = new AttemptNote(target.target, cameAtMs, deps.clock);
       try {
         const refusal = refusalFor(request, target.upstream.format);
         if (refusal !== undefined) throw refusal;
-        for await (const message of attempt(target, request, watchdog.signal, deps)) {
+        for await (const message of attempt(target, request, watchdog.signal, note, deps)) {
           hasBegun = true;
           yield message;
         }
         return;
       } catch (error) {
+        if (hasBegun) throw error;
         // A field that this target's format cannot honour may be no trouble for the next.
-        const isRetryable = !hasBegun && !watchdog.signal.aborted && hasReason(error, 'unsupported_field', ...retryableReasons);
-        if (!isRetryable || position + 1 === targets.length) throw error;
+        const isRetryable = !watchdog.signal.aborted && hasReason(error, 'unsupported_field', ...retryableReasons);
+        const next = isRetryable ? targets[position + 1] : undefined;
+        if (request.tellAttempts === true && !context.signal.aborted) yield note.failed(error, next?.target);
+        if (next === undefined) throw error;
       }
     }
   } finally {
@@ -43,13 +49,14 @@ async function* attempt(
   resolved: ResolvedTarget,
   request: GenerateRequest,
   signal: AbortSignal,
+  note: AttemptNote,
   { config, clock, log }: RpcDeps,
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   const { target, upstream } = resolved;
   const span = new AttemptSpan(resolved, request, clock);
   const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
   try {
-    for await (const message of upstream.generate(request, { target, signal, traceHeaders: learnsTrace ? span.traceHeaders() : {} })) {
+    for await (const message of upstream.generate(request, { target, signal, traceHeaders: learnsTrace ? span.traceHeaders() : {}, onResponse: note.onResponse })) {
       span.observe(message);
       noteUsageFault(message, request, resolved, log);
       yield message;

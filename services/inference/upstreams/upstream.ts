@@ -9,6 +9,15 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** Trace headers to send along; empty where the upstream shall not learn them. */
   readonly traceHeaders: Readonly<Record<string, string>>;
+  /** Told what a response over HTTP begins with, as soon as it is there. */
+  readonly onResponse?: (head: ResponseHead) => void;
+}
+
+/** What a response over HTTP begins with. */
+export interface ResponseHead {
+  readonly status: number;
+  /** The vendor's own id of the request; empty where it gives none that is plain. */
+  readonly requestId: string;
 }
 
 /** One upstream. */

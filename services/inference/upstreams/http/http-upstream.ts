@@ -15,6 +15,7 @@ import { readText } from '#kit/net/read-text.js';
 import { decodedBody } from './decoded-body.js';
 import { payloadReader } from './payload-reader.js';
 import { relay } from './relay.js';
+import { requestIdOf } from './request-id.js';
 import { transportError } from './transport-error.js';
 import type { Headers, Wire } from './wire.js';
 
@@ -79,11 +80,13 @@ export class HttpUpstream implements Upstream {
       watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
       const response = await this.#post(this.wire.generatePath, body.json, request, attempt, watchdog.signal);
       const headers = response.headers as Headers;
+      const requestId = requestIdOf(headers);
+      attempt.onResponse?.({ status: response.statusCode, requestId });
       await this.#refuseErrors(response, attempt);
       const reader = payloadReader(headers, config.eventBytesMax);
       const decoder = this.wire.decoder(request, {
         target: attempt.target,
-        requestId: headers['x-request-id'] ?? headers['request-id'] ?? '',
+        requestId,
         droppedFields: body.dropped,
         isNative: nativeFor(request, this.format) !== undefined,
       });

@@ -1,0 +1,115 @@
+// What is told of attempts that failed before the answer began: enough for a record, and nothing of what the vendor said.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hasReason } from '#kit/errors/app-error.js';
+import { type FailedAttempt, type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import type { InferenceConfig } from '../config.js';
+import { eventsOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
+import { operator, startStubbed } from '../testing/stubbed.js';
+
+const targetOf = (model: string, upstreamId = 'cc') => ({ upstreamId, upstreamModel: model });
+
+describe('attempts', () => {
+  let stub: StubUpstream;
+  let inference: TestInference;
+  let stop: () => Promise<void>;
+
+  const start = async (changes: Partial<InferenceConfig> = {}): Promise<void> => {
+    ({ stub, inference, stop } = await startStubbed(changes));
+  };
+
+  /** What is told in a call to these targets, in order: words of the answer between failures, and the reason of the error. */
+  async function told(request: Partial<GenerateRequest>, signal = new AbortController().signal): Promise<{ failed: FailedAttempt[]; words: string[]; error: string }> {
+    const failed: FailedAttempt[] = [];
+    const words: string[] = [];
+    try {
+      for await (const message of inference.service.generate(textRequest('Hi', { tellAttempts: true, ...request }), { ...operator, signal })) {
+        words.push(...summary(eventsOf([message])).slice(0, 1));
+        if (message.failedAttempt === undefined) continue;
+        failed.push(message.failedAttempt);
+        words.push(`failed ${message.failedAttempt.target!.upstreamModel}`);
+        expect({ ...message, failedAttempt: undefined }).toEqual({ events: [], usageSoFar: undefined, failedAttempt: undefined });
+      }
+      return { failed, words, error: '' };
+    } catch (error) {
+      return { failed, words, error: hasReason(error, 'upstream_rejected', 'upstream_failed', 'upstream_rate_limited', 'upstream_timeout', 'cancelled') ? error.reason : String(error) };
+    }
+  }
+
+  beforeEach(() => start());
+  afterEach(() => stop());
+
+  it('that fail are told before the one that answers', async () => {
+    const { failed, words, error } = await told({ targets: [targetOf('status-503'), targetOf('status-401', 'm'), targetOf('text')] });
+    expect(words.slice(0, 3)).toEqual(['failed status-503', 'failed status-401', 'started']);
+    expect(error).toBe('');
+    expect(failed).toEqual([
+      { target: targetOf('status-503'), offsetMs: expect.any(Number), durationMs: expect.any(Number), reason: 'upstream_overloaded', httpStatus: 503, upstreamRequestId: 'req_stub', next: targetOf('status-401', 'm') },
+      { target: targetOf('status-401', 'm'), offsetMs: expect.any(Number), durationMs: expect.any(Number), reason: 'upstream_unavailable', httpStatus: 401, upstreamRequestId: 'req_stub', next: targetOf('text') },
+    ]);
+    expect(failed[1]!.offsetMs).toBeGreaterThanOrEqual(failed[0]!.offsetMs + failed[0]!.durationMs);
+  });
+
+  it('that fail are all told when none answers, and the last has no next', async () => {
+    const { failed, error } = await told({ targets: [targetOf('status-500'), targetOf('status-429', 'm')] });
+    expect(failed.map(({ reason, httpStatus, next }) => [reason, httpStatus, next?.upstreamModel])).toEqual([
+      ['upstream_failed', 500, 'status-429'],
+      ['upstream_rate_limited', 429, undefined],
+    ]);
+    expect(error).toBe('upstream_rate_limited');
+  });
+
+  it('that end the call although there is another target are told without a next', async () => {
+    const { failed, error } = await told({ targets: [targetOf('status-400'), targetOf('text')] });
+    expect(failed).toEqual([expect.objectContaining({ reason: 'upstream_rejected', httpStatus: 400 })]);
+    expect(failed[0]!.next).toBeUndefined();
+    expect(error).toBe('upstream_rejected');
+  });
+
+  it('that pass a target over take no time and have no status', async () => {
+    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}', messagesBetas: [], droppedElsewhere: [], refusedElsewhere: [{ field: 'container', text: 'is not known here' }] };
+    const { failed, words } = await told({ native, targets: [targetOf('text'), targetOf('text', 'm')] });
+    expect(failed).toEqual([expect.objectContaining({ target: targetOf('text'), reason: 'unsupported_field', httpStatus: 0, upstreamRequestId: '' })]);
+    expect(words[1]).toBe('started');
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  it('that nobody answers in time, or at all, have no status', async () => {
+    await stop();
+    await start({ firstTokenTimeoutMs: 300 });
+    const nobody = { id: 'nobody', wireFormat: WireFormat.WIRE_FORMAT_MESSAGES, baseUrl: 'http://127.0.0.1:9/v1', secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+    await inference.service.putUpstream({ upstream: nobody, secret: '' }, operator);
+    const { failed } = await told({ targets: [targetOf('x', 'nobody'), targetOf('slow-headers'), targetOf('text')] });
+    expect(failed.map(({ reason, httpStatus, upstreamRequestId }) => [reason, httpStatus, upstreamRequestId])).toEqual([
+      ['upstream_unavailable', 0, ''],
+      ['upstream_timeout', 0, ''],
+    ]);
+    expect(failed[1]!.durationMs).toBeGreaterThanOrEqual(290);
+  });
+
+  it('that begin and break off are the error alone, for the next is not tried', async () => {
+    const { failed, words, error } = await told({ targets: [targetOf('reset'), targetOf('text')] });
+    expect([failed, words[0], error]).toEqual([[], 'started', 'upstream_failed']);
+  });
+
+  it('tell nothing that the vendor wrote', async () => {
+    const body = { error: { type: 'authentication_error', message: `Incorrect API key provided: ${stubApiKey}` } };
+    stub.script('x', { fault: { kind: 'status', status: 401, body, headers: { 'x-request-id': `no such key: ${stubApiKey}` } } });
+    stub.script('y', { fault: { kind: 'status', status: 401, body, headers: { 'x-request-id': stubApiKey } } });
+    const { failed } = await told({ targets: [targetOf('x'), targetOf('y'), targetOf('text')] });
+    expect(failed.map(({ upstreamRequestId }) => upstreamRequestId)).toEqual(['', '']);
+    expect(JSON.stringify(failed)).not.toContain('ncorrect');
+  });
+
+  it('are not told to those who left', async () => {
+    const left = new AbortController();
+    setTimeout(() => left.abort(), 50);
+    const { failed, error } = await told({ targets: [targetOf('slow-headers'), targetOf('text')] }, left.signal);
+    expect([failed, error]).toEqual([[], 'cancelled']);
+  });
+
+  it('are not told to those who do not ask', async () => {
+    const { failed, words } = await told({ tellAttempts: undefined, targets: [targetOf('status-500'), targetOf('text')] });
+    expect([failed, words[0]]).toEqual([[], 'started']);
+  });
+});
