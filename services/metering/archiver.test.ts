@@ -12,6 +12,7 @@ import { call, report } from './testing/calls.js';
 import { find, Harness, record, until } from './testing/harness.js';
 
 const msPerDay = 86_400_000;
+const answered = { upstreamId: 'sandbox', upstreamModel: 'echo', offsetMs: 4, answered: true, reason: '', httpStatus: 0, upstreamRequestId: '' };
 
 describe.each(testEngines)('archiving on %s', (engine) => {
   let harness: Harness;
@@ -33,7 +34,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
   });
 
   const settled = async (): Promise<string> => {
-    const { id } = (await record(service, report({ call: call({ startedAtMs: BigInt(harness.clock.nowMs()) }) }))).call!;
+    const { id } = (await record(service, report({ call: call({ startedAtMs: BigInt(harness.clock.nowMs()), attempts: [answered] }) }))).call!;
     await until(async () => (await find(service, id))?.settlement !== undefined);
     return id;
   };
@@ -46,6 +47,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await archiver.archive(folder)).toBe(2);
     expect(lines().map(({ id }) => id).sort()).toEqual(old.sort());
     expect(lines()[0]).toMatchObject({
+      attempts: [{ upstream: 'sandbox', upstream_model: 'echo', offset_ms: 4, duration_ms: null, answered: true, reason: '', http_status: 0, upstream_request_id: '' }],
       charge_nano_usd: '200000', captured_nano_usd: '200000', input_tokens: 100, output_tokens: 50, ending: 'completed', token_source: 'reported',
       price: { input_nano_usd_per_mtok: '1000000000', output_nano_usd_per_mtok: '2000000000' },
     });

@@ -58,6 +58,18 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(0n);
   });
 
+  it('that are lost keep the attempts that were known at the last checkpoint', async () => {
+    const { service } = await harness.replica();
+    const failed = { upstreamId: 'first', upstreamModel: 'x', offsetMs: 2, durationMs: 30, answered: false, reason: 'upstream_failed', httpStatus: 500, upstreamRequestId: 'req_1' };
+    const tried = { ...failed, upstreamId: 'second', offsetMs: 32, durationMs: undefined, reason: '', httpStatus: 0, upstreamRequestId: '' };
+    const lost = call({ attempts: [failed, tried] });
+    harness.clock.advance(leaseMs);
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    expect((await find(service, lost.id))?.call?.attempts).toEqual([failed, tried]);
+  });
+
   it('are free when lost before an answer asked for whole, for none of it was delivered', async () => {
     const { service } = await harness.replica();
     const lost = call({ streaming: false });

@@ -51,6 +51,16 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     output_cap_tokens: call.outputCapTokens,
     trace_id: call.traceId,
     client_request_id: call.clientRequestId,
+    attempts: call.attempts.map((attempt) => ({
+      upstream: attempt.upstreamId,
+      upstream_model: attempt.upstreamModel,
+      offset_ms: attempt.offsetMs,
+      duration_ms: attempt.durationMs ?? null,
+      answered: attempt.answered,
+      reason: attempt.reason,
+      http_status: attempt.httpStatus,
+      upstream_request_id: attempt.upstreamRequestId,
+    })),
   };
 }
 

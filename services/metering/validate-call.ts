@@ -3,7 +3,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, Ending, Format } from '#proto/metering/v1/metering.js';
+import { type Attempt, type Call, Ending, Format } from '#proto/metering/v1/metering.js';
 import { nanoUsdPerMtokMax } from './charge.js';
 
 const nameCharsMax = 200;
@@ -14,6 +14,7 @@ const uint32Max = 4_294_967_295;
 const instantMsMax = 253_402_300_799_999n;
 
 const hashBytes = 32;
+const attemptsMax = 16;
 
 /** A call whose price is known to be there. */
 export type PricedCall = Call & { price: PriceVersion };
@@ -46,7 +47,19 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
   requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
   requireThat(call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes, `${field}.idempotency_key_hash`, `must be empty or ${hashBytes} bytes`);
-  return { ...call, price, clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax) };
+  return { ...call, price, clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax), attempts: call.attempts.slice(0, attemptsMax).map(attemptToStore) };
+}
+
+/** An attempt as it may be stored: what is too long is cut, and what is no id is left out, for none of it is a reason to lose a record. */
+function attemptToStore(attempt: Attempt): Attempt {
+  const { upstreamId, upstreamModel, reason, upstreamRequestId } = attempt;
+  return {
+    ...attempt,
+    upstreamId: upstreamId.slice(0, nameCharsMax),
+    upstreamModel: upstreamModel.slice(0, nameCharsMax),
+    reason: /^\w{0,64}$/.test(reason) ? reason : 'internal',
+    upstreamRequestId: /^[\w.:/+=-]{0,128}$/.test(upstreamRequestId) ? upstreamRequestId : '',
+  };
 }
 
 /** The price of a call, within the bounds that arithmetic in 64 bits needs. */

@@ -4,6 +4,7 @@ import { usage } from './0001-usage.js';
 import { reconcile } from './0002-reconcile.js';
 import { keyedCalls } from './0003-keyed-calls.js';
 import { rollups } from './0004-rollups.js';
+import { attempts } from './0005-attempts.js';
 
 /** All migrations of metering. */
-export const migrations: readonly Migration[] = [usage, reconcile, keyedCalls, rollups];
+export const migrations: readonly Migration[] = [usage, reconcile, keyedCalls, rollups, attempts];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newId } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { type Attempt, Ending, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, price, report, tokens } from '../testing/calls.js';
 import { checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -23,6 +23,40 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect(stored).toMatchObject({ call: request.call, tokens: request.tokens, chargeNanoUsd: 7_000n + 10_000n + 12_000n, firstOutputMs: 120, durationMs: 900, quarantined: false });
     const read = await find(service, stored.call!.id);
     expect({ ...read, settlement: undefined }).toEqual(stored);
+  });
+
+  it('keeps the attempts that it took, and those of a usual call in a few bytes', async () => {
+    const answered = { upstreamId: 'sandbox', upstreamModel: 'echo', offsetMs: 41, answered: true, reason: '', httpStatus: 0, upstreamRequestId: '' };
+    const cases: [Attempt[], string | null][] = [
+      [[], null],
+      [[{ ...answered, offsetMs: 3 }], '[[3]]'],
+      [
+        [{ upstreamId: 'other', upstreamModel: 'm', offsetMs: 2, durationMs: 0, answered: false, reason: 'upstream_overloaded', httpStatus: 503, upstreamRequestId: 'req_1' }, answered],
+        '[[2,1,"upstream_overloaded",0,503,"other","m","req_1"],[41]]',
+      ],
+      [[{ ...answered, durationMs: 0, answered: false, reason: 'unsupported_field' }, { ...answered, answered: false }], '[[41,1,"unsupported_field",0],[41,1]]'],
+    ];
+    for (const [attempts, text] of cases) {
+      const stored = await record(service, report({ call: call({ attempts }) }));
+      expect(stored.call!.attempts).toEqual(attempts);
+      const read = await find(service, stored.call!.id);
+      expect(read!.call!.attempts).toEqual(attempts);
+      const row = (await harness.db.knex('usage_record').select('attempts').where({ id: idToBytes('req', stored.call!.id) }).first()) as { attempts: string | null };
+      expect(row.attempts).toBe(text);
+    }
+  });
+
+  it('is not lost for attempts that are too many or too long, and keeps no text of a vendor', async () => {
+    const attempt = { upstreamId: 'u'.repeat(300), upstreamModel: 'm'.repeat(300), offsetMs: 1, durationMs: 2, answered: false, reason: 'Not a reason.', httpStatus: 500, upstreamRequestId: 'Your key is wrong.' };
+    const stored = await record(service, report({ call: call({ attempts: Array.from({ length: 40 }, () => attempt) }) }));
+    const { attempts } = (await find(service, stored.call!.id))!.call!;
+    expect(attempts).toEqual(Array.from({ length: 16 }, () => ({ ...attempt, upstreamId: 'u'.repeat(200), upstreamModel: 'm'.repeat(200), reason: 'internal', upstreamRequestId: '' })));
+  });
+
+  it('of the version before has no attempts', async () => {
+    const stored = await record(service, report());
+    await harness.db.knex('usage_record').update({ attempts: null }).where({ id: idToBytes('req', stored.call!.id) });
+    expect((await find(service, stored.call!.id))?.call?.attempts).toEqual([]);
   });
 
   it('is settled at the ledger at once, for its account and key', async () => {

@@ -4,6 +4,7 @@ import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '../charge.js';
 import type { PricedRecord } from '../usage-record.js';
+import { attemptsOfText, attemptText } from './attempt-text.js';
 
 /** The columns a record is stored in when it is made. */
 export const recordColumns = [
@@ -14,6 +15,7 @@ export const recordColumns = [
   'output_nano_usd_per_mtok', 'reasoning_nano_usd_per_mtok',
   'input_tokens', 'cache_read_tokens', 'cache_write_5m_tokens', 'cache_write_1h_tokens', 'output_tokens', 'reasoning_tokens',
   'source', 'ending', 'ending_detail', 'free', 'quarantined', 'charge_nano_usd', 'first_output_ms', 'duration_ms', 'recorded_at_ms',
+  'attempts',
 ] as const;
 
 /** The columns that the ledger's answer fills. */
@@ -75,6 +77,7 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
     first_output_ms: record.firstOutputMs ?? null,
     duration_ms: record.durationMs,
     recorded_at_ms: record.recordedAtMs,
+    attempts: attemptText(call),
   };
   return recordColumns.map((column) => row[column]);
 }
@@ -118,6 +121,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
       traceId: asText(row.trace_id),
       clientRequestId: asText(row.client_request_id),
       idempotencyKeyHash: Buffer.alloc(0),
+      attempts: attemptsOfText(optional(row.attempts, asText), { upstreamId: asText(row.upstream_id), upstreamModel: asText(row.upstream_model) }),
     },
     tokens,
     source: asNumber(row.source),
