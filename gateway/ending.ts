@@ -4,6 +4,7 @@ import { type Event, type Finished, type GenerateResponse, StopReason } from '#p
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Ending, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#kit/errors/app-error.js';
+import { AttemptLog } from './attempts.js';
 import type { Readable } from './read-on.js';
 
 const uint32Max = 4_294_967_295;
@@ -20,17 +21,21 @@ export class Progress implements Readable {
   hasLeft = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
+  readonly attempts: AttemptLog;
 
   constructor(
     readonly call: Call,
     readonly startedAtMs: number,
-  ) {}
+  ) {
+    this.attempts = new AttemptLog(call.attempts);
+  }
 
   leave(): void {
     this.hasLeft = this.finished === undefined;
   }
 
   take(batch: GenerateResponse, nowMs: number): void {
+    if (batch.failedAttempt !== undefined) this.attempts.fail(batch.failedAttempt);
     if (batch.usageSoFar !== undefined) {
       // The count may stand still: at the cap, or where the upstream told all of its figures at once. What is read on must be bounded all the same.
       const { outputTokens } = batch.usageSoFar;
@@ -40,6 +45,7 @@ export class Progress implements Readable {
     for (const { event } of batch.events) {
       if (event?.$case === 'started') {
         this.hasStarted = true;
+        this.attempts.answer(event.value);
         if (event.value.target !== undefined) {
           this.call.upstreamId = event.value.target.upstreamId;
           this.call.upstreamModel = event.value.target.upstreamModel;

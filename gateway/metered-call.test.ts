@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { ModalityNeed } from './formats/format.js';
 import { Capability, Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Event, GenerateRequest, type GenerateResponse, ResponseFormat, StopReason } from '#proto/inference/v1/inference.js';
+import { Event, FailedAttempt, GenerateRequest, type GenerateResponse, ResponseFormat, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
 import { Ending, Format, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
@@ -12,7 +12,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from './config.js';
 import { type CallStep, meteredCall } from './metered-call.js';
@@ -382,6 +382,36 @@ describe('a metered call', () => {
     });
     expect(error?.reason).toBe('service_unavailable');
     expect(steps.some((step) => step.kind === 'recorded')).toBe(false);
+  });
+
+  const failedFirst: GenerateResponse = { events: [], usageSoFar: undefined, failedAttempt: FailedAttempt.fromPartial({ target: { upstreamId: 'first', upstreamModel: 'x' }, durationMs: 30, reason: 'upstream_overloaded', httpStatus: 503, next: { upstreamId: 'second', upstreamModel: 'real-name' } }) };
+
+  it('keeps attempts that failed with the record, and shows its caller nothing of them', async () => {
+    const { steps, records, generated } = await play({
+      script: async function* () {
+        yield failedFirst;
+        yield* happy(GenerateRequest.fromPartial({}), callContext({ caller: 'gateway' }));
+      },
+    });
+    expect(generated[0]?.tellAttempts).toBe(true);
+    expect(steps.map((step) => step.kind)).toEqual(['admitted', 'events', 'events', 'events', 'recorded']);
+    expect(records[0]?.call?.attempts).toEqual([
+      expect.objectContaining({ upstreamId: 'first', reason: 'upstream_overloaded', httpStatus: 503, durationMs: 30, answered: false }),
+      expect.objectContaining({ upstreamId: 'second', reason: '', answered: true }),
+    ]);
+  });
+
+  it('keeps attempts where all failed, and nothing was begun for its caller', async () => {
+    const { steps, records, error } = await play({ script: failing([failedFirst, { ...failedFirst, failedAttempt: { ...failedFirst.failedAttempt!, target: { upstreamId: 'second', upstreamModel: 'real-name' }, next: undefined } }], 'upstream_overloaded') });
+    expect(error?.reason).toBe('upstream_overloaded');
+    expect(steps.map((step) => step.kind)).toEqual(['admitted']);
+    expect(records[0]).toMatchObject({ ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true });
+    expect(records[0]?.call?.attempts.map(({ upstreamId, reason }) => [upstreamId, reason])).toEqual([['first', 'upstream_overloaded'], ['second', 'upstream_overloaded']]);
+  });
+
+  it('keeps the one attempt of the usual call in a few bytes', async () => {
+    const { records } = await play();
+    expect(records[0]?.call?.attempts).toEqual([{ upstreamId: 'second', upstreamModel: 'real-name', offsetMs: expect.any(Number), answered: true, reason: '', httpStatus: 0, upstreamRequestId: '' }]);
   });
 
   it('ends as a fault of ours, not of its caller, when metering has closed it', async () => {

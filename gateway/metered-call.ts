@@ -100,6 +100,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     traceId: activeTraceId(),
     clientRequestId: request.clientRequestId,
     idempotencyKeyHash: request.answerSink?.keyHash ?? nothing,
+    attempts: [],
   };
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
@@ -117,6 +118,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       timeoutMs: deps.config.callTimeoutMs,
       signal: AbortSignal.any([reading.signal, closed.signal, ...(request.broken === undefined ? [] : [request.broken])]),
     });
+    progress.attempts.ask(deps.clock.nowMs() - startedAtMs);
     const answer = deps.peers.inference.generate(
       {
         ...request.parsed.request,
@@ -124,11 +126,14 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         targets: [...callable.targets],
         maxOutputTokens: held.outputCapTokens,
         inputTokensMax: held.inputTokensMax,
+        tellAttempts: true,
       },
       context,
     );
     for await (const batch of answer) {
       progress.take(batch, deps.clock.nowMs());
+      // It is for the record alone: the answer has not begun.
+      if (batch.failedAttempt !== undefined) continue;
       reading.noteProgress();
       request.answerSink?.take(batch, progress.tokens);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
@@ -140,6 +145,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     reading.end();
     // Also when the consumer returned early: then the block above was left without an error.
     outcome = endingOf(progress, failure, request.left.aborted);
+    progress.attempts.end(outcome.ending, outcome.detail);
     const keptAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
     const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), keptAnswer));
     // The call is in flight until it is on record, however long that takes.

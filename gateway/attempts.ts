@@ -1,0 +1,77 @@
+// The attempts of a call at upstreams, as they come to be known, for its record. Pure.
+import type { FailedAttempt, Started } from '#proto/inference/v1/inference.js';
+import { type Attempt, Ending } from '#proto/metering/v1/metering.js';
+
+/** Most that are kept of one call; more targets no request may have. */
+export const attemptsMax = 16;
+
+const uint32Max = 4_294_967_295;
+
+/** Notes attempts into the list of a call, where checkpoints find them too. */
+export class AttemptLog {
+  #askedAfterMs = 0;
+  #upstreamRequestId = '';
+
+  constructor(private readonly attempts: Attempt[]) {}
+
+  /** The targets are asked from now on, so long after the start of the call. */
+  ask(afterMs: number): void {
+    this.#askedAfterMs = afterMs;
+  }
+
+  /** One failed before it answered; the next, if there is one, is tried now. */
+  fail({ target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId }: FailedAttempt): void {
+    // What was tried when the one before failed is this one.
+    if (this.#open() !== undefined) this.attempts.pop();
+    const began = this.#offset(offsetMs);
+    this.#add({ ...attemptAt(target, began), durationMs, reason, httpStatus, upstreamRequestId });
+    if (next !== undefined) this.#add(attemptAt(next, this.#offset(offsetMs + durationMs)));
+  }
+
+  /** One began to answer. */
+  answer({ target, upstreamRequestId }: Started): void {
+    this.#upstreamRequestId = upstreamRequestId;
+    if (this.attempts.length === 0) {
+      this.#add({ ...attemptAt(target, this.#offset(0)), answered: true });
+      return;
+    }
+    const attempt = this.#open();
+    if (attempt !== undefined) Object.assign(attempt, { answered: true, upstreamRequestId });
+  }
+
+  /** The call is over: what was under way failed with it, unless it is its caller or a fault of ours that ended it. */
+  end(ending: Ending, reason: string): void {
+    const attempt = this.#open();
+    if (attempt === undefined) return;
+    const isOurs = ending === Ending.ENDING_GATEWAY_ERROR && attempt.answered;
+    if (isOurs || !failures.includes(ending)) return;
+    attempt.reason = reason;
+    attempt.upstreamRequestId = this.#upstreamRequestId;
+  }
+
+  /** The one that is under way, as far as is known. */
+  #open(): Attempt | undefined {
+    const last = this.attempts.at(-1);
+    return last?.durationMs === undefined ? last : undefined;
+  }
+
+  #add(attempt: Attempt): void {
+    if (this.attempts.length < attemptsMax) this.attempts.push(attempt);
+  }
+
+  #offset(sinceAskedMs: number): number {
+    return Math.min(uint32Max, Math.max(0, Math.trunc(this.#askedAfterMs + sinceAskedMs)));
+  }
+}
+
+const failures: readonly Ending[] = [
+  Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT,
+  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Ending.ENDING_TIMEOUT,
+  Ending.ENDING_GATEWAY_ERROR,
+];
+
+function attemptAt(target: Started['target'], offsetMs: number): Attempt {
+  const { upstreamId = '', upstreamModel = '' } = target ?? {};
+  return { upstreamId, upstreamModel, offsetMs, answered: false, reason: '', httpStatus: 0, upstreamRequestId: '' };
+}
