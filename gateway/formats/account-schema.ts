@@ -1,6 +1,7 @@
 // What GET /v1/key, GET /v1/usage/{request id}, the probes and every refusal look like.
 import { Type } from 'typebox';
 import { keyStateWords } from '../../proto/key-state.js';
+import { attemptOutcomes } from '../render/attempts.js';
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
 const Count = Type.Integer({ minimum: 0 });
@@ -27,7 +28,7 @@ export const KeyView = Type.Object(
   { title: 'Key' },
 );
 
-/** The body of GET /v1/usage/{request id}. */
+/** A usage record in lists. */
 export const UsageRecordView = Type.Object(
   {
     object: Type.Literal('usage_record'),
@@ -66,6 +67,24 @@ export const UsageRecordView = Type.Object(
     trace_id: nullable(Type.String()),
     client_request_id: nullable(Type.String()),
   },
+  { title: 'UsageRecord' },
+);
+
+/** One attempt at an upstream, as it is shown to everybody who sees the record. */
+export const attemptFields = {
+  number: Type.Integer({ minimum: 1 }),
+  started_at: Time,
+  duration_ms: Type.Integer({ minimum: 0, description: 'Of the last one, until the call ended.' }),
+  outcome: Type.Enum([...attemptOutcomes], { description: 'The answer came from it; it broke off; it failed before it answered; the call ended before any of these.' }),
+  reason: nullable(Type.String({ description: 'Why it failed: a reason of the list of errors.' })),
+};
+
+/** What attempts are in a record that is shown alone. */
+export const attemptsMean = 'The upstreams that were tried, in order. Empty: none had answered or failed when the call ended, or attempts were not kept yet.';
+
+/** The body of GET /v1/usage/{request id}. */
+export const UsageRecordAlone = Type.Object(
+  { ...UsageRecordView.properties, attempts: Type.Array(Type.Object(attemptFields), { description: attemptsMean }) },
   { title: 'UsageRecord' },
 );
 

@@ -3,8 +3,8 @@ import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
 import { UsageRecord } from '#proto/metering/v1/metering.js';
 import { renderKey } from '../render/key.js';
-import { renderUsageRecord } from '../render/usage.js';
-import { KeyView, UsageRecordView } from './account-schema.js';
+import { renderUsageRecord, renderUsageRecordAlone } from '../render/usage.js';
+import { KeyView, UsageRecordAlone, UsageRecordView } from './account-schema.js';
 import { expectToMatch } from './testing/frames.js';
 import { openapi } from './openapi.js';
 
@@ -61,6 +61,8 @@ describe('the OpenAPI document', () => {
     expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined, 0));
     const record = { call: { id: 'req_1' }, tokens: {}, lineItems: [{ tokens: 1 }] };
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial(record)));
+    const attempts = [{ reason: 'upstream_failed', durationMs: 3 }, { answered: true }];
+    expectToMatch(UsageRecordAlone, renderUsageRecordAlone(UsageRecord.fromPartial({ ...record, call: { id: 'req_1', attempts } })));
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, endingDetail: 'x' })));
   });
 });

@@ -1,6 +1,6 @@
 // The OpenAPI document, made of the very schemas that validate requests and that answers are tested against.
 import type { TSchema } from 'typebox';
-import { ErrorBody, Health, KeyView, TokenCount, UsageRecordView } from './account-schema.js';
+import { ErrorBody, Health, KeyView, TokenCount, UsageRecordAlone } from './account-schema.js';
 import { ChatCompletion, ChatCompletionChunk } from './chat-completions/answer-schema.js';
 import { ChatCompletionRequest } from './chat-completions/schema.js';
 import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
@@ -20,7 +20,7 @@ const schemas = [
   ModelList,
   Catalog,
   KeyView,
-  UsageRecordView,
+  UsageRecordAlone,
   ErrorBody,
   Health,
 ];
@@ -158,7 +158,7 @@ const paths = {
     get: {
       summary: 'Show what one call cost.',
       parameters: [pathParameter('request_id', 'The x-request-id of the call.')],
-      responses: { 200: ok('The usage record.', UsageRecordView), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
+      responses: { 200: ok('The usage record.', UsageRecordAlone), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
     },
   },
   '/v1/catalog': {

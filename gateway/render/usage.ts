@@ -2,10 +2,16 @@
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Ending, Format, LineKind, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#kit/money.js';
+import { renderAttempts } from './attempts.js';
 
 const word = (name: string, prefix: string): string => name.slice(prefix.length).toLowerCase();
 
 /** The body of GET /v1/usage/{request id}. */
+export function renderUsageRecordAlone(record: UsageRecord): Record<string, unknown> {
+  return { ...renderUsageRecord(record), attempts: renderAttempts(record) };
+}
+
+/** A record in lists. */
 export function renderUsageRecord(record: UsageRecord): Record<string, unknown> {
   const call = record.call!;
   const { settlement } = record;

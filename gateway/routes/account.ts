@@ -5,7 +5,7 @@ import { isId } from '#kit/id.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { CallDeps } from '../metered-call.js';
 import { renderKey } from '../render/key.js';
-import { renderUsageRecord } from '../render/usage.js';
+import { renderUsageRecordAlone } from '../render/usage.js';
 import { stateOf } from '../request-state.js';
 
 /** Limits, spent, held and remaining of the calling key, and the balance behind it. */
@@ -35,6 +35,6 @@ export function getUsage({ peers, config }: CallDeps): Middleware {
       callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }),
     );
     ctx.set('cache-control', 'no-store');
-    ctx.body = renderUsageRecord(record!);
+    ctx.body = renderUsageRecordAlone(record!);
   };
 }

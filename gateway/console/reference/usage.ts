@@ -2,13 +2,23 @@
 import { Type } from 'typebox';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { Ending } from '#proto/metering/v1/metering.js';
-import { UsageRecordView } from '../../formats/account-schema.js';
+import { attemptFields, attemptsMean, UsageRecordView } from '../../formats/account-schema.js';
 import { holdFields } from './money.js';
 import { type Area, file, ok } from './operation.js';
 import { allOf, Count, enumOf, listOf, nullable, Text, Usd, view } from './shapes.js';
 
+const forOperators = { description: 'For operators only.' };
+
+const AttemptView = view('Attempt', {
+  ...attemptFields,
+  upstream: Type.Optional(Type.Object({ id: Text, model: Text }, forOperators)),
+  http_status: Type.Optional(nullable(Type.Integer(), 'Of the vendor; null where there was no response, or it was not refused. For operators only.')),
+  upstream_request_id: Type.Optional(nullable(Text, 'The vendor’s own id of the request; not kept of a call’s only attempt if that did not fail. For operators only.')),
+});
+
 const RecordWithUpstream = view('UsageRecordDetail', {
   ...UsageRecordView.properties,
+  attempts: Type.Array(AttemptView, { description: attemptsMean }),
   upstream: Type.Optional(Type.Object({ id: Text, model: Text }, { description: 'Where the call went; for operators only.' })),
 });
 

@@ -4,6 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#kit/money.js';
 import { leaving } from '../../leaving.js';
+import { renderAttempts } from '../../render/attempts.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
@@ -24,13 +25,14 @@ export function listRecords(deps: ConsoleDeps): Middleware {
   };
 }
 
-/** GET usage/records/{id}: with the arithmetic of its charge; to operators also with the upstream, which is theirs alone to know. */
+/** GET usage/records/{id}: with the arithmetic of its charge and with its attempts; to operators also with the upstreams, which are theirs alone to know. */
 export function getRecord(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { record } = await deps.peers.metering.getUsageRecord({ callId: String(ctx['params'].id), accountId }, contextOf(deps));
     const { upstreamId, upstreamModel } = record!.call!;
-    ctx.body = { ...renderUsageRecord(record!), ...(visitorOf(ctx).user.isOperator ? { upstream: { id: upstreamId, model: upstreamModel } } : {}) };
+    const { isOperator } = visitorOf(ctx).user;
+    ctx.body = { ...renderUsageRecord(record!), attempts: renderAttempts(record!, isOperator), ...(isOperator ? { upstream: { id: upstreamId, model: upstreamModel } } : {}) };
   };
 }
 

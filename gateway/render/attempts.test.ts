@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { Attempt, UsageRecord } from '#proto/metering/v1/metering.js';
+import { renderAttempts } from './attempts.js';
+
+const startedAtMs = Date.parse('2026-11-22T10:00:00.000Z');
+const attempts = (...given: Parameters<typeof Attempt.fromPartial>[0][]): UsageRecord =>
+  UsageRecord.fromPartial({ call: { startedAtMs: BigInt(startedAtMs), attempts: given.map((each) => ({ upstreamId: 'vendor', upstreamModel: 'm-1', ...each })) }, durationMs: 900 });
+const failed = { offsetMs: 3, durationMs: 30, reason: 'upstream_unavailable', httpStatus: 401, upstreamRequestId: 'req_1' };
+
+describe('attempts', () => {
+  it('say when each began, how long it took and how it went; the last one lasts as long as the call', () => {
+    expect(renderAttempts(attempts(failed, { offsetMs: 33, answered: true, upstreamRequestId: 'req_2' }))).toEqual([
+      { number: 1, started_at: '2026-11-22T10:00:00.003Z', duration_ms: 30, outcome: 'failed', reason: 'upstream_unavailable' },
+      { number: 2, started_at: '2026-11-22T10:00:00.033Z', duration_ms: 867, outcome: 'answered', reason: null },
+    ]);
+  });
+
+  it('say to operators alone at which upstream each was, and what the vendor calls it', () => {
+    expect(JSON.stringify(renderAttempts(attempts(failed)))).not.toMatch(/vendor|m-1|401|req_1/);
+    expect(renderAttempts(attempts(failed, { offsetMs: 33, answered: true }), true)).toMatchObject([
+      { upstream: { id: 'vendor', model: 'm-1' }, http_status: 401, upstream_request_id: 'req_1' },
+      { upstream: { id: 'vendor', model: 'm-1' }, http_status: null, upstream_request_id: null },
+    ]);
+  });
+
+  it.each([
+    [{ answered: true, reason: 'upstream_failed' }, 'broke_off'],
+    [{ answered: false, reason: '' }, 'abandoned'],
+    [{ answered: false, reason: 'unsupported_field', durationMs: 0 }, 'failed'],
+  ])('%j is %s', (given, outcome) => {
+    expect(renderAttempts(attempts(given))).toMatchObject([{ outcome }]);
+  });
+
+  it('never last less than nothing, though the clock was set meanwhile', () => {
+    expect(renderAttempts(attempts({ offsetMs: 5000, answered: true }))).toMatchObject([{ duration_ms: 0 }]);
+  });
+});

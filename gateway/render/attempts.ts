@@ -1,0 +1,32 @@
+// The attempts of a call at upstreams as JSON: how each went is for everybody who sees the record, at which upstream it was for operators.
+import type { Attempt, UsageRecord } from '#proto/metering/v1/metering.js';
+
+/** What can become of an attempt. */
+export const attemptOutcomes = ['answered', 'broke_off', 'failed', 'abandoned'] as const;
+
+/** In order. What an account's people and keys see, or with `forOperators` all that is kept. */
+export function renderAttempts({ call, durationMs }: UsageRecord, forOperators = false): Record<string, unknown>[] {
+  const { attempts, startedAtMs } = call!;
+  return attempts.map((attempt, index) => ({
+    number: index + 1,
+    started_at: new Date(Number(startedAtMs) + attempt.offsetMs).toISOString(),
+    // The last one goes on until the call ends.
+    duration_ms: attempt.durationMs ?? Math.max(0, durationMs - attempt.offsetMs),
+    outcome: outcomeOf(attempt),
+    reason: attempt.reason === '' ? null : attempt.reason,
+    ...(forOperators ? operatorFields(attempt) : {}),
+  }));
+}
+
+function outcomeOf({ answered, reason }: Attempt): (typeof attemptOutcomes)[number] {
+  if (answered) return reason === '' ? 'answered' : 'broke_off';
+  return reason === '' ? 'abandoned' : 'failed';
+}
+
+function operatorFields({ upstreamId, upstreamModel, httpStatus, upstreamRequestId }: Attempt): Record<string, unknown> {
+  return {
+    upstream: { id: upstreamId, model: upstreamModel },
+    http_status: httpStatus === 0 ? null : httpStatus,
+    upstream_request_id: upstreamRequestId === '' ? null : upstreamRequestId,
+  };
+}
