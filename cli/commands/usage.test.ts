@@ -45,6 +45,23 @@ describe('usage', () => {
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(/^input +120 × \$0\.1\/M = \$0\.000012$/m);
   });
 
+  it('shows the attempts of a call, for people and for programs', async () => {
+    const attempts = [
+      { upstreamId: 'own', upstreamModel: 'small', offsetMs: 3, durationMs: 30, reason: 'upstream_overloaded', httpStatus: 503, upstreamRequestId: 'req_their' },
+      { upstreamId: 'spare', upstreamModel: 'large', offsetMs: 33, answered: true },
+    ];
+    gateway.state.records = [UsageRecord.fromPartial({ ...record, call: { ...record.call!, attempts } })];
+    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(/^attempts +1\. own:small failed after 30 ms \(upstream_overloaded, status 503, their req_their\); 2\. spare:large answered$/m);
+    expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([
+      {
+        attempts: [
+          { upstream_id: 'own', upstream_model: 'small', started_at: new Date(testNowMs + 3).toISOString(), duration_ms: 30, answered: false, reason: 'upstream_overloaded', http_status: 503, upstream_request_id: 'req_their' },
+          { upstream_id: 'spare', duration_ms: null, answered: true, reason: null, http_status: null, upstream_request_id: null },
+        ],
+      },
+    ]);
+  });
+
   it('shows what was given back of a charge, where the ledger can be asked', async () => {
     gateway.state.records = [UsageRecord.fromPartial({ ...record, settlement: { capturedNanoUsd: 12_000n, settledAtMs: BigInt(testNowMs) } })];
     expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([{ id: 'req_1', refunded_usd: null }]);

@@ -1,5 +1,6 @@
 // How usage records and their sums are shown.
 import {
+  type Attempt,
   Ending,
   Format,
   type GetUsageTotalsResponse_Group,
@@ -68,6 +69,16 @@ function recordJson(record: UsageRecord): JsonObject {
     settled_at: instantJson(settlement?.settledAtMs),
     ...usdJson('captured', settlement?.capturedNanoUsd),
     ...usdJson('shortfall', settlement?.shortfallNanoUsd),
+    attempts: (call?.attempts ?? []).map((attempt) => ({
+      upstream_id: attempt.upstreamId,
+      upstream_model: attempt.upstreamModel,
+      started_at: instantJson(call!.startedAtMs + BigInt(attempt.offsetMs)),
+      duration_ms: attempt.durationMs ?? null,
+      answered: attempt.answered,
+      reason: attempt.reason || null,
+      http_status: attempt.httpStatus || null,
+      upstream_request_id: attempt.upstreamRequestId || null,
+    })),
     trace_id: call?.traceId || null,
     client_request_id: call?.clientRequestId || null,
     recorded_at: instantJson(record.recordedAtMs),
@@ -78,6 +89,18 @@ function settlementText({ settlement }: UsageRecord): string {
   if (settlement === undefined) return 'not yet';
   const shortfall = settlement.shortfallNanoUsd === 0n ? '' : `, ${usd(settlement.shortfallNanoUsd)} at our expense`;
   return `${usd(settlement.capturedNanoUsd)} taken at ${instant(settlement.settledAtMs)}${shortfall}`;
+}
+
+/** "1. own:small failed after 30 ms (upstream_overloaded, status 503, their req_1); 2. spare:large answered". */
+function attemptsText({ call }: UsageRecord): string {
+  const each = (call?.attempts ?? []).map((attempt, index) => `${index + 1}. ${attempt.upstreamId}:${attempt.upstreamModel} ${outcomeText(attempt)}`);
+  return each.join('; ');
+}
+
+function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequestId }: Attempt): string {
+  const outcome = answered ? (reason === '' ? 'answered' : 'broke off') : reason === '' ? 'was under way' : 'failed';
+  const particulars = [reason, httpStatus === 0 ? '' : `status ${httpStatus}`, upstreamRequestId === '' ? '' : `their ${upstreamRequestId}`].filter((part) => part !== '');
+  return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;
 }
 
 function lineColumn(kind: LineKind): Column<UsageRecord> {
@@ -107,6 +130,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'key', text: (record) => record.call?.keyId ?? '' },
     { title: 'model', text: (record) => record.call?.modelId ?? '' },
     { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },
+    { title: 'attempts', text: attemptsText },
     { title: 'ending', text: (record) => `${usageWords.ending.of(record.ending)}${record.endingDetail === '' ? '' : ` (${record.endingDetail})`}` },
     { title: 'first output', text: (record) => (record.firstOutputMs === undefined ? '' : `${record.firstOutputMs} ms`) },
     { title: 'duration', text: (record) => `${record.durationMs} ms` },
