@@ -16,6 +16,23 @@ export interface LineItem {
   readonly amount_usd: string;
 }
 
+/** What can become of an attempt: the answer came from it, it broke off, it failed before it answered, or the call ended before any of these. */
+export type AttemptOutcome = 'answered' | 'broke_off' | 'failed' | 'abandoned';
+
+/** One attempt of a call at one upstream. */
+export interface Attempt {
+  readonly number: number;
+  readonly started_at: string;
+  readonly duration_ms: number;
+  readonly outcome: AttemptOutcome;
+  /** A reason of the list of errors. */
+  readonly reason: string | null;
+  /** The rest: to operators alone. */
+  readonly upstream?: { readonly id: string; readonly model: string };
+  readonly http_status?: number | null;
+  readonly upstream_request_id?: string | null;
+}
+
 /** One call. Amounts are decimal-string USD. */
 export interface UsageRecord {
   readonly request_id: string;
@@ -42,6 +59,8 @@ export interface UsageRecord {
   readonly settlement: { readonly captured_usd: string; readonly shortfall_usd: string; readonly settled_at: string } | null;
   readonly trace_id: string | null;
   readonly client_request_id: string | null;
+  /** Of a single record, in order; none: none had answered or failed when the call ended, or they were not kept yet. */
+  readonly attempts?: readonly Attempt[];
   /** Of a single record, to operators alone. */
   readonly upstream?: { readonly id: string; readonly model: string };
 }

@@ -16,6 +16,7 @@ import { Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { When } from '../../ui/values.js';
 import { EndingBadge } from './ending.js';
+import { RecordAttempts } from './record-attempts.js';
 import { RecordCharge } from './record-charge.js';
 import { RecordMoney } from './record-money.js';
 import { useKeyNames } from './use-view.js';
@@ -84,17 +85,7 @@ function Details({ record }: { record: UsageRecord }) {
       <RecordCharge record={record} />
       <RecordMoney record={record} />
       <TheCall record={record} />
-      <Section title={t.attempts}>
-        {record.upstream !== undefined && (
-          <Facts
-            facts={[
-              [t.upstream, <code key="upstream">{record.upstream.id}</code>],
-              [t.upstreamModel, <code key="model">{record.upstream.model}</code>],
-            ]}
-          />
-        )}
-        <p className="mt-1 text-soft">{t.attemptsHint}</p>
-      </Section>
+      <RecordAttempts record={record} />
     </>
   );
 }
