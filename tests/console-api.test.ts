@@ -202,6 +202,19 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.get(`${account}/usage/records/${record.request_id}`)).not.toHaveProperty('upstream');
   });
 
+  it('lets a hundred invitations of an account be open, and says what to do', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Crowded');
+    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
+    const invitations = `/accounts/${id}/invitations`;
+    const invite = async (email: string) => owner.must<{ invitation: { id: string } }>('POST', invitations, { email, role: 'viewer' }, 201);
+    for (let number = 1; number < 100; number += 1) await invite(`guest${number}@example.com`);
+    const last = await invite('guest100@example.com');
+    const response = await owner.ask('POST', invitations, { email: 'one.more@example.com', role: 'viewer' });
+    expect([response.status, await response.json()]).toMatchObject([409, { error: { code: 'failed_precondition', message: expect.stringContaining('take back some') } }]);
+    await owner.must('DELETE', `${invitations}/${last.invitation.id}`, undefined, 204);
+    await invite('one.more@example.com');
+  });
+
   it('brings people in by invitation, and lets only owners make owners', async () => {
     const admin = await browserOf('admin');
     expect(await admin.refusal('POST', `${account}/invitations`, { email: 'new@example.com', role: 'owner' })).toEqual([403, 'role_not_permitted']);

@@ -60,7 +60,7 @@ export const memberArea: Area = {
       who: 'change members',
       body: bodies.invite.schema,
       answers: [made(Type.Object({ invitation: Invitation, token: Text }), 'The token of the link is in this answer and in no other.')],
-      refusals: { ...ownersOnly, already_exists: 'They belong to the account already.' },
+      refusals: { ...ownersOnly, already_exists: 'They belong to the account already.', failed_precondition: 'There are 100 open invitations already; take some back.' },
     },
     { method: 'DELETE', path: '/accounts/{account}/invitations/{id}', summary: 'Take an invitation back.', who: 'change members', answers: [done()] },
     {

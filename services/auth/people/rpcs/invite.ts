@@ -9,7 +9,7 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
 import { mintToken } from '../token.js';
 
-/** Raises invalid_request, not_found, and already_exists for somebody who belongs to the account. */
+/** Raises invalid_request, not_found, already_exists for somebody who belongs to the account, and failed_precondition while too many invitations of it are open. */
 export async function invite(request: InviteRequest, _context: CallContext, { accounts, people, members, lifetimes, clock, log }: PeopleDeps): Promise<InviteResponse> {
   const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
   checkedId('invited_by_user_id', 'user', request.invitedByUserId);

@@ -11,6 +11,9 @@ import { personColumns, userOfJoin } from './people.js';
 /** Most members, memberships and invitations in one answer. */
 export const membersMax = 1000;
 
+/** Most invitations of an account that are open at a time, so that nobody makes the table grow without end. */
+export const openInvitationsMax = 100;
+
 /** Keeps who belongs where. */
 export class MemberStore {
   constructor(private readonly db: Database) {}
@@ -62,10 +65,14 @@ export class MemberStore {
     });
   }
 
-  /** Keeps an invitation in the place of an earlier one of the same address. */
+  /** Keeps an invitation in the place of an earlier one of the same address. Raises not_found, and failed_precondition where too many are open. */
   async invite(invitation: Invitation, tokenHash: Buffer): Promise<void> {
     const accountId = idToBytes('acct', invitation.accountId)!;
     await this.db.transaction(async (tx) => {
+      await lockAccount(tx, accountId);
+      const open: Row[] = await tx('invitation').where({ account_id: accountId }).where('expires_at_ms', '>', Number(invitation.createdAtMs)).limit(openInvitationsMax).select('email');
+      // In the place of one that is open there is always room.
+      if (open.length >= openInvitationsMax && !open.some((row) => asText(row['email']) === invitation.email)) throw tooManyOpen();
       await tx('invitation').where({ account_id: accountId, email: invitation.email }).delete();
       await tx('invitation').insert({
         id: idToBytes('inv', invitation.id),
@@ -100,10 +107,18 @@ export class MemberStore {
   }
 }
 
-/** The account's row is the lock of its members, so that of two owners who leave at once one stays. */
-async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<Map<string, Role>> {
+function tooManyOpen(): AppError {
+  return new AppError('failed_precondition', `${openInvitationsMax} invitations of this account are open, and there can be no more; take back some that are not needed, or wait until one is accepted or ends.`);
+}
+
+/** The account's row is the lock of its members and invitations, so that of two owners who leave at once one stays. */
+async function lockAccount(tx: Knex.Transaction, accountId: Buffer): Promise<void> {
   const account: Row | undefined = await tx('account').where({ id: accountId }).forUpdate().first('id');
   if (account === undefined) throw new AppError('not_found', 'There is no account with this id.', { details: { what: 'account' } });
+}
+
+async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<Map<string, Role>> {
+  await lockAccount(tx, accountId);
   const rows: Row[] = await tx('member').where({ account_id: accountId }).select('user_id', 'role');
   return new Map(rows.map((row) => [asBytes(row['user_id']).toString('hex'), asNumber(row['role']) as Role]));
 }
