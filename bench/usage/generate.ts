@@ -10,8 +10,9 @@ import { type PricedRecord, priceRecord } from '#services/metering/usage-record.
 import type { PricedCall } from '#services/metering/validate-call.js';
 
 const dayMs = 86_400_000;
-const rowsPerStatement = 100;
-const statementsPerTransaction = 20;
+const rowsPerTransaction = 10_000;
+/** SQLite has a prepared statement of one row; a statement to MariaDB is a round trip. */
+const rowsPerStatement = { sqlite: 1, mysql: 500 };
 
 /** Of a hundred calls, so many end so. */
 const endings: readonly (readonly [Ending, number])[] = [
@@ -41,9 +42,9 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Two accounts with ten keys each, fifteen models, and so many days until now. */
-export function historyOf(days: number, nowMs: number): History {
-  const accounts = [0, 1].map(() => ({ id: newId('acct'), keys: Array.from({ length: 10 }, () => newId('key')) }));
+/** Accounts with ten keys each, fifteen models, and so many days until now. */
+export function historyOf(days: number, nowMs: number, accountCount = 2): History {
+  const accounts = Array.from({ length: accountCount }, () => ({ id: newId('acct'), keys: Array.from({ length: 10 }, () => newId('key')) }));
   return { accounts, models: Array.from({ length: 15 }, (_, index) => `vendor/model-${index + 1}`), fromMs: nowMs - days * dayMs, untilMs: nowMs };
 }
 
@@ -83,12 +84,26 @@ export async function generate(db: Database, history: History, recordsOfFirst: n
   };
   while (made < records) {
     await db.plainTransaction(async (tx) => {
-      for (let statement = 0; statement < statementsPerTransaction && made < records; statement += 1) {
-        const rows = Math.min(rowsPerStatement, records - made);
+      const until = Math.min(records, made + rowsPerTransaction);
+      while (made < until) {
+        const rows = Math.min(rowsPerStatement[db.engine], until - made);
         await tx.run(insert(rows), Array.from({ length: rows }, row).flat());
       }
     });
   }
+}
+
+/** Makes the rows of calls of all accounts in turn, one every so often. */
+export function rowsOfCalls(history: History, fromMs: number, everyMs: number): () => unknown[] {
+  const random = randomOf(7);
+  const prices = history.models.map((modelId, index) => priceOf(modelId, BigInt(index + 1), history.fromMs));
+  let made = 0;
+  return () => {
+    const startedAtMs = Math.floor(fromMs + made * everyMs);
+    made += 1;
+    const priced = recordOf(startedAtMs, history.accounts[made % history.accounts.length]!, prices, random);
+    return [...recordValues(priced), priced.record.chargeNanoUsd, 0n, startedAtMs + 2000];
+  };
 }
 
 /** One of the list, the first most often. */

@@ -1,0 +1,67 @@
+// What adding up costs a record while calls come in: so many accounts take turns, and the folder runs every so often. See README.md.
+import { parseArgs } from 'node:util';
+import { migrate } from '#kit/db/migrate.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import { insertText } from '#kit/db/sql-text.js';
+import { migrations } from '#services/metering/migrations/index.js';
+import { ensureFold, foldUnfolded, backfill, noteUnfolded } from '#services/metering/store/fold.js';
+import { allRecordColumns } from '#services/metering/store/record-rows.js';
+import { SeriesNumbers } from '#services/metering/store/rollups.js';
+import { type Engine, newDatabase } from '../database.ts';
+import { cpuMicroseconds } from '../processes.ts';
+import { historyOf, rowsOfCalls } from './generate.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    engines: { type: 'string', default: 'sqlite' },
+    accounts: { type: 'string', default: '1,100' },
+    // Calls a second.
+    rate: { type: 'string', default: '400' },
+    seconds: { type: 'string', default: '100' },
+    // Seconds between two runs of the folder.
+    every: { type: 'string', default: '1' },
+    step: { type: 'string', default: '400' },
+  },
+});
+const [rate, seconds, every, step] = [Number(options.rate), Number(options.seconds), Number(options.every), Number(options.step)];
+const pids = [process.pid, ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])])];
+
+async function measure(db: Database, accounts: number): Promise<{ cpu: number; stepMs: number }> {
+  await migrate(db, migrations);
+  await ensureFold(db);
+  const numbers = new SeriesNumbers();
+  await backfill(db, numbers, 1);
+  const insert = insertText('usage_record', allRecordColumns);
+  const calls = rowsOfCalls(historyOf(90, Date.now(), accounts), Date.now() - seconds * 1000, 1000 / rate);
+  let [cpu, records, slowest] = [0, 0, 0];
+  for (let second = 1; second <= seconds; second += 1) {
+    await db.plainTransaction(async (tx) => {
+      const made = Array.from({ length: rate }, calls);
+      for (let start = 0; start < made.length; start += 50) await tx.run(insert(50), made.slice(start, start + 50).flat());
+      for (let start = 0; start < made.length; start += 100) await noteUnfolded(tx, made.slice(start, start + 100).map((row) => [row[0] as Buffer, row[1] as Buffer]));
+    });
+    if (second % every !== 0) continue;
+    const before = cpuMicroseconds(pids);
+    let next: Buffer | undefined = Buffer.alloc(16);
+    while (next !== undefined) {
+      const start = performance.now();
+      const done = await foldUnfolded(db, numbers, next, step);
+      slowest = Math.max(slowest, performance.now() - start);
+      records += done.folded;
+      next = done.next;
+    }
+    cpu += cpuMicroseconds(pids) - before;
+  }
+  return { cpu: cpu / records, stepMs: slowest };
+}
+
+process.stdout.write('| database | accounts | CPU µs a record | longest step, ms |\n| --- | ---: | ---: | ---: |\n');
+for (const engine of options.engines.split(',') as Engine[]) {
+  for (const accounts of options.accounts.split(',').map(Number)) {
+    const { url, drop } = await newDatabase(engine);
+    const db = openDatabase(url);
+    const { cpu, stepMs } = await measure(db, accounts).finally(() => db.close());
+    await drop();
+    process.stdout.write(`| ${engine} | ${accounts} | ${cpu.toFixed(0)} | ${stepMs.toFixed(0)} |\n`);
+  }
+}
