@@ -66,6 +66,26 @@ describe.each(modes)('the public catalog, %s', (mode) => {
     expect(text).toContain(`${system.baseUrl}/v1`);
   });
 
+  it('speaks the browser’s language, or the one that is chosen, which then stays', async () => {
+    const read = async (path: string, language: string): Promise<[string, Response]> => {
+      const response = await fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html', 'accept-language': language } });
+      return [await response.text(), response];
+    };
+    const [chinese, response] = await read('/models', 'zh-TW,zh;q=0.9,en;q=0.8');
+    expect(chinese).toContain('<html lang="zh-CN">');
+    expect(chinese).toContain('<h1>模型</h1>');
+    expect(response.headers.get('vary')?.toLowerCase()).toContain('accept-language');
+    expect((await read('/models', 'fr'))[0]).toContain('<html lang="en">');
+    const [chosen] = await read('/models?lang=en', 'zh-CN');
+    expect(chosen).toContain('<h1>Models</h1>');
+    for (const link of chosen.match(/href="[^"]*models[^"]*"/g)!.filter((each) => !/models\.(json|csv)/.test(each))) expect(link).toMatch(/lang=(en|zh-CN)"/);
+    expect(chosen).toContain('<input type="hidden" name="lang" value="en">');
+    const [model] = await read('/models/sandbox/echo?lang=zh-CN', 'en');
+    expect(model).toContain('价格历史');
+    expect(model).toContain('href="../../models?lang=zh-CN"');
+    expect((await read('/models/no/such?lang=zh-CN', 'en'))[0]).toContain('没有这个模型');
+  });
+
   it('tells a person that a model is unknown, on a page that links within the site', async () => {
     const response = await browse('/models/no/such%22%3E%3Cb%3Emodel');
     const text = await response.text();

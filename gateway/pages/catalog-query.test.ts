@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { CatalogModel } from '../formats/models-schema.js';
+import { languages } from './language.js';
 import { type CatalogQuery, type Order, orders, readCatalogQuery, selectModels, writeCatalogQuery } from './catalog-query.js';
 
 function model(id: string, changes: Partial<CatalogModel> = {}): CatalogModel {
@@ -73,8 +74,9 @@ describe('the query of the public catalog', () => {
       text: fc.string({ maxLength: 50 }).map((text) => text.trim()),
       owner: fc.string({ maxLength: 20 }),
       needs: fc.uniqueArray(fc.stringMatching(/^[a-z_]{1,10}$/), { maxLength: 3 }),
-      order: fc.constantFrom(...(Object.keys(orders) as Order[])),
+      order: fc.constantFrom<Order>(...orders),
       descending: fc.boolean(),
+      language: fc.constantFrom(undefined, ...languages),
     });
     fc.assert(
       fc.property(query, (asked) => {

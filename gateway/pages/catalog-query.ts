@@ -1,17 +1,12 @@
 // Which models a page of the public catalog shows, and in which order: all of it in the address, so that a view can be linked. Pure.
 import type { CatalogModel } from '../formats/models-schema.js';
+import { type Language, readLanguage } from './language.js';
 
-/** The orders that can be asked for, and what each is called. */
-export const orders = {
-  name: 'Name',
-  input: 'Input price',
-  output: 'Output price',
-  context: 'Context',
-  newest: 'Newest',
-} as const;
+/** The orders that can be asked for. */
+export const orders = ['name', 'input', 'output', 'context', 'newest'] as const;
 
 /** One of them. */
-export type Order = keyof typeof orders;
+export type Order = (typeof orders)[number];
 
 /** What an address asks for. */
 export interface CatalogQuery {
@@ -22,6 +17,8 @@ export interface CatalogQuery {
   readonly needs: readonly string[];
   readonly order: Order;
   readonly descending: boolean;
+  /** The language that the address names; undefined where it leaves that to the browser. */
+  readonly language: Language | undefined;
 }
 
 const textCharsMax = 100;
@@ -32,26 +29,28 @@ const ascendingFirst: readonly Order[] = ['name', 'input', 'output'];
 /** Reads the query of an address. What is not understood is passed over: an old link still shows a catalog. */
 export function readCatalogQuery(query: Readonly<Record<string, string | string[] | undefined>>): CatalogQuery {
   const all = (name: string): string[] => [query[name] ?? []].flat();
-  const order = all('sort').find((name): name is Order => Object.hasOwn(orders, name)) ?? 'name';
+  const order = all('sort').find((name): name is Order => (orders as readonly string[]).includes(name)) ?? 'name';
   const direction = all('order')[0];
   return {
     text: (all('q')[0] ?? '').slice(0, textCharsMax).trim(),
     owner: (all('owner')[0] ?? '').slice(0, textCharsMax),
     needs: [...new Set(all('with').filter((need) => /^[a-z_]{1,40}$/.test(need)))].slice(0, needsMax),
     order,
+    language: readLanguage(query),
     descending: direction === undefined || direction === '' ? !ascendingFirst.includes(order) : direction === 'desc',
   };
 }
 
 /** The query as it stands in an address, with changes; empty for the plain catalog. */
 export function writeCatalogQuery(query: CatalogQuery, changes: Partial<CatalogQuery> = {}): string {
-  const { text, owner, needs, order, descending } = { ...query, ...changes };
+  const { text, owner, needs, order, descending, language } = { ...query, ...changes };
   const params = new URLSearchParams();
   if (text !== '') params.set('q', text);
   if (owner !== '') params.set('owner', owner);
   for (const need of needs) params.append('with', need);
   if (order !== 'name') params.set('sort', order);
   if (descending === ascendingFirst.includes(order)) params.set('order', descending ? 'desc' : 'asc');
+  if (language !== undefined) params.set('lang', language);
   const written = params.toString();
   return written === '' ? '' : `?${written}`;
 }

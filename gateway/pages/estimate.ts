@@ -19,7 +19,7 @@ export interface Size {
 
 /** A line of the sum. */
 export interface EstimateLine {
-  readonly label: string;
+  readonly kind: Exclude<keyof Size, 'calls'>;
   readonly tokens: number;
   readonly usdPerMtok: string;
   readonly nanoUsd: bigint;
@@ -52,20 +52,20 @@ export function readSize(query: Readonly<Record<string, string | string[] | unde
 
 /** The lines of one call, its sum, and the sum of all calls. */
 export function estimate(prices: NonNullable<CatalogModel['usd_per_million_tokens']>, size: Size): { lines: EstimateLine[]; call: bigint; all: bigint } {
-  const line = (label: string, tokens: number, usdPerMtok: string): EstimateLine => {
+  const line = (kind: EstimateLine['kind'], tokens: number, usdPerMtok: string): EstimateLine => {
     const nanoUsdPerMtok = parseUsd(usdPerMtok)!;
-    return { label, tokens, usdPerMtok, nanoUsd: (BigInt(tokens) * nanoUsdPerMtok + mtok - 1n) / mtok };
+    return { kind, tokens, usdPerMtok, nanoUsd: (BigInt(tokens) * nanoUsdPerMtok + mtok - 1n) / mtok };
   };
   // As a charge has them: reasoning is a line of its own only where it has a price of its own, and output is then what remains.
   const reasoning = prices.reasoning === undefined ? 0 : size.reasoning;
   const lines = [
-    line('Input', size.input, prices.input),
-    line('Read from cache', size.cached, prices.cache_read),
-    line('Written to cache, 5 minutes', size.written, prices.cache_write_5m),
-    line('Written to cache, 1 hour', size.written1h, prices.cache_write_1h),
-    line('Output', size.output - reasoning, prices.output),
-    ...(prices.reasoning === undefined ? [] : [line('Reasoning', reasoning, prices.reasoning)]),
-  ].filter(({ label, tokens }) => tokens > 0 || label === 'Input' || label === 'Output');
+    line('input', size.input, prices.input),
+    line('cached', size.cached, prices.cache_read),
+    line('written', size.written, prices.cache_write_5m),
+    line('written1h', size.written1h, prices.cache_write_1h),
+    line('output', size.output - reasoning, prices.output),
+    ...(prices.reasoning === undefined ? [] : [line('reasoning', reasoning, prices.reasoning)]),
+  ].filter(({ kind, tokens }) => tokens > 0 || kind === 'input' || kind === 'output');
   const call = lines.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0n);
   return { lines, call, all: call * BigInt(size.calls) };
 }

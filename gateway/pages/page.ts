@@ -1,6 +1,8 @@
 // The frame of every public page: head, style, header and footer. No script runs on them, so that none needs to be allowed.
 import { createHash } from 'node:crypto';
 import { Html, html } from './html.js';
+import { languages, type Speech } from './language.js';
+import { type Texts, textsOf } from './texts.js';
 
 const style = `
 :root{color-scheme:light dark;--bg:#fff;--fg:#1a1d21;--soft:#596069;--line:#d9dde2;--panel:#f5f6f8;--accent:#0b5cad;--warn:#8a4b00}
@@ -16,6 +18,7 @@ h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0}
 h2{font-size:1.2rem;margin:2rem 0 .5rem}
 h3{font-size:1rem;margin:1rem 0 .3rem}
 p{margin:.5rem 0;max-width:46rem}
+.other{margin-left:auto}
 .soft{color:var(--soft)}
 .warn{color:var(--warn)}
 form{display:flex;flex-wrap:wrap;gap:.5rem .9rem;align-items:end;margin:1rem 0;padding:.8rem;background:var(--panel);border:1px solid var(--line);border-radius:.5rem}
@@ -67,11 +70,14 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A whole page. `root` is the path of the gateway's root as the reader sees it, ending in a slash. */
-export function page(options: { title: string; description: string; root: string; content: Html }): string {
-  const { title, description, root, content } = options;
+/** A whole page. `root` is the path of the gateway's root as the reader sees it, ending in a slash. Without `speech` it is in English alone. */
+export function page(options: { title: string; description: string; root: string; content: Html; speech?: Speech }): string {
+  const { title, description, root, content, speech } = options;
+  const language = speech?.language ?? 'en';
+  const t = textsOf(language);
+  const suffix = speech?.suffix ?? '';
   return html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -80,10 +86,15 @@ export function page(options: { title: string; description: string; root: string
 <style>${new Html(style)}</style>
 </head>
 <body>
-<header><a class="brand" href="${root}models">Tollgate</a><a href="${root}models">Models</a><a href="${root}docs">Docs</a><a href="${root}console/">Console</a></header>
+<header><a class="brand" href="${root}models${suffix}">Tollgate</a><a href="${root}models${suffix}">${t.models}</a><a href="${root}docs">${t.docs}</a><a href="${root}console/">${t.console}</a>${speech === undefined ? '' : otherLanguage(speech, t)}</header>
 <main>${content}</main>
-<footer>Prices are in USD and exact. What a call costs is its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.</footer>
+<footer>${t.footer}</footer>
 </body>
 </html>
 `.text;
+}
+
+function otherLanguage({ language, otherHref }: Speech, t: Texts): Html {
+  const other = languages.find((each) => each !== language)!;
+  return html`<a class="other" rel="nofollow" lang="${other}" hreflang="${other}" href="${otherHref}">${t.otherLanguage}</a>`;
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { catalogCsv } from './catalog-csv.js';
 import { estimate, readSize, sizeDefault } from './estimate.js';
 import { html } from './html.js';
+import { speechOf } from './language.js';
 
 describe('html', () => {
   it('escapes whatever is put in, so that no text becomes markup', () => {
@@ -31,12 +32,20 @@ describe('the calculator', () => {
     expect(size.reasoning).toBe(50);
     expect(estimate(prices, size).lines.map(({ tokens, nanoUsd }) => [tokens, nanoUsd])).toEqual([[10, 30_000n], [20, 6000n], [30, 112_500n], [40, 240_000n], [50, 750_001n]]);
     const apart = estimate({ ...prices, reasoning: '20' }, { ...size, reasoning: 45 });
-    expect(apart.lines.slice(4).map(({ label, tokens, nanoUsd }) => [label, tokens, nanoUsd])).toEqual([['Output', 5, 75_001n], ['Reasoning', 45, 900_000n]]);
+    expect(apart.lines.slice(4).map(({ kind, tokens, nanoUsd }) => [kind, tokens, nanoUsd])).toEqual([['output', 5, 75_001n], ['reasoning', 45, 900_000n]]);
   });
 
   it('takes nonsense for what it begins with', () => {
     expect(readSize({ input: '-1', cached: '1e9', output: 'x', calls: ['7', '8'] })).toEqual({ ...sizeDefault, calls: 7 });
     expect(readSize({ calls: '9999999999' }).calls).toBe(1_000_000_000);
+  });
+});
+
+describe('the language of a page', () => {
+  it('is the one that its address names, which links keep, else the browser’s', () => {
+    expect(speechOf({ q: 'a b', with: ['tools', 'image'] }, 'zh-CN')).toEqual({ language: 'zh-CN', suffix: '', otherHref: '?q=a+b&with=tools&with=image&lang=en' });
+    expect(speechOf({ lang: 'zh-CN' }, 'en')).toEqual({ language: 'zh-CN', suffix: '?lang=zh-CN', otherHref: '?lang=en' });
+    for (const lang of ['', 'fr', '"><script>', ['fr', 'en']]) expect(speechOf({ lang }, 'en')).toMatchObject({ language: 'en', suffix: '' });
   });
 });
 

@@ -12,6 +12,7 @@ import { catalogCsv } from '../pages/catalog-csv.js';
 import { catalogPage } from '../pages/catalog-page.js';
 import { readCatalogQuery, selectModels } from '../pages/catalog-query.js';
 import { readSize } from '../pages/estimate.js';
+import { languages, type Speech, speechOf } from '../pages/language.js';
 import { modelPage, unknownModelPage } from '../pages/model-page.js';
 import { contentSecurityPolicy } from '../pages/page.js';
 import type { GatewayPeers } from '../peers.js';
@@ -40,7 +41,7 @@ export function catalogHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const all = catalogOf(deps);
     const query = readCatalogQuery(ctx.query);
-    sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, root: './' }));
+    sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, root: './', speech: speechFor(ctx) }));
   };
 }
 
@@ -66,12 +67,12 @@ export function modelHtml(deps: PageDeps): Middleware {
     } catch (error) {
       if (!hasReason(error, 'model_unknown')) throw error;
       ctx.status = 404;
-      return sendPage(ctx, unknownModelPage(name.slice(0, 200), root));
+      return sendPage(ctx, unknownModelPage(name.slice(0, 200), root, speechFor(ctx)));
     }
     const model = catalogOf(deps).find((each) => each.id === id)!;
     sendPage(
       ctx,
-      modelPage({ model, history: await priceHistory(id, deps), size: readSize(ctx.query), root, baseUrl: publicAddress(ctx, deps.config), nowMs: deps.clock.nowMs() }),
+      modelPage({ model, history: await priceHistory(id, deps), size: readSize(ctx.query), root, baseUrl: publicAddress(ctx, deps.config), nowMs: deps.clock.nowMs(), speech: speechFor(ctx) }),
     );
   };
 }
@@ -88,6 +89,12 @@ async function priceHistory(modelId: string, { peers, config, log }: PageDeps): 
     log.warn({ err: error }, 'the price history could not be read');
     return undefined;
   }
+}
+
+/** By the address, else by what the browser reads; both are told to caches. */
+function speechFor(ctx: Context): Speech {
+  ctx.vary('accept-language');
+  return speechOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);
 }
 
 function sendPage(ctx: Context, text: string): void {

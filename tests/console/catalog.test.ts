@@ -52,6 +52,8 @@ describe('the public catalog in a browser', () => {
 
   it.each([
     ['models', 'catalog'],
+    ['models?lang=zh-CN', 'catalog-zh'],
+    ['models/sandbox/reason?lang=zh-CN', 'catalog-model-zh'],
     ['models?q=no-such-thing', 'catalog-none'],
     ['models/sandbox/reason', 'catalog-model'],
     ['models/sandbox/story', 'catalog-scheduled'],
