@@ -101,7 +101,7 @@ export const gatewaySettings = {
   },
   confirmAboveNanoUsd: {
     env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',
-    description: 'credits, debits and reversals above this amount have to be confirmed by the operator who makes them in the console',
+    description: 'credits, debits, reversals and batches of redemption codes above this amount have to be confirmed by the operator who makes them in the console',
     default: 100_000_000_000n,
     parse(value: string) {
       const amount = parseUsd(value);

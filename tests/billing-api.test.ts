@@ -169,6 +169,19 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(await operator.refusal('POST', '/operator/codes', { amount_usd: '1', expires_at: '2020-01-01T00:00:00Z' })).toEqual([400, 'invalid_request']);
   });
 
+  it('makes a batch that is worth much only when its sum was said again', async () => {
+    const batch = { amount_usd: '0.25', count: 401 };
+    const ask = async (confirm: object): Promise<unknown> => {
+      const response = await operator.ask('POST', '/operator/codes', { ...batch, ...confirm });
+      return { status: response.status, ...((await response.json()) as { error?: object }).error };
+    };
+    expect(await ask({})).toMatchObject({ status: 400, code: 'invalid_request', field: 'confirm_amount_usd', message: expect.stringContaining('send 100.25 here again') });
+    expect(await ask({ confirm_amount_usd: '100' })).toMatchObject({ status: 400, field: 'confirm_amount_usd', message: expect.stringContaining('which is 100.25') });
+    const { data, batch_id } = await operator.must<{ data: Code[]; batch_id: string }>('POST', '/operator/codes', { ...batch, confirm_amount_usd: '100.25' }, 201);
+    expect(data).toHaveLength(401);
+    expect(await operator.must('POST', `/operator/codes/${batch_id}/void`, {}, 200)).toEqual({ voided: 401 });
+  });
+
   it('refuses codes that are void, and those who guess, until they have waited', async () => {
     const codes = (await system.cli('code', 'create', '3', '--count', '2', '--note', 'by command', '--json')).trim().split('\n').map((line) => JSON.parse(line) as Code);
     expect(await system.json('code', 'void', codes[0]!.id)).toEqual({ voided: 1 });

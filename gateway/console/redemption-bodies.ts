@@ -12,6 +12,8 @@ export const redemptionBodies = {
       count: optional(Type.Integer({ minimum: 1, maximum: 500 })),
       expires_at: optional(Instant),
       note: optional(Type.String({ maxLength: 200 })),
+      // What all of them are worth together, where that is above an amount.
+      confirm_amount_usd: optional(Usd),
     }),
   ),
 };

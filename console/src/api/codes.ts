@@ -33,6 +33,8 @@ export interface NewCodes {
   readonly count: number;
   readonly expires_at: string | null;
   readonly note: string;
+  /** What they are worth together, again; needed where it is much. */
+  readonly confirm_amount_usd?: string;
 }
 
 /** Newest first. */

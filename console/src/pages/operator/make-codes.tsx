@@ -1,7 +1,9 @@
 // Making redemption codes, and showing them the one time that they are shown.
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SyntheticEvent, useId, useRef, useState } from 'react';
 import { createCodes, type MadeCodes } from '../../api/codes.js';
+import { getOperatorSettings, operatorKeys } from '../../api/operator.js';
+import { nanoUsdOf, usdOfNano, usdText } from '../../format/money.js';
 import { codesText } from '../../i18n/codes.js';
 import { commonText } from '../../i18n/common.js';
 import { useText } from '../../i18n/text.js';
@@ -11,7 +13,8 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 
-const nothing = { amount: '', count: '1', expires: '', note: '' };
+const nothing = { amount: '', count: '1', again: '', expires: '', note: '' };
+const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
 
 export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (made: MadeCodes) => void }) {
   const t = useText(codesText);
@@ -20,6 +23,10 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
   const first = useRef<HTMLInputElement>(null);
   const [fields, setFields] = useState(nothing);
   const change = (name: keyof typeof nothing) => ({ value: fields[name], onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }) });
+  const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
+  const above = settings.data?.confirm_above_usd;
+  const together = togetherNano(fields);
+  const isLarge = above !== undefined && together !== undefined && together > nanoUsdOf(above);
   const make = useMutation({
     mutationFn: () =>
       createCodes({
@@ -27,6 +34,7 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
         count: Number(fields.count),
         expires_at: fields.expires === '' ? null : new Date(`${fields.expires}T23:59:59.999`).toISOString(),
         note: fields.note.trim(),
+        ...(isLarge ? { confirm_amount_usd: fields.again.trim() } : {}),
       }),
     onSuccess: (made) => {
       setFields(nothing);
@@ -57,14 +65,29 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
       }
     >
       <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        <FormError error={make.error} fields={['amount_usd', 'count', 'expires_at', 'note']} />
+        <FormError error={make.error} fields={['amount_usd', 'count', ...(isLarge ? ['confirm_amount_usd'] : []), 'expires_at', 'note']} />
         <TextField ref={first} label={t.amount} hint={t.amountHint} inputMode="decimal" required error={fieldError(make.error, 'amount_usd')} {...change('amount')} />
         <TextField label={t.count} hint={t.countHint} type="number" min={1} max={500} required error={fieldError(make.error, 'count')} {...change('count')} />
+        {isLarge && (
+          <TextField
+            label={t.again}
+            hint={t.againHint({ together: usdText(usdOfNano(together)), above: usdText(above) })}
+            inputMode="decimal"
+            required
+            error={fieldError(make.error, 'confirm_amount_usd')}
+            {...change('again')}
+          />
+        )}
         <TextField label={t.expires} hint={t.expiresHint} type="date" optional error={fieldError(make.error, 'expires_at')} {...change('expires')} />
         <TextField label={t.note} hint={t.noteHint} maxLength={200} optional error={fieldError(make.error, 'note')} {...change('note')} />
       </form>
     </Dialog>
   );
+}
+
+/** What the codes are worth together; undefined while that is not written yet. */
+function togetherNano({ amount, count }: { readonly amount: string; readonly count: string }): bigint | undefined {
+  return amountForm.test(amount.trim()) && /^\d{1,3}$/.test(count) ? nanoUsdOf(amount.trim()) * BigInt(count) : undefined;
 }
 
 /** Shows the codes. Only its button closes it: they cannot be shown again. */

@@ -39,6 +39,7 @@ export const codeArea: Area = {
       who: 'operator',
       body: redemptionBodies.create.schema,
       answers: [made(Type.Object({ batch_id: Text, data: Type.Array(view('NewCode', { ...codeFields, code: nullable(Text) })) }), 'The codes are in this answer and in no other, ever.')],
+      refusals: { invalid_request: 'Also: the codes are worth more than `confirm_above_usd` together, and that sum was not sent as `confirm_amount_usd`.' },
     },
     {
       method: 'POST',

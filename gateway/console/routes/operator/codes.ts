@@ -13,6 +13,7 @@ import { redemptionBodies } from '../../redemption-bodies.js';
 import { renderCode } from '../../render/statement.js';
 import { orNull } from '../../render/values.js';
 import { visitorOf } from '../../session.js';
+import { assertConfirmed } from './confirm.js';
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function codeRoutes(router: Router, base: string, deps: ConsoleDeps): void {
@@ -54,7 +55,10 @@ function createCodes(deps: ConsoleDeps): Middleware {
       createdBy: user.email,
       ...(body.expires_at == null ? {} : { expiresAtMs: aheadMs(body.expires_at, deps.clock.nowMs()) }),
     });
-    if (request.amountNanoUsd === 0n) throw new AppError('invalid_request', 'amount_usd: must be above zero', { details: { field: 'amount_usd' } });
+    const { amountNanoUsd, count } = request;
+    if (amountNanoUsd === 0n) throw new AppError('invalid_request', 'amount_usd: must be above zero', { details: { field: 'amount_usd' } });
+    // A batch gives away what its codes are worth together.
+    assertConfirmed(amountNanoUsd * BigInt(count), body, deps);
     const { codes, secrets } = await deps.peers.ledger.createRedemptionCodes(request, contextOf(deps));
     const { amount_usd, expires_at = null, note = null } = body;
     await noteAudit(ctx, deps, { accountId: '', action: 'code.create', targetId: request.batchId, detail: { amount_usd, count: codes.length, expires_at, note } });

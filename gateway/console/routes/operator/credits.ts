@@ -9,6 +9,7 @@ import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { renderBalance, renderEntry } from '../../render/money.js';
 import { accountInPath } from './accounts.js';
+import { assertConfirmed } from './confirm.js';
 import { operatorBodies } from './operator-bodies.js';
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
@@ -69,7 +70,7 @@ function reverse(deps: ConsoleDeps): Middleware {
     const { entry } = await ledger.getEntry({ accountId, entryId: String(ctx['params'].entry) }, contextOf(deps));
     const effect = effectNanoUsd(entry!);
     if (effect === 0n) throw new AppError('failed_precondition', 'This entry took nothing from the account and added nothing, so there is nothing to reverse.');
-    assertConfirmed(entry!.amountNanoUsd, body.confirm_amount_usd, deps);
+    assertConfirmed(entry!.amountNanoUsd, body, deps);
     const { reason } = body;
     const idempotencyKey = `reverse ${entry!.id}`;
     const posted =
@@ -110,20 +111,8 @@ async function answer(ctx: Context, deps: ConsoleDeps, action: string, { entry, 
 function amountOf(body: { amount_usd: string; confirm_amount_usd?: string | null | undefined }, deps: ConsoleDeps): bigint {
   const amountNanoUsd = parseUsd(body.amount_usd)!;
   if (amountNanoUsd === 0n) throw new AppError('invalid_request', 'amount_usd: must be above 0', { details: { field: 'amount_usd' } });
-  assertConfirmed(amountNanoUsd, body.confirm_amount_usd, deps);
+  assertConfirmed(amountNanoUsd, body, deps);
   return amountNanoUsd;
-}
-
-function assertConfirmed(amountNanoUsd: bigint, confirmUsd: string | null | undefined, { config }: ConsoleDeps): void {
-  const again = confirmUsd == null ? undefined : parseUsd(confirmUsd);
-  if (again === undefined ? amountNanoUsd <= config.confirmAboveNanoUsd : again === amountNanoUsd) return;
-  throw new AppError(
-    'invalid_request',
-    again === undefined
-      ? `confirm_amount_usd: amounts above $${formatUsd(config.confirmAboveNanoUsd)} have to be said twice; send ${formatUsd(amountNanoUsd)} here again`
-      : `confirm_amount_usd: is not the amount, which is ${formatUsd(amountNanoUsd)}`,
-    { details: { field: 'confirm_amount_usd' } },
-  );
 }
 
 function idempotencyKeyOf(ctx: Context): string {
