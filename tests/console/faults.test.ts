@@ -1,7 +1,7 @@
-// What goes wrong, as people see it: refusals in their language.
+// What goes wrong, as people see it: refusals in their language, and figures that cannot be fetched anew.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { newMember, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
 
@@ -61,6 +61,43 @@ describe('faults in the console', () => {
     await page.getByText('简体中文').click();
     await page.keyboard.press('Escape');
     await page.getByText('账户余额不足：需要').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('say on every page how old its figures are while the gateway cannot be reached, and show new ones by themselves afterwards', async () => {
+    const person = await newMember(chromium, system, owner, { width: 375 });
+    const page = await person.open(`/accounts/${accountId}/billing`);
+    await page.getByRole('link', { name: '$0.00' }).first().waitFor();
+    const note = page.getByText('New figures cannot be fetched at the moment.');
+    expect(await note.count()).toBe(0);
+    await person.context.route('**/console/api/**', (route) => route.abort());
+    await note.waitFor();
+    await page.getByText(/Last updated \d+ seconds ago\./).waitFor();
+    // What is known stays, and no part of the page complains for itself.
+    await page.getByRole('link', { name: '$0.00' }).first().waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await sidewaysScroll(page)).toBe(0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await screenshot(page, 'not-fresh-light-375');
+    await system.cli('balance', 'deposit', '7', '--account', accountId);
+    await person.context.unroute('**/console/api/**');
+    await note.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: '$7.00' }).first().waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('say so too when requests are left without an answer, and give a way to try again', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`/accounts/${accountId}/keys`);
+    await page.getByRole('row').nth(1).waitFor();
+    await person.context.route('**/console/api/**', () => undefined);
+    const note = page.getByText('New figures cannot be fetched at the moment.');
+    await note.waitFor();
+    await person.context.unroute('**/console/api/**');
+    await page.getByRole('banner').getByRole('button', { name: 'Try again' }).click();
+    await note.waitFor({ state: 'detached' });
     expect(person.faults).toEqual([]);
     await person.close();
   });

@@ -133,7 +133,7 @@ describe.each(modes)('home, %s', (mode) => {
     await system.cli('member', 'put', viewer.email, '--role', 'viewer', '--account', accountId);
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(account);
-    await page.getByText('Latest failed calls').waitFor();
+    await page.getByRole('heading', { name: 'Latest failed calls' }).waitFor();
     expect(await page.getByText('Get started').count()).toBe(0);
     expect(person.faults).toEqual([]);
     await person.close();

@@ -20,6 +20,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether a fault may pass by itself: there was no answer, or a service is away. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status >= 502);
+}
+
 /** A page of a list; `next` is the cursor of the page after it. */
 export interface Page<T> {
   readonly data: readonly T[];
@@ -44,8 +49,16 @@ interface Options {
   readonly idempotencyKey?: string;
 }
 
+/** What is read is given up after so long: a connection that went silent would be waited for without end. */
+const readMsMax = 30_000;
+
 async function ask<T>(method: string, path: string, { query, body, signal, idempotencyKey }: Options = {}): Promise<T> {
   let response: Response;
+  let text: string;
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  signal?.addEventListener('abort', end);
+  const patience = method === 'GET' ? setTimeout(end, readMsMax) : undefined;
   try {
     response = await fetch(apiUrl(path, query), {
       method,
@@ -58,13 +71,16 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
+      signal: ended.signal,
     });
+    text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
+  } finally {
+    clearTimeout(patience);
+    signal?.removeEventListener('abort', end);
   }
-  const text = await response.text();
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
   const refused = refusal(response, text);
   // That nobody is signed in is an answer to whoever comes; it is shown nowhere.

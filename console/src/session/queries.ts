@@ -1,6 +1,6 @@
 // One cache of what was fetched. Money and states are fetched anew when a page is looked at again.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { ApiError } from '../api/client.js';
+import { ApiError, mayPass } from '../api/client.js';
 import { getMe, type Me } from '../api/session.js';
 
 /** The key of who is signed in; null when nobody is. */
@@ -28,8 +28,12 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 2000,
       // Only what may pass by itself is tried again: no answer, or a service that is away.
-      retry: (failures, error) => failures < 2 && error instanceof ApiError && (error.status === 0 || error.status === 503),
+      retry: (failures, error) => failures < 2 && mayPass(error),
+      // The gateway may be reached without the internet; whether it can is seen by asking.
+      networkMode: 'always',
+      refetchOnReconnect: true,
     },
+    mutations: { networkMode: 'always' },
   },
 });
 

@@ -15,6 +15,7 @@ import type { FrameDialog } from './frame-dialogs.js';
 import { LowBalance } from './low-balance.js';
 import { accountNavigation, commonNavigation, operatorNavigation } from './navigation.js';
 import { NavigationLink, NavigationList } from './navigation-list.js';
+import { NotFresh } from './not-fresh.js';
 import { paletteKeys, useShortcuts } from './shortcuts.js';
 
 const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
@@ -63,21 +64,24 @@ export function Frame({ children }: { children: ReactNode }) {
         </div>
       </nav>
       <div className="flex min-w-0 flex-col">
-        <header className="no-print sticky top-0 z-30 flex min-h-14 items-center gap-2 border-b border-line bg-ground px-4">
-          <div className="min-w-0 flex-1 md:hidden">
-            <AccountSwitcher />
+        <header className="no-print sticky top-0 z-30 border-b border-line bg-ground">
+          <div className="flex min-h-14 items-center gap-2 px-4">
+            <div className="min-w-0 flex-1 md:hidden">
+              <AccountSwitcher />
+            </div>
+            <div className="hidden flex-1 md:block">
+              <button type="button" onClick={() => show('palette')} className="flex min-h-10 w-full max-w-xs items-center gap-2 rounded-md border border-line px-3 text-soft hover:bg-hover">
+                <Search size={16} aria-hidden />
+                <span className="flex-1 text-left">{t.goTo}</span>
+                <kbd aria-hidden>{paletteKeys}</kbd>
+              </button>
+            </div>
+            {account !== undefined && <BalancePill account={account} />}
+            <IconButton label={t.settings} onClick={() => show('user')}>
+              <CircleUser size={20} aria-hidden />
+            </IconButton>
           </div>
-          <div className="hidden flex-1 md:block">
-            <button type="button" onClick={() => show('palette')} className="flex min-h-10 w-full max-w-xs items-center gap-2 rounded-md border border-line px-3 text-soft hover:bg-hover">
-              <Search size={16} aria-hidden />
-              <span className="flex-1 text-left">{t.goTo}</span>
-              <kbd aria-hidden>{paletteKeys}</kbd>
-            </button>
-          </div>
-          {account !== undefined && <BalancePill account={account} />}
-          <IconButton label={t.settings} onClick={() => show('user')}>
-            <CircleUser size={20} aria-hidden />
-          </IconButton>
+          <NotFresh />
         </header>
         <main id="content" tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
           {account?.suspended === true && <Notice tone="bad">{t.suspended}</Notice>}

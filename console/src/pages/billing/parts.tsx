@@ -9,7 +9,8 @@ import { commonText } from '../../i18n/common.js';
 import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
-import { ErrorNotice, Loading } from '../../ui/notice.js';
+import { Loading } from '../../ui/notice.js';
+import { QueryFault } from '../../ui/query.js';
 import { Usd } from '../../ui/values.js';
 
 /** Leads the keys of what was fetched about an account's billing. */
@@ -61,8 +62,8 @@ export function Listed<P extends Page<unknown>>({
     // Who has gone on reads; all pages anew every other second would be in the way.
     refetchInterval: ({ state }) => (refetchInterval === undefined || (state.data?.pages.length ?? 0) > 1 ? false : refetchInterval),
   });
-  const fault = query.error !== null && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return fault || <Loading />;
+  const fault = <QueryFault query={query} />;
+  if (query.data === undefined) return query.error === null ? <Loading /> : fault;
   return (
     <>
       {fault}

@@ -11,6 +11,7 @@ import { useAccount } from '../../session/account.js';
 import { useBalance } from '../../shell/balance-pill.js';
 import { Stat } from '../../ui/layout.js';
 import { ErrorNotice } from '../../ui/notice.js';
+import { faultOf } from '../../ui/query.js';
 import { Usd } from '../../ui/values.js';
 import { runwayDays } from './runway.js';
 
@@ -30,7 +31,7 @@ export function Money() {
   const count = useNumber();
   const balance = useBalance(account.id);
   const sums = [useSpent(0), useSpent(6), useSpent(29)] as const;
-  const error = balance.error ?? sums.find((sum) => sum.error !== null)?.error;
+  const error = [balance, ...sums].map(faultOf).find((fault) => fault !== null);
   const spent = sums.map(({ data }) => data?.data[0]);
   const days = balance.data === undefined || spent[1] === undefined ? undefined : runwayDays(balance.data.available_usd, spent[1].charge_usd);
   const isHeld = balance.data !== undefined && nanoUsdOf(balance.data.held_usd) > 0n;
@@ -45,7 +46,7 @@ export function Money() {
 
   return (
     <>
-      {error != null && <ErrorNotice error={error} onRetry={() => void Promise.all([balance.refetch(), ...sums.map((sum) => sum.refetch())])} />}
+      {error !== undefined && <ErrorNotice error={error} onRetry={() => void Promise.all([balance.refetch(), ...sums.map((sum) => sum.refetch())])} />}
       <div className="mb-6 grid gap-3 sm:grid-cols-2 lg:grid-cols-3 xl:grid-cols-5">
         <Stat
           label={t.available}

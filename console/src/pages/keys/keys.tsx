@@ -13,6 +13,7 @@ import { SelectField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
+import { QueryFault } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { type OpenDeed, useKeyMenu, useToggle } from './key-actions.js';
@@ -133,10 +134,9 @@ function KeyList({ q, state, onClear, create, open }: ListProps) {
     refetchInterval: refetchMs,
     placeholderData: (before) => before,
   });
-  if (query.data === undefined) return query.error === null ? <Loading /> : <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return query.error === null ? <Loading /> : <QueryFault query={query} />;
 
   const keys = query.data.pages.flatMap(({ data }) => data);
-  const faults = [query.error, toggle.error].filter((error) => error !== null);
   const more = query.hasNextPage && (
     <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
       {common.loadMore}
@@ -144,9 +144,8 @@ function KeyList({ q, state, onClear, create, open }: ListProps) {
   );
   return (
     <>
-      {faults.map((error) => (
-        <ErrorNotice key={error.message} error={error} onRetry={error === query.error ? () => void query.refetch() : undefined} />
-      ))}
+      <QueryFault query={query} />
+      {toggle.error !== null && <ErrorNotice error={toggle.error} />}
       {keys.length > 0 ? (
         <Card flush>
           <DataTable<ApiKey>

@@ -9,7 +9,8 @@ import { useText } from '../../i18n/text.js';
 import { type AccountInUse, useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { Empty, PageHeader } from '../../ui/layout.js';
-import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
+import { Loading, Notice } from '../../ui/notice.js';
+import { QueryFault } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { detailText, targetText } from './audit-detail.js';
@@ -54,12 +55,12 @@ function Entries({ account }: { account: AccountInUse }) {
     { name: t.target, cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />, className: 'md:min-w-40' },
     { name: t.details, cell: (entry) => <span className="text-sm text-soft wrap-anywhere">{detailText(entry.detail, targetText(entry, emailOf(entry.target_id)))}</span> },
   ];
-  if (query.data === undefined) return query.error === null ? <Loading /> : <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return query.error === null ? <Loading /> : <QueryFault query={query} />;
   const rows = query.data.pages.flatMap(({ data }) => data);
   if (rows.length === 0) return <Empty title={t.auditEmpty}>{t.auditEmptyHint}</Empty>;
   return (
     <>
-      {query.error !== null && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />}
+      <QueryFault query={query} />
       <DataTable caption={t.auditTitle} columns={columns} rows={rows} rowKey={({ id }) => id} />
       {query.hasNextPage && (
         <div className="mt-4">
