@@ -48,6 +48,7 @@ const views: readonly View[] = [
 
   { name: 'home', path: ofAccount('') },
   { name: 'keys', path: ofAccount('/keys') },
+  { name: 'keys-menu', path: ofAccount('/keys'), act: (page) => page.getByRole('button', { name: 'Actions for production server' }).click() },
   { name: 'keys-none-found', path: ofAccount('/keys?q=nothing+like+it') },
   { name: 'keys-create', path: ofAccount('/keys?create'), act: (page) => page.getByText('Limits', { exact: false }).first().click() },
   { name: 'key', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}` },
@@ -89,6 +90,7 @@ const views: readonly View[] = [
   { name: 'operator-account-credit', path: ({ accountId }) => `/operator/accounts/${accountId}`, act: (page) => page.getByRole('button', { name: 'Credit' }).click() },
   { name: 'operator-account-suspend', path: ({ accountId }) => `/operator/accounts/${accountId}`, act: (page) => page.getByRole('button', { name: 'Suspend' }).click() },
   { name: 'operator-users', path: () => '/operator/users' },
+  { name: 'operator-users-menu', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Actions for owner@example.com' }).click() },
   { name: 'operator-users-add', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Add a person' }).click() },
   { name: 'operator-audit', path: () => '/operator/audit' },
   { name: 'operator-health', path: () => '/operator/health' },

@@ -365,6 +365,57 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
+  it('have their actions in a menu that opens and closes as menus do', async () => {
+    await api.must('POST', keysPath, { name: 'one of two' }, 201);
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(`${keysPath}?q=one+of+two`);
+    const opener = page.getByRole('button', { name: 'Actions for one of two' });
+    const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent || (document.activeElement?.getAttribute('aria-label') ?? ''));
+    const keys = async (...names: string[]): Promise<void> => {
+      for (const name of names) await page.keyboard.press(name);
+    };
+    const isOpen = async (): Promise<boolean> => (await page.getByRole('menu').count()) === 1;
+    await opener.focus();
+    await keys('Enter');
+    await soon(async () => expect(await focused()).toBe('Edit'));
+    await keys('ArrowDown');
+    expect(await focused()).toBe('Disable');
+    await keys('ArrowUp', 'ArrowUp');
+    expect(await focused()).toBe('Revoke');
+    await keys('Home', 's');
+    expect(await focused()).toBe('See usage');
+    // A letter is for the menu, not for a shortcut of the page.
+    await keys('g', 'k', 'Escape');
+    expect([await isOpen(), await focused(), new URL(page.url()).search]).toEqual([false, 'Actions for one of two', '?q=one+of+two']);
+    await keys('ArrowUp');
+    await soon(async () => expect(await focused()).toBe('Revoke'));
+    // From the button on, not from where the menu stands in the page.
+    await keys('Shift+Tab');
+    expect([await isOpen(), await page.evaluate(() => document.activeElement!.closest('tr') !== null)]).toEqual([false, true]);
+
+    // By pointer: the same button closes it, and so does a press elsewhere.
+    await opener.click();
+    expect(await page.getByRole('menu', { name: 'Actions for one of two' }).count()).toBe(1);
+    const [menu, button] = [(await page.getByRole('menu').boundingBox())!, (await opener.boundingBox())!];
+    expect([Math.round(menu.x + menu.width), menu.y >= button.y + button.height]).toEqual([Math.round(button.x + button.width), true]);
+    await opener.click();
+    expect(await isOpen()).toBe(false);
+    await opener.click();
+    await page.getByRole('heading', { level: 1 }).click();
+    expect(await isOpen()).toBe(false);
+    // Where there is no room below, it opens above.
+    await page.setViewportSize({ width: 1280, height: Math.round(button.y + button.height + 60) });
+    await opener.click();
+    expect((await page.getByRole('menu').boundingBox())!.y).toBeLessThan((await opener.boundingBox())!.y);
+
+    // The dialog of an action gives the focus back to the menu's button.
+    await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+    await dialog(page).waitFor();
+    await keys('Escape');
+    await soon(async () => expect(await focused()).toBe('Actions for one of two'));
+    await expectNoFaults(person);
+  });
+
   it('are made and copied by keyboard alone', async () => {
     const person = await newMember(chromium, system, owner);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);

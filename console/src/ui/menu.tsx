@@ -1,7 +1,8 @@
-// A list of actions behind a button.
-import { Menu as Base } from '@base-ui/react/menu';
+// A list of actions behind a button. Our own: Base UI's stands outside of every landmark, with hidden elements beside it that can be focused, and
+// weighs as much as all pages together that use it.
 import { MoreHorizontal } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
 import { classNames } from './class-names.js';
 
 /** One action. */
@@ -12,32 +13,144 @@ export interface MenuAction {
   readonly disabled?: boolean;
 }
 
-/** The actions; `label` names the button, which shows three dots unless `trigger` says otherwise. */
-export function ActionMenu({ label, actions, trigger, triggerClassName }: { label: string; actions: readonly (MenuAction | false)[]; trigger?: ReactNode; triggerClassName?: string }) {
+/** The actions; `label` names the button. */
+export function ActionMenu({ label, actions }: { label: string; actions: readonly (MenuAction | false)[] }) {
+  const id = useId();
+  const trigger = useRef<HTMLButtonElement>(null);
+  const [start, setStart] = useState<'first' | 'last'>();
+  const isOpen = start !== undefined;
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    setStart(event.key === 'ArrowDown' ? 'first' : 'last');
+  }
+
   return (
-    <Base.Root modal={false}>
-      <Base.Trigger aria-label={label} className={triggerClassName ?? 'inline-flex size-10 items-center justify-center rounded-md hover:bg-hover data-popup-open:bg-hover'}>
-        {trigger ?? <MoreHorizontal size={18} aria-hidden />}
-      </Base.Trigger>
-      <Base.Portal>
-        <Base.Positioner className="z-60 outline-none" align="end" sideOffset={4}>
-          <Base.Popup className="pop min-w-44 py-1 outline-none">
-            {actions.map(
-              (action, index) =>
-                action !== false && (
-                  <Base.Item
-                    key={index}
-                    disabled={action.disabled}
-                    onClick={action.onSelect}
-                    className={classNames('flex min-h-10 cursor-pointer items-center gap-2 px-3.5 outline-none data-highlighted:bg-hover data-disabled:opacity-60', action.danger === true && 'text-bad')}
-                  >
-                    {action.label}
-                  </Base.Item>
-                ),
-            )}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+    <>
+      <button
+        ref={trigger}
+        id={id}
+        type="button"
+        aria-label={label}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? `${id}-menu` : undefined}
+        className="inline-flex size-10 items-center justify-center rounded-md hover:bg-hover aria-expanded:bg-hover"
+        onClick={() => setStart(isOpen ? undefined : 'first')}
+        onKeyDown={onKeyDown}
+      >
+        <MoreHorizontal size={18} aria-hidden />
+      </button>
+      {isOpen && <Items id={id} trigger={trigger.current!} start={start} actions={actions.filter((action) => action !== false)} onClose={() => setStart(undefined)} />}
+    </>
   );
+}
+
+interface ItemsProps {
+  readonly id: string;
+  readonly trigger: HTMLElement;
+  readonly start: 'first' | 'last';
+  readonly actions: readonly MenuAction[];
+  readonly onClose: () => void;
+}
+
+function Items({ id, trigger, start, actions, onClose }: ItemsProps) {
+  const menu = useRef<HTMLDivElement>(null);
+  const close = useRef(onClose);
+  close.current = onClose;
+
+  useLayoutEffect(() => {
+    const place = (): void => putBeside(menu.current!, trigger);
+    place();
+    addEventListener('resize', place);
+    addEventListener('scroll', place, true);
+    return () => {
+      removeEventListener('resize', place);
+      removeEventListener('scroll', place, true);
+    };
+  });
+
+  useEffect(() => {
+    const items = itemsOf(menu.current!);
+    items.at(start === 'first' ? 0 : -1)?.focus({ preventScroll: true });
+    const onPress = (event: PointerEvent): void => {
+      if (![menu.current, trigger].some((each) => each?.contains(event.target as Node))) close.current();
+    };
+    document.addEventListener('pointerdown', onPress);
+    return () => document.removeEventListener('pointerdown', onPress);
+  }, [start, trigger]);
+
+  /** Where whoever uses the keyboard goes on. */
+  function leave(): void {
+    trigger.focus();
+    onClose();
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    // From the button the browser goes on to what is next.
+    if (event.key === 'Tab') return leave();
+    const items = itemsOf(menu.current!);
+    const index = items.indexOf(document.activeElement as HTMLElement);
+    const to = event.key === 'Escape' ? trigger : aimOf(event.key, items, index);
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (to === trigger) leave();
+    else to.focus();
+  }
+
+  return createPortal(
+    <div ref={menu} id={`${id}-menu`} role="menu" tabIndex={-1} aria-labelledby={id} className="pop fixed z-60 min-w-44 py-1 outline-none" onKeyDown={onKeyDown}>
+      {actions.map((action, index) => (
+        <button
+          key={index}
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          aria-disabled={action.disabled === true ? true : undefined}
+          className={classNames(
+            'flex min-h-10 w-full cursor-pointer items-center gap-2 px-3.5 text-left outline-none hover:bg-hover focus:bg-hover aria-disabled:opacity-60',
+            action.danger === true && 'text-bad',
+          )}
+          onPointerMove={(event) => event.currentTarget.focus({ preventScroll: true })}
+          onClick={() => {
+            if (action.disabled === true) return;
+            // Before the action, which may open a dialog that gives the focus back to where it was.
+            leave();
+            action.onSelect();
+          }}
+        >
+          {action.label}
+        </button>
+      ))}
+    </div>,
+    // Within the main part of the page, but in no box of it that would cut it off.
+    document.getElementById('content') ?? document.body,
+  );
+}
+
+function itemsOf(menu: HTMLElement): HTMLElement[] {
+  return [...menu.querySelectorAll<HTMLElement>('[role="menuitem"]')];
+}
+
+/** The item that a key leads to. */
+function aimOf(key: string, items: readonly HTMLElement[], index: number): HTMLElement | undefined {
+  if (key === 'ArrowDown') return items[(index + 1) % items.length];
+  if (key === 'ArrowUp') return items.at(index <= 0 ? -1 : index - 1);
+  if (key === 'Home') return items[0];
+  if (key === 'End') return items.at(-1);
+  if (key.length !== 1 || key === ' ') return undefined;
+  return [...items.slice(index + 1), ...items.slice(0, index + 1)].find((item) => item.textContent.toLowerCase().startsWith(key.toLowerCase()));
+}
+
+const gap = 4;
+
+/** Below the button and ending where it does; above it where there is no room, and always within the window. */
+function putBeside(menu: HTMLElement, trigger: HTMLElement): void {
+  const { top, bottom, right } = trigger.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = menu;
+  const isAbove = bottom + gap + height > innerHeight && top - gap - height >= 0;
+  menu.style.top = `${isAbove ? top - gap - height : Math.max(0, Math.min(bottom + gap, innerHeight - height))}px`;
+  menu.style.left = `${Math.max(gap, right - width)}px`;
 }
