@@ -64,6 +64,7 @@ const views: readonly View[] = [
   { name: 'records-filters', path: ofAccount('/usage/records?ending=completed&model=sandbox/echo'), act: (page) => page.getByRole('button', { name: 'Filters', exact: true }).click() },
   { name: 'record-beside', path: ofAccount('/usage/records'), act: (page) => page.getByRole('table').getByRole('link').first().click() },
   { name: 'record', path: ({ accountId, requestId }) => `/accounts/${accountId}/usage/records/${requestId}` },
+  { name: 'record-attempts', path: ({ accountId, thirdTimeId }) => `/accounts/${accountId}/usage/records/${thirdTimeId}`, act: (page) => page.getByRole('list', { name: 'Attempts at upstreams' }).scrollIntoViewIfNeeded() },
 
   { name: 'billing', path: ofAccount('/billing') },
   { name: 'billing-refused', path: ofAccount('/billing'), act: refuseCode },

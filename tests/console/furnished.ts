@@ -1,6 +1,8 @@
 // An account in which there is something to see: people, keys in several states, calls that ended well and badly, money that moved.
 import { chat, settled } from '../support/calls.js';
 import { addPerson, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { addModel } from '../support/stub-models.js';
 import type { System } from '../support/system.js';
 
 /** What was made. */
@@ -11,6 +13,8 @@ export interface Furnished {
   readonly secret: string;
   /** Of a call that was charged. */
   readonly requestId: string;
+  /** Of a call that the third upstream answered, when two had failed. */
+  readonly thirdTimeId: string;
   /** Of an invitation of somebody new. */
   readonly invitationToken: string;
 }
@@ -36,6 +40,9 @@ export async function furnish(system: System): Promise<Furnished> {
 
   const { token: invitationToken } = await browser.must<{ token: string }>('POST', `/accounts/${accountId}/invitations`, { email: 'new.colleague@example.com', role: 'billing' }, 201);
 
+  await browser.must('POST', '/operator/upstreams', { upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true }, secret: 'sk-furnished-0123' }, 201);
+  await browser.must('POST', '/operator/upstreams/own-server/test', {}, 200);
+  const thirdTimeId = await callThatFailsTwice(system, secret);
   let requestId = '';
   for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/echo', 'sandbox/reason', 'sandbox/drop']) {
     const response = await chat(system, secret, { model, messages: [{ role: 'user', content: 'Hello there, how are you today?' }] });
@@ -44,7 +51,16 @@ export async function furnish(system: System): Promise<Furnished> {
   }
   await settled(system, accountId);
   await system.cli('price', 'draft', 'sandbox/story', '--input', '0.35', '--output', '2.5', '--cache-read', '0');
-  await browser.must('POST', '/operator/upstreams', { upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true }, secret: 'sk-furnished-0123' }, 201);
-  await browser.must('POST', '/operator/upstreams/own-server/test', {}, 200);
-  return { accountId, owner, keyId: key.id, secret, requestId, invitationToken };
+  return { accountId, owner, keyId: key.id, secret, requestId, thirdTimeId, invitationToken };
+}
+
+/** A call of a model whose first upstream cannot be reached and whose second refuses it; its id. */
+async function callThatFailsTwice(system: System, secret: string): Promise<string> {
+  const routes = [['own-server', 'assistant-large'], ['sandbox', 'fail-429'], ['sandbox', 'echo']].map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model }));
+  await addModel(system, 'acme/assistant', '', '', { display_name: 'Acme Assistant', routes });
+  return eventually(async () => {
+    const response = await chat(system, secret, { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello there, how are you today?' }] });
+    await response.text();
+    return response.ok ? response.headers.get('x-request-id')! : undefined;
+  });
 }

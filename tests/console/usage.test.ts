@@ -5,11 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator } from 'playwright-core';
 import { nanoUsdOf, usdText } from '../../console/src/format/money.js';
 import { chat, settled, type UsageRow } from '../support/calls.js';
-import { newMember, type Page, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, type Page, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
+import { addModel, addUpstream } from '../support/stub-models.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
+import { startStubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 import { recordPastCalls } from './past-calls.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
@@ -321,12 +323,62 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const failed = rows.find(({ ending }) => ending === 'upstream_error_before_output')!;
     await page.goto(`console${account}/usage/records/${failed.id}`);
     await page.getByText('Nothing was charged.', { exact: false }).first().waitFor();
-    // Which upstream it was is for operators alone to know.
-    expect(await page.getByText('Model there').count()).toBe(0);
+    // How it was tried is for everybody to see, and at which upstream for operators alone.
+    const tried = page.getByRole('list', { name: 'Attempts at upstreams' });
+    expect(await tried.getByRole('listitem').count()).toBe(1);
+    expect(await tried.innerText()).toContain('upstream_failed');
+    expect(await tried.innerText()).not.toContain('sandbox');
     await page.goto(`console${account}/usage/records/req_${'0'.repeat(32)}`);
     await page.getByRole('alert').waitFor();
     expect(person.faults).toEqual([]);
     await person.close();
+  });
+
+  it('lists the attempts of a call as the API has them, to operators with where they were, also on a phone and in Chinese', async () => {
+    const stub = await startStubUpstream();
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Attempts');
+    await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');
+    const operator = { email: 'operator@example.com', password: owner.password };
+    await addPerson(system, operator.email, operator.password, '--name', 'Oscar', '--operator');
+    for (const { email } of [owner, operator]) await system.cli('member', 'put', email, '--role', 'owner', '--account', id);
+    await addUpstream(system, 'vendor', 'chat-completions', stub.baseUrl, stubApiKey);
+    await addModel(system, 'test/second', '', '', { routes: [{ upstream_id: 'vendor', upstream_model: 'status-503' }, { upstream_id: 'vendor', upstream_model: 'text' }] });
+    const { secret } = await api.must<{ secret: string }>('POST', `/accounts/${id}/keys`, { name: 'third' }, 201);
+    const requestId = await eventually(async () => {
+      const response = await chat(system, secret, { model: 'test/second' });
+      await response.text();
+      return response.ok ? response.headers.get('x-request-id')! : undefined;
+    });
+    const path = `/accounts/${id}/usage/records/${requestId}`;
+    const { attempts, started_at: startedAt } = await api.get<{ attempts: { started_at: string; duration_ms: number }[]; started_at: string }>(path);
+    const times = attempts.map(({ started_at, duration_ms: took }) => [Date.parse(started_at) - Date.parse(startedAt), took].map((ms) => `${ms} ms`));
+
+    const member = await newMember(chromium, system, owner);
+    const page = await member.open(path);
+    const rows = page.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem');
+    const texts = (await rows.allInnerTexts()).map((text) => text.split('\n').filter((line) => line.trim() !== ''));
+    expect(texts).toEqual([
+      ['Failed', `Began after ${times[0]![0]}, took ${times[0]![1]}`, 'Why: upstream_overloaded'],
+      ['Answered', `Began after ${times[1]![0]}, took ${times[1]![1]}`],
+    ]);
+    const why = await page.getByRole('link', { name: 'upstream_overloaded' }).getAttribute('href');
+    expect(why).toBe(`${system.baseUrl}/docs/errors#upstream_overloaded`);
+    expect(await (await fetch(why!, { headers: { accept: 'text/html' } })).text()).toContain('id="upstream_overloaded"');
+
+    const person = await newMember(chromium, system, operator, { width: 375, height: 800 });
+    const narrow = await person.open(path);
+    await narrow.getByText('status-503').waitFor();
+    const [first, second] = await narrow.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem').allInnerTexts();
+    expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*Their request id: req_stub/);
+    expect(second).toMatch(/Answered\s+vendor · text\s[^]*Their request id: req_stub/);
+    expect([await sidewaysScroll(narrow), await accessibilityFaults(narrow)]).toEqual([0, []]);
+    const chinese = await newMember(chromium, system, operator, { language: 'zh-CN' });
+    const inChinese = await chinese.open(path);
+    await inChinese.getByRole('list', { name: '上游尝试' }).getByText('已应答').waitFor();
+
+    expect([...member.faults, ...person.faults, ...chinese.faults]).toEqual([]);
+    for (const each of [member, person, chinese]) await each.close();
+    await stub.stop();
   });
 
   it('opens a record and comes back by keyboard, with the focus where it was', async () => {
