@@ -369,8 +369,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const narrow = await person.open(path);
     await narrow.getByText('status-503').waitFor();
     const [first, second] = await narrow.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem').allInnerTexts();
-    expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*Their request id: req_stub/);
-    expect(second).toMatch(/Answered\s+vendor · text\s[^]*Their request id: req_stub/);
+    expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*The upstream’s request id: req_stub/);
+    expect(second).toMatch(/Answered\s+vendor · text\s[^]*The upstream’s request id: req_stub/);
     expect([await sidewaysScroll(narrow), await accessibilityFaults(narrow)]).toEqual([0, []]);
     const chinese = await newMember(chromium, system, operator, { language: 'zh-CN' });
     const inChinese = await chinese.open(path);

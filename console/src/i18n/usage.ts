@@ -175,8 +175,8 @@ export const usageText = dictionary(
     attempt_abandoned: 'Under way when the call ended',
     attemptTimes: ({ after, took }: { after: string; took: string }) => `Began after ${after}, took ${took}`,
     attemptReason: 'Why',
-    theirRequestId: 'Their request id',
-    copyTheirId: 'Copy their request id',
+    theirRequestId: 'The upstream’s request id',
+    copyTheirId: 'Copy this id',
 
     ending_completed: 'Completed',
     ending_max_tokens: 'Output cap reached',
@@ -370,7 +370,7 @@ export const usageText = dictionary(
     attemptTimes: ({ after, took }) => `${after} 后开始，用时 ${took}`,
     attemptReason: '原因',
     theirRequestId: '上游的请求 ID',
-    copyTheirId: '复制上游的请求 ID',
+    copyTheirId: '复制此 ID',
 
     ending_completed: '已完成',
     ending_max_tokens: '达到输出上限',
