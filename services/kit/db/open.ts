@@ -1,5 +1,5 @@
 // Opens a service's own database from one url, on SQLite or MySQL, so that the two behave alike: bigints whole, strict modes,
-// READ COMMITTED, every commit durable.
+// READ COMMITTED, every commit durable unless its caller can do without.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
@@ -73,7 +73,7 @@ function database(engine: Engine, knex: Knex, closeMore: () => Promise<void>): D
     engine,
     knex,
     transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
-    plainTransaction: (work, options) => retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work)), options),
+    plainTransaction: (work, options) => retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work), options?.mayBeLost), options),
     async close() {
       await knex.destroy();
       await closeMore();

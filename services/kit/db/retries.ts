@@ -9,6 +9,11 @@ export interface TransactionOptions {
    * and nobody knows whether it took effect. Without it the caller is told, as by any lost connection.
    */
   readonly isRepeatable?: boolean;
+  /**
+   * Whether a power cut may take the commit back, because what is lost is then done again. SQLite spares the wait for the disk, which holds
+   * everybody up; what others committed before stays whole, and is on the disk when the next transaction without this is. MySQL waits.
+   */
+  readonly mayBeLost?: boolean;
 }
 
 /** Deadlocks, lock waits, and conflicts with a writer on another node of a Galera cluster, whose COMMIT fails like any statement. */

@@ -10,10 +10,20 @@ export interface ConnectionPool {
   releaseConnection(connection: unknown): Promise<unknown>;
 }
 
-/** Runs `work` in one transaction on a connection of the pool: commits, or rolls back and raises what was thrown. */
-export async function runPlain<T>(engine: Engine, pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+/** Runs `work` in one transaction on a connection of the pool: commits, or rolls back and raises what was thrown. `mayBeLost`: see `TransactionOptions`. */
+export async function runPlain<T>(engine: Engine, pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>, mayBeLost = false): Promise<T> {
   const connection = await pool.acquireConnection();
-  const tx = engine === 'sqlite' ? new SqliteTransaction(connection as SqliteConnection) : new MysqlTransaction(connection as MysqlConnection);
+  try {
+    if (engine === 'mysql') return await commit(new MysqlTransaction(connection as MysqlConnection), work);
+    const sqlite = connection as SqliteConnection;
+    const tx = new SqliteTransaction(sqlite);
+    return mayBeLost ? await unsynced(sqlite, () => commit(tx, work)) : await commit(tx, work);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   try {
     await tx.begin();
     const result = await work(tx);
@@ -22,7 +32,15 @@ export async function runPlain<T>(engine: Engine, pool: ConnectionPool, work: (t
   } catch (error) {
     await tx.abandon();
     throw error;
+  }
+}
+
+/** In WAL mode NORMAL leaves out the sync of a commit, and nothing else (sqlite.org/pragma.html#pragma_synchronous). */
+async function unsynced<T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> {
+  connection.pragma('synchronous = NORMAL');
+  try {
+    return await work();
   } finally {
-    await pool.releaseConnection(connection);
+    connection.pragma('synchronous = FULL');
   }
 }

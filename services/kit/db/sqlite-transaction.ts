@@ -15,6 +15,7 @@ interface SqliteStatement {
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
+  pragma(text: string): unknown;
 }
 
 /** Statements kept prepared; texts differ by their number of rows, and few of those are frequent. */

@@ -181,7 +181,8 @@ async function inTurn(
       // Before the first fold there are no sums.
       return step(tx, row === undefined ? { phase: Phase.clearing, watermark: lowestId } : { phase: asNumber(row['phase']), watermark: asBytes(row['watermark']) });
     },
-    { isRepeatable: true },
+    // What a power cut takes back is folded once more: the sums and what is in them are lost together.
+    { isRepeatable: true, mayBeLost: true },
   );
   if (learned !== undefined) numbers?.learn(learned);
   return done;

@@ -140,7 +140,8 @@ export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], 
       else await tx.run(postpone, [outcome.nextAttemptAtMs, ...last]);
     }
   };
-  await db.plainTransaction(store, { isRepeatable: true });
+  // What is lost is delivered once more, and the ledger says the same again.
+  await db.plainTransaction(store, { isRepeatable: true, mayBeLost: true });
 }
 
 /** The usual case, in which many rows can share one statement: the ledger took exactly the charge. */
