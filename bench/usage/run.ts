@@ -58,7 +58,7 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
     if ((await db.knex('usage_record').select('id').limit(1)).length === 0) await fill(db);
     await addUp(db);
     if (db.engine === 'sqlite') await db.knex.raw('PRAGMA synchronous = FULL');
-    print(`\n${db.engine}, ${await rowsOf(db, 'usage_record')} records, ${await rowsOf(db, 'usage_rollup')} rows of sums, load average ${loadavg()[0]!.toFixed(1)}\n`);
+    print(`\n${db.engine}, ${await rowsOf(db, 'usage_record')} records, ${await rowsOf(db, 'usage_sum')} rows of sums, load average ${loadavg()[0]!.toFixed(1)}\n`);
     const history = await historyIn(db);
     const keys = await keysPageOf(db, history.accounts[0]!.id, history.accounts[0]!.keys);
     const cases = [...pageCases(db, history), ...[50, 200].map((size) => ({ name: `keys with spend and last use: ${size} a page`, ask: () => keys.ask(size) })), ...sumCases(db, history)];
@@ -103,7 +103,7 @@ async function addUp(db: Database): Promise<void> {
   }
   const cpu = (cpuMicroseconds(pids) - cpuBefore) / records;
   print(`\nAdded up in ${seconds(performance.now() - start)} s, ${cpu.toFixed(0)} µs of CPU a record.`);
-  if (db.engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_rollup, usage_series');
+  if (db.engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_sum, usage_series');
 }
 
 const kept = options.keep.split(' ').filter((url) => url !== '');

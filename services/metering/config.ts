@@ -82,7 +82,7 @@ export const meteringSettings = {
     default: 600_000,
   }),
   reconcilePatienceMs: duration('TOLLGATE_METERING_RECONCILE_PATIENCE', 'how long after a first look what seems wrong is looked at again', { minMs: 0, maxMs: 60_000, default: 2000 }),
-  foldIntervalMs: duration('TOLLGATE_METERING_FOLD_INTERVAL', 'how often new usage records are added to the sums that totals are read from', { minMs: 5, maxMs: 600_000, default: 1000 }),
+  foldIntervalMs: duration('TOLLGATE_METERING_FOLD_INTERVAL', 'how often new usage records are added to the sums that totals are read from', { minMs: 5, maxMs: 600_000, default: 5000 }),
   archiveDir: optionalText('TOLLGATE_METERING_ARCHIVE_DIR', 'folder into which old usage records are moved; without it all are kept'),
   retentionDays: integer('TOLLGATE_METERING_RETENTION_DAYS', 'days after which usage records are moved into the archive', { min: 35, max: 36_500, default: 400 }),
   archiveIntervalMs: duration('TOLLGATE_METERING_ARCHIVE_INTERVAL', 'how often old usage records are looked for', { minMs: 1000, maxMs: 86_400_000, default: 3_600_000 }),

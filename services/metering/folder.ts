@@ -6,7 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from './config.js';
-import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold } from './store/fold.js';
+import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold, waitingAfter } from './store/fold.js';
 import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './rollups/step-size.js';
 import { SeriesNumbers } from './store/rollups.js';
 
@@ -14,6 +14,8 @@ import { SeriesNumbers } from './store/rollups.js';
 const leaseMs = 15_000;
 const pauseMsMin = 2;
 const fromStart = Buffer.alloc(16);
+/** Looked at together, so that those of an account are added together: of fifty accounts that call in turn, some forty at once. */
+const waitingMax = 4000;
 
 export interface FolderDeps {
   readonly config: Pick<MeteringConfig, 'foldIntervalMs'>;
@@ -61,20 +63,29 @@ export class Folder {
     if (phase === Phase.complete && !isWaiting) return;
     if (phase === Phase.clearing) await this.goThrough(() => clearRollups(db));
     // Those of late first, since they are what readers must add up by themselves.
-    if (isWaiting) await this.goThrough((after) => foldUnfolded(db, this.numbers, after, this.stepSize));
+    if (isWaiting) await this.goThrough(this.throughWaiting());
     if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, this.stepSize));
   }
 
+  /** Steps through what waits, a page after another, each by account. */
+  private throughWaiting(): () => Promise<FoldStep> {
+    const { db } = this.deps;
+    let page: Awaited<ReturnType<typeof waitingAfter>> = { ids: [], next: fromStart };
+    return async () => {
+      if (page.ids.length === 0) page = await waitingAfter(db, page.next!, waitingMax);
+      const folded = await foldUnfolded(db, this.numbers, page.ids.splice(0, this.stepSize));
+      return { folded, next: page.ids.length > 0 ? fromStart : page.next };
+    };
+  }
+
   /** Step by step; after each it rests as long as the step took, so that calls have their turn. */
-  private async goThrough(step: (after: Buffer) => Promise<FoldStep>): Promise<void> {
-    let next: Buffer | undefined = fromStart;
+  private async goThrough(step: () => Promise<FoldStep>): Promise<void> {
     while (await this.isOurs()) {
       const startMs = performance.now();
-      const { folded, next: following } = await step(next);
+      const { folded, next } = await step();
       const tookMs = performance.now() - startMs;
       // A server does its part elsewhere, and then how long it takes is no measure of what is held up.
       if (this.deps.db.engine === 'sqlite') this.stepSize = nextStepSize(this.stepSize, folded, tookMs);
-      next = following;
       if (next === undefined) return;
       await pause(Math.max(pauseMsMin, tookMs), undefined, { signal: this.ending.signal });
     }

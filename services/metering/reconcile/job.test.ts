@@ -62,8 +62,8 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     };
     expect((await nextRun(15_000)).drifts).toEqual([]);
     // As if a call of this key had not been seen.
-    await money.meteringDb.knex('usage_rollup').where('part', '>=', quartersOf(Shape.key, 0)).where('part', '<=', quartersOf(Shape.key, 5)).decrement('calls', 1);
-    await money.meteringDb.knex('usage_rollup').where('part', blocksOf(Shape.key)).decrement('calls', 1);
+    await money.meteringDb.knex('usage_sum').where('part', '>=', quartersOf(Shape.key, 0)).where('part', '<=', quartersOf(Shape.key, 5)).decrement('calls', 1);
+    await money.meteringDb.knex('usage_sum').where('part', blocksOf(Shape.key)).decrement('calls', 1);
     expect(await callsOf()).toBe(1n);
     // Found by the next recent run, or by the full one if that is under way.
     for (let again = 0; again < 5 && told('the books disagree').length === 0; again += 1) await nextRun(2000);

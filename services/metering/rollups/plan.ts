@@ -1,5 +1,5 @@
 // Which sums and which records together make up the sums over a stretch of time. Pure.
-import { allQuartersOf, blockMs, blocksOf, dayMs, hasSpans, quarterMs, quartersOf, type Shape, spanMs, spansOf } from './shapes.js';
+import { allHoursOf, allQuartersOf, blockMs, blocksOf, dayMs, hasHours, hasSpans, hourMs, hoursOf, quarterMs, quartersOf, type Shape, spanMs, spansOf } from './shapes.js';
 
 /** Within what the answer must tell times apart. */
 export type TimeGrain = 'none' | 'day' | 'hour';
@@ -15,6 +15,8 @@ export interface Piece extends Stretch {
   readonly parts: readonly number[];
   /** Time of the day, in UTC, of the block that begins on one day of the zone and ends on the next: it is not read. */
   readonly exceptAtMs?: number;
+  /** Of a series there is one row for each time that the answer tells apart. */
+  readonly isOneRowAGroup?: boolean;
 }
 
 /** What to read. */
@@ -40,7 +42,14 @@ export function planOf(shape: Shape, fromMs: number, untilMs: number, grain: Tim
 
 function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes: number): Piece[] {
   const quarters = allQuartersOf(shape);
-  if (grain === 'hour') return [{ ...summed, parts: quarters }];
+  // In the other zones an hour, and the block at midnight, is cut within an hour.
+  const areHoursWhole = hasHours(shape) && offsetMinutes % 60 === 0;
+  if (grain === 'hour') {
+    const [hours, aroundHours] = areHoursWhole ? within(summed, hourMs) : [undefined, [summed]];
+    const pieces: Piece[] = aroundHours.map((stretch) => ({ ...stretch, parts: quarters }));
+    if (hours !== undefined) pieces.push({ ...hours, parts: allHoursOf(shape), isOneRowAGroup: true });
+    return pieces;
+  }
   const [blocks, aroundBlocks] = within(summed, blockMs);
   const pieces: Piece[] = aroundBlocks.map((stretch) => ({ ...stretch, parts: quarters }));
   if (blocks === undefined) return pieces;
@@ -48,7 +57,8 @@ function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes
     const midnightMs = (dayMs - ((offsetMinutes * 60_000) % dayMs)) % dayMs;
     const cutMs = down(midnightMs, blockMs);
     if (cutMs === midnightMs) return [...pieces, { ...blocks, parts: [blocksOf(shape)] }];
-    return [...pieces, { ...blocks, parts: [blocksOf(shape)], exceptAtMs: cutMs }, { ...blocks, parts: [quartersOf(shape, cutMs / blockMs)] }];
+    const cut = (areHoursWhole ? hoursOf : quartersOf)(shape, cutMs / blockMs);
+    return [...pieces, { ...blocks, parts: [blocksOf(shape)], exceptAtMs: cutMs }, { ...blocks, parts: [cut] }];
   }
   const [spans, aroundSpans] = hasSpans(shape) ? within(blocks, spanMs) : [undefined, [blocks]];
   pieces.push(...aroundSpans.map((stretch) => ({ ...stretch, parts: [blocksOf(shape)] })));

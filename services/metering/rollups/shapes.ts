@@ -1,27 +1,29 @@
 // How sums are kept: for which dimensions calls are told apart, and over how long. Pure.
 import { createHash } from 'node:crypto';
 
-/**
- * What the calls of a series have in common. A shape for each way people mostly look keeps the number of rows small; whatever needs two
- * dimensions is added up from `all` three.
- */
+/** What the calls of a series have in common: a shape for each way people look, so that an answer is added up from few rows. */
 export enum Shape {
   account = 0,
   key = 1,
   model = 2,
   ending = 3,
   all = 4,
+  keyModel = 5,
+  keyEnding = 6,
+  modelEnding = 7,
 }
 
-/** All shapes. */
-export const shapes = [Shape.account, Shape.key, Shape.model, Shape.ending, Shape.all] as const;
+/** All shapes, in the order of `dimensionsOf`. */
+export const shapes = [Shape.account, Shape.key, Shape.model, Shape.ending, Shape.all, Shape.keyModel, Shape.keyEnding, Shape.modelEnding] as const;
 
 const minuteMs = 60_000;
 /** All offsets of the world's zones are whole quarters of an hour. */
 export const quarterMs = 15 * minuteMs;
-/** Six a day, so that a day of any zone is five of them and sixteen quarters, or six. */
+/** Most are whole hours. */
+export const hourMs = 60 * minuteMs;
+/** Six a day, so that a day of any zone is five of them and sixteen quarters or four hours, or six. */
 export const blockMs = 240 * minuteMs;
-/** Four days: many series over months are few rows. Kept of the shape `all` only, since the others are few as they are. */
+/** Four days: many series over months are few rows. */
 export const spanMs = 4 * 1440 * minuteMs;
 /** A day. */
 export const dayMs = 1440 * minuteMs;
@@ -29,15 +31,26 @@ export const dayMs = 1440 * minuteMs;
 const spanPart = 0;
 const blockPart = 1;
 const firstQuarterPart = 2;
-const partsOfShape = 8;
+const firstHourPart = 8;
+const partsOfShape = 16;
 const blocksOfDay = dayMs / blockMs;
 
-/** Has spans. */
-export function hasSpans(shape: Shape): boolean {
-  return shape === Shape.all;
+/** Whether it tells calls apart by one thing at most. Its series are few, and it is what most charts show. */
+function isPlain(shape: Shape): boolean {
+  return shape < Shape.all;
 }
 
-/** The part of usage_rollup with the spans of a shape. */
+/** Has spans: of plain shapes there are few rows anyway. */
+export function hasSpans(shape: Shape): boolean {
+  return !isPlain(shape);
+}
+
+/** Has hours: other shapes are seldom asked for by the hour, and each further row costs every call. */
+export function hasHours(shape: Shape): boolean {
+  return isPlain(shape);
+}
+
+/** The part of usage_sum with the spans of a shape. */
 export function spansOf(shape: Shape): number {
   return shape * partsOfShape + spanPart;
 }
@@ -52,17 +65,35 @@ export function quartersOf(shape: Shape, blockOfDay: number): number {
   return shape * partsOfShape + firstQuarterPart + blockOfDay;
 }
 
+/** The same with its hours. */
+export function hoursOf(shape: Shape, blockOfDay: number): number {
+  return shape * partsOfShape + firstHourPart + blockOfDay;
+}
+
 /** The parts with all quarters of a shape. */
 export function allQuartersOf(shape: Shape): number[] {
   return Array.from({ length: blocksOfDay }, (_, block) => quartersOf(shape, block));
 }
 
-/** Where the sums of a quarter of an hour are kept: part and bucket, twice or three times. */
-export function placesOf(shape: Shape, quarter: number): { part: number; bucketMs: number }[] {
+/** The parts with all hours of a shape. */
+export function allHoursOf(shape: Shape): number[] {
+  return Array.from({ length: blocksOfDay }, (_, block) => hoursOf(shape, block));
+}
+
+/** Where the sums of a quarter of an hour are kept. */
+export interface Place {
+  readonly part: number;
+  readonly bucketMs: number;
+}
+
+/** Part and bucket, three times. */
+export function placesOf(shape: Shape, quarter: number): Place[] {
+  const block = Math.floor((quarter % dayMs) / blockMs);
   const places = [
-    { part: quartersOf(shape, Math.floor((quarter % dayMs) / blockMs)), bucketMs: quarter },
+    { part: quartersOf(shape, block), bucketMs: quarter },
     { part: blocksOf(shape), bucketMs: quarter - (quarter % blockMs) },
   ];
+  if (hasHours(shape)) places.push({ part: hoursOf(shape, block), bucketMs: quarter - (quarter % hourMs) });
   if (hasSpans(shape)) places.push({ part: spansOf(shape), bucketMs: quarter - (quarter % spanMs) });
   return places;
 }
@@ -75,7 +106,8 @@ export interface Dimensions {
   readonly ending: number;
 }
 
-const anyKey = Buffer.alloc(16);
+/** In the place of a key. */
+export const anyKey = Buffer.alloc(16);
 
 /** The series of each shape to which such calls belong. */
 export function dimensionsOf(keyId: Buffer, modelId: string, ending: number): Dimensions[] {
@@ -85,6 +117,9 @@ export function dimensionsOf(keyId: Buffer, modelId: string, ending: number): Di
     { shape: Shape.model, keyId: anyKey, modelId, ending: 0 },
     { shape: Shape.ending, keyId: anyKey, modelId: '', ending },
     { shape: Shape.all, keyId, modelId, ending },
+    { shape: Shape.keyModel, keyId, modelId, ending: 0 },
+    { shape: Shape.keyEnding, keyId, modelId: '', ending },
+    { shape: Shape.modelEnding, keyId: anyKey, modelId, ending },
   ];
 }
 

@@ -1,4 +1,4 @@
-// What is summed of calls: once as columns of usage_rollup and once as expressions over usage_record. Pure.
+// What is summed of calls: once as columns of usage_sum and once as expressions over usage_record. Pure.
 import { asBigInt } from '#kit/db/values.js';
 import { Ending } from '#proto/metering/v1/metering.js';
 
@@ -11,7 +11,7 @@ export const errorEndings: readonly Ending[] = [
   Ending.ENDING_GATEWAY_ERROR,
 ];
 
-/** Of each sum: its column in usage_rollup, and what one row of usage_record (`r`) adds to it. */
+/** Of each sum: its column in usage_sum, and what one row of usage_record (`r`) adds to it. */
 const expressions = {
   calls: '1',
   errors: `CASE WHEN r.ending IN (${errorEndings.join(', ')}) THEN 1 ELSE 0 END`,
@@ -37,7 +37,7 @@ export type Sums = bigint[];
 
 /** The sums over rows of usage_record `r`, as items of a SELECT. */
 export const sumsOfRecords = sumColumns.map((column) => `SUM(${expressions[column]}) AS ${column}`).join(', ');
-/** The sums over rows of usage_rollup, as items of a SELECT. */
+/** The sums over rows of usage_sum, as items of a SELECT. */
 export const sumsOfRollups = sumColumns.map((column) => `SUM(${column}) AS ${column}`).join(', ');
 
 /** Nothing yet. */

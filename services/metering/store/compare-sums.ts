@@ -2,7 +2,7 @@
 // sides at one instant, so that whatever differs is wrong.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
-import { blockMs, blocksOf, dayMs, quarterMs, quartersOf, Shape, shapes, spanMs, spansOf } from '../rollups/shapes.js';
+import { blockMs, blocksOf, dayMs, hasHours, hasSpans, hourMs, hoursOf, quarterMs, quartersOf, Shape, shapes, spanMs, spansOf } from '../rollups/shapes.js';
 import { addSums, noSums, sumColumns, type Sums, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
 import { Phase } from './fold.js';
 import { bytesOf } from './record-rows.js';
@@ -30,9 +30,11 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
   const account = bytesOf('acct', accountId);
   const block = startMs - (startMs % blockMs);
   const span = startMs - (startMs % spanMs);
-  const quarterPart = (shape: Shape): number => quartersOf(shape, (block % dayMs) / blockMs);
+  const hour = startMs - (startMs % hourMs);
+  const blockOfDay = (block % dayMs) / blockMs;
+  const quarterPart = (shape: Shape): number => quartersOf(shape, blockOfDay);
   const members = [
-    { text: `SELECT 'phase' AS name, phase AS shape, ${sumColumns.map((column) => `0 AS ${column}`).join(', ')} FROM usage_fold`, values: [] },
+    { text: `SELECT 'phase' AS name, phase AS shape, ${sumColumns.map((column) => `0 AS ${column}`).join(', ')} FROM usage_summing`, values: [] },
     recorded('recorded', 'usage_record r', 'r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?', [account, startMs, startMs + quarterMs]),
     recorded(
       'waiting',
@@ -41,10 +43,12 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
       [account, startMs, startMs + quarterMs],
     ),
     ofAccount('quarters', account, quarterPart(Shape.account), block, block + blockMs),
+    ofAccount('quarters of the hour', account, quarterPart(Shape.account), hour, hour + hourMs),
     ofAccount('blocks', account, blocksOf(Shape.account), span, span + spanMs),
     ...shapes.map((shape) => ofAllSeries('quarter', account, shape, quarterPart(shape), startMs)),
     ...shapes.map((shape) => ofAllSeries('block', account, shape, blocksOf(shape), block)),
-    ofAllSeries('span', account, Shape.all, spansOf(Shape.all), span),
+    ...shapes.filter(hasHours).map((shape) => ofAllSeries('hour', account, shape, hoursOf(shape, blockOfDay), hour)),
+    ...shapes.filter(hasSpans).map((shape) => ofAllSeries('span', account, shape, spansOf(shape), span)),
   ];
   const text = members.map((member) => member.text).join(' UNION ALL ');
   const rows = await db.plainTransaction((tx) => tx.query(text, members.flatMap(({ values }) => values)));
@@ -54,12 +58,13 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
   const inQuarter = noSums();
   addSums(inQuarter, sumsOf('recorded'));
   addSums(inQuarter, sumsOf('waiting').map((sum) => -sum));
-  const expected = new Map([['quarter', inQuarter], ['block', sumsOf('quarters')], ['span', sumsOf('blocks')]]);
+  const starts = new Map([['quarter', startMs], ['hour', hour], ['block', block], ['span', span]]);
+  const expected = new Map([['quarter', inQuarter], ['hour', sumsOf('quarters of the hour')], ['block', sumsOf('quarters')], ['span', sumsOf('blocks')]]);
   return found.flatMap(({ name, shape, sums }) => {
     const right = expected.get(name);
     const wrong = right?.findIndex((sum, index) => sum !== sums[index]) ?? -1;
     if (right === undefined || wrong === -1) return [];
-    const startsAt = new Date(name === 'quarter' ? startMs : name === 'block' ? block : span).toISOString();
+    const startsAt = new Date(starts.get(name)!).toISOString();
     return [{ what: `sum of ${sumColumns[wrong]} by ${Shape[shape]} in the ${name} from ${startsAt}`, stored: sums[wrong]!, expected: right[wrong]! }];
   });
 }
@@ -70,14 +75,14 @@ function recorded(name: string, from: string, where: string, values: readonly un
 
 function ofAccount(name: string, account: Buffer, part: number, fromMs: number, untilMs: number): Statement {
   const where = `account_id = ? AND part = ? AND series = ${accountSeries} AND bucket_ms >= ? AND bucket_ms < ?`;
-  return { text: `SELECT '${name}' AS name, 0 AS shape, ${sumsOfRollups} FROM usage_rollup WHERE ${where}`, values: [account, part, fromMs, untilMs] };
+  return { text: `SELECT '${name}' AS name, 0 AS shape, ${sumsOfRollups} FROM usage_sum WHERE ${where}`, values: [account, part, fromMs, untilMs] };
 }
 
 /** Found series by series, since those of one instant do not stand together. */
 function ofAllSeries(name: string, account: Buffer, shape: Shape, part: number, bucketMs: number): Statement {
   return {
     text:
-      `SELECT '${name}' AS name, ${shape} AS shape, ${sumsOfRollups} FROM usage_series s CROSS JOIN usage_rollup t` +
+      `SELECT '${name}' AS name, ${shape} AS shape, ${sumsOfRollups} FROM usage_series s CROSS JOIN usage_sum t` +
       ' ON t.account_id = s.account_id AND t.part = ? AND t.series = s.series AND t.bucket_ms = ? WHERE s.account_id = ? AND s.shape = ?',
     values: [part, bucketMs, account, shape],
   };

@@ -9,11 +9,12 @@ import { testEngines } from '#kit/testing/database.js';
 import { Ending, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
+import { sumColumns } from '../rollups/sums.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
 import { priceRecord } from '../usage-record.js';
 import { validateCall } from '../validate-call.js';
 import { insertLostRecord, replaceLostRecord } from './close-calls.js';
-import { Phase, readFold, removeFolded, sumAnew } from './fold.js';
+import { backfill, clearRollups, ensureFold, foldUnfolded, Phase, readFold, removeFolded, sumAnew, waitingAfter } from './fold.js';
 import { putOpenCalls } from './open-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -104,7 +105,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       return atMs >= filter.fromMs && (filter.untilMs === 0n || atMs < filter.untilMs);
     });
     const sums = await sumIn(tx, filter, { groupBy, thenBy, offsetMinutes });
-    const [state] = await tx.query('SELECT phase FROM usage_fold', []);
+    const [state] = await tx.query('SELECT phase FROM usage_summing', []);
     // Without groups there is one, also over nothing.
     expect(byName(sums.filter(({ calls }) => calls > 0n))).toEqual(byName(scan(records, groupBy, thenBy, offset)));
     return state === undefined ? Phase.clearing : Number(state['phase']);
@@ -207,7 +208,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 90 }, recordSome));
     // As that version leaves the tables.
-    for (const table of ['usage_unfolded', 'usage_fold', 'usage_rollup']) await harness.db.knex(table).delete();
+    for (const table of ['usage_unfolded', 'usage_summing', 'usage_sum']) await harness.db.knex(table).delete();
     const atOneInstant = await snapshots();
     expect(await atOneInstant(compare)).toBe(Phase.clearing);
     await harness.replica();
@@ -221,13 +222,55 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
   }, 120_000);
 
+  it('takes over from the sums of the version before, which then adds nothing to them and reads the records', async () => {
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    for (let made = 0; made < 40; made += 1) await recordSome();
+    // As that version leaves its tables while it runs on: it may fold for a while yet without asking again.
+    const oldReplica = Buffer.alloc(16, 7);
+    for (const table of ['usage_summing', 'usage_fold', 'usage_sum']) await harness.db.knex(table).delete();
+    await harness.db.knex('usage_fold').insert({ name: 'rollups', version: 9, epoch: 2, phase: Phase.complete, watermark: Buffer.alloc(16, 1), leased_by: oldReplica, lease_until_ms: harness.clock.nowMs() + 15_000 });
+    const [series] = (await harness.db.knex('usage_series').select().limit(1)) as Record<string, unknown>[];
+    const former = Object.fromEntries(sumColumns.map((column) => [column, 1]));
+    await harness.db.knex('usage_rollup').insert({ account_id: bytesOf('acct', accountId), part: 0, series: series?.['series'] ?? 1, bucket_ms: 0, ...former });
+    await harness.replica();
+    await until(isFolded);
+    const atOneInstant = await snapshots();
+    for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
+    expect(await harness.db.knex('usage_rollup').select('part')).toEqual([]);
+    // It renews its lease so, and begins with the first phase.
+    const renewed = harness.db.knex('usage_fold').where((either) => either.where({ leased_by: oldReplica }).orWhere('lease_until_ms', '<=', harness.clock.nowMs() + 1e9)).update({ leased_by: oldReplica });
+    expect(await renewed).toBe(0);
+    expect((await harness.db.knex('usage_fold').select('phase')).map((row: { phase: unknown }) => Number(row.phase))).toEqual([Phase.clearing]);
+  }, 60_000);
+
+  it('adds the calls of an account that wait together, and none twice when they are looked at again', async () => {
+    const other = newId('acct');
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    await ensureFold(harness.db);
+    await clearRollups(harness.db);
+    await backfill(harness.db, new SeriesNumbers(), 1);
+    for (let made = 0; made < 6; made += 1) await record(service, report({ call: call({ ...someCall(), accountId: made % 2 === 0 ? accountId : other }) }));
+    const { ids, next } = await waitingAfter(harness.db, Buffer.alloc(16), 5);
+    expect(next).toBeDefined();
+    const accountOf = async (id: Buffer): Promise<string> => ((await harness.db.knex('usage_record').where({ id }).first('account_id')) as { account_id: Buffer }).account_id.toString('hex');
+    const accounts = await Promise.all(ids.map(accountOf));
+    expect(accounts.filter((account, index) => account !== accounts[index - 1])).toHaveLength(2);
+    const numbers = new SeriesNumbers();
+    expect(await foldUnfolded(harness.db, numbers, ids)).toBe(5);
+    expect(await foldUnfolded(harness.db, numbers, ids)).toBe(0);
+    const rest = await waitingAfter(harness.db, next!, 5);
+    expect(rest).toMatchObject({ next: undefined });
+    expect(await foldUnfolded(harness.db, numbers, [...ids, ...rest.ids])).toBe(1);
+    expect(await (await snapshots())(compare)).toBe(Phase.complete);
+  }, 60_000);
+
   it('keeps no sums of calls that are gone', async () => {
     ({ service } = await harness.replica());
     const ids = [await recordSome(), await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
     await until(isFolded);
-    expect(await harness.db.knex('usage_rollup').select('series').limit(1)).toHaveLength(1);
+    expect(await harness.db.knex('usage_sum').select('series').limit(1)).toHaveLength(1);
     await removeFolded(harness.db, new SeriesNumbers(), ids);
     await removeFolded(harness.db, new SeriesNumbers(), ids);
-    expect(await harness.db.knex('usage_rollup').select('series')).toEqual([]);
+    expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
   });
 });

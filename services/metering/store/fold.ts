@@ -1,5 +1,5 @@
 // Which records are in the sums, and how the others get there. A record is in the sums when it is not in usage_unfolded and, until the
-// backfill has ended, its id is not above the watermark. Every transaction that changes sums changes the row of usage_fold first: so
+// backfill has ended, its id is not above the watermark. Every transaction that changes sums changes the row of usage_summing first: so
 // they come one after another, whichever replica or node makes them, and each record is added once.
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
@@ -8,9 +8,9 @@ import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { Ending } from '#proto/metering/v1/metering.js';
 import { deferred } from './outbox.js';
-import { addToRollups, type SeriesNumbers } from './rollups.js';
+import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.js';
 
-const rowName = 'rollups';
+const rowName = 'sums';
 const rowsPerStatement = 200;
 const lowestId = Buffer.alloc(16);
 /** Series whose rows are removed in one transaction when all is summed anew. */
@@ -32,15 +32,19 @@ const deleteUnfolded = textOfRows((rows) => `DELETE FROM usage_unfolded WHERE ${
 const selectUnfolded = textOfRows((rows) => `SELECT id FROM usage_unfolded WHERE ${keyed(rows)}`);
 const selectRecorded = textOfRows((rows) => `SELECT id FROM usage_record WHERE ${keyed(rows)}`);
 const deleteRecords = textOfRows((rows) => `DELETE FROM usage_record WHERE ${keyed(rows)}`);
-const takeTurn = `UPDATE usage_fold SET version = version + 1 WHERE name = '${rowName}'`;
-const readState = `SELECT phase, watermark FROM usage_fold WHERE name = '${rowName}'`;
-const setWatermark = `UPDATE usage_fold SET watermark = ? WHERE name = '${rowName}'`;
-const setPhase = `UPDATE usage_fold SET phase = ?, epoch = epoch + 1, watermark = ? WHERE name = '${rowName}'`;
+const takeTurn = `UPDATE usage_summing SET version = version + 1 WHERE name = '${rowName}'`;
+const readState = `SELECT phase, watermark FROM usage_summing WHERE name = '${rowName}'`;
+const setWatermark = `UPDATE usage_summing SET watermark = ? WHERE name = '${rowName}'`;
+const setPhase = `UPDATE usage_summing SET phase = ?, epoch = epoch + 1, watermark = ? WHERE name = '${rowName}'`;
 // The record of a lost call may yet be replaced by its own report as long as its settlement is deferred, and never after.
 const unfinished = `r.ending = ${Ending.ENDING_GATEWAY_LOST} AND o.state = ${deferred}`;
-const unfoldedPage =
-  `SELECT u.id, u.account_id, r.id AS recorded, CASE WHEN ${unfinished} THEN 1 ELSE 0 END AS is_unfinished FROM usage_unfolded u` +
-  ' LEFT JOIN usage_record r ON r.id = u.id LEFT JOIN outbox o ON o.id = u.id WHERE u.id > ? ORDER BY u.id LIMIT ?';
+const waitingPage = 'SELECT id, account_id FROM usage_unfolded WHERE id > ? ORDER BY id LIMIT ?';
+const keyedWaiting = keyedText(['u.id']);
+const selectWaiting = textOfRows(
+  (rows) =>
+    `SELECT u.id, u.account_id, r.id AS recorded, CASE WHEN ${unfinished} THEN 1 ELSE 0 END AS is_unfinished FROM usage_unfolded u` +
+    ` LEFT JOIN usage_record r ON r.id = u.id LEFT JOIN outbox o ON o.id = u.id WHERE ${keyedWaiting(rows)} ORDER BY u.id`,
+);
 const recordPage =
   `SELECT r.id, r.account_id, CASE WHEN ${unfinished} THEN 1 ELSE 0 END AS is_unfinished FROM usage_record r` +
   ' LEFT JOIN outbox o ON o.id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?';
@@ -50,19 +54,34 @@ export async function noteUnfolded(tx: PlainTransaction, records: readonly (read
   await tx.run(insertUnfolded(records.length), records.flat());
 }
 
-/** Makes the row of the sums if it is missing. */
+/** Makes the row of the sums if it is missing; those that the version before keeps end then. */
 export async function ensureFold(db: Database): Promise<void> {
-  if ((await db.knex('usage_fold').select('name').where({ name: rowName })).length > 0) return;
-  const row = { name: rowName, version: 0, epoch: 1, phase: Phase.backfill, watermark: lowestId, leased_by: lowestId, lease_until_ms: 0 };
-  await db.knex('usage_fold').insert(row).catch((error: unknown) => {
-    // Another replica was faster.
+  if ((await db.knex('usage_summing').select('name').where({ name: rowName })).length > 0) return;
+  await endFormerSums(db);
+  const row = { name: rowName, version: 0, epoch: 1, phase: Phase.clearing, watermark: lowestId, leased_by: lowestId, lease_until_ms: 0 };
+  await insertOnce(db, 'usage_summing', row);
+}
+
+/**
+ * The version before keeps sums in other tables, but knows which records are not in them yet by the same usage_unfolded. So that it leaves
+ * those to us while it runs on, it finds its sums being made anew, which it then reads from the records, and somebody else doing that for ever.
+ */
+async function endFormerSums(db: Database): Promise<void> {
+  const ended = { phase: Phase.clearing, leased_by: Buffer.alloc(16, 0xff), lease_until_ms: Number.MAX_SAFE_INTEGER };
+  await insertOnce(db, 'usage_fold', { name: 'rollups', version: 0, epoch: 1, watermark: lowestId, ...ended });
+  await db.knex('usage_fold').where({ name: 'rollups' }).update(ended);
+}
+
+async function insertOnce(db: Database, table: string, row: Record<string, unknown>): Promise<void> {
+  await db.knex(table).insert(row).catch((error: unknown) => {
+    // It is there already, or another replica was faster.
     if (!isDuplicate(error)) throw error;
   });
 }
 
 /** How far the sums are, and whether records wait to be added to them. */
 export async function readFold(db: Database): Promise<{ phase: Phase; isWaiting: boolean }> {
-  const [row] = await db.knex('usage_fold').select('phase').where({ name: rowName });
+  const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
   const waiting = await db.knex('usage_unfolded').select('id').limit(1);
   return { phase: row === undefined ? Phase.clearing : asNumber(row.phase), isWaiting: waiting.length > 0 };
 }
@@ -70,7 +89,7 @@ export async function readFold(db: Database): Promise<{ phase: Phase; isWaiting:
 /** Lets this replica alone fold until then; false while another does. Two at once would be right too, but would wait for each other. */
 export async function leaseFold(db: Database, replica: Buffer, nowMs: number, untilMs: number): Promise<boolean> {
   const ours = await db
-    .knex('usage_fold')
+    .knex('usage_summing')
     .where({ name: rowName })
     .where((either) => either.where({ leased_by: replica }).orWhere('lease_until_ms', '<=', nowMs))
     .update({ leased_by: replica, lease_until_ms: untilMs });
@@ -83,18 +102,32 @@ export interface FoldStep {
   readonly next: Buffer | undefined;
 }
 
-/** Adds a page of the records in usage_unfolded after this id to the sums. Those whose turn in the backfill has not come are left to it. */
-export async function foldUnfolded(db: Database, numbers: SeriesNumbers, after: Buffer, limit: number): Promise<FoldStep> {
-  return inTurn(db, numbers, async (tx, { phase, watermark }) => {
+/** A page of usage_unfolded after this id, those of an account together: they share rows of sums. `next` is where the next page begins. */
+export async function waitingAfter(db: Database, after: Buffer, limit: number): Promise<{ ids: Buffer[]; next: Buffer | undefined }> {
+  const page = await db.plainTransaction((tx) => tx.query(waitingPage, [after, limit]));
+  const accounts = new Map<string, Buffer[]>();
+  for (const row of page) {
+    const account = asBytes(row['account_id']).toString('latin1');
+    const ids = accounts.get(account);
+    if (ids === undefined) accounts.set(account, [idOf(row)]);
+    else ids.push(idOf(row));
+  }
+  return { ids: [...accounts.values()].flat(), next: page.length < limit ? undefined : idOf(page.at(-1)!) };
+}
+
+/** Adds those of these records that are in usage_unfolded to the sums. Those whose turn in the backfill has not come are left to it. */
+export async function foldUnfolded(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<number> {
+  const { folded } = await inTurn(db, numbers, async (tx, { phase, watermark }) => {
     if (phase === Phase.clearing) return { folded: 0, next: undefined };
-    const page = await tx.query(unfoldedPage, [after, limit]);
-    const ready = page.filter((row) => asNumber(row['is_unfinished']) === 0);
+    const ready: Row[] = [];
+    for (const part of partsOf(ids)) ready.push(...(await tx.query(selectWaiting(part.length), part)).filter((row) => asNumber(row['is_unfinished']) === 0));
     // A record that somebody removed is in no sums.
-    const folded = ready.filter((row) => row['recorded'] !== null && isReached(asBytes(row['id']), phase, watermark)).map(idOf);
+    const reached = ready.filter((row) => row['recorded'] !== null && isReached(asBytes(row['id']), phase, watermark)).map(idOf);
     await remove(tx, ready.map(idOf));
-    const learned = await addToRollups(tx, folded, 1n, numbers);
-    return { folded: folded.length, next: page.length < limit ? undefined : idOf(page.at(-1)!), learned };
+    const learned = await addToRollups(tx, reached, 1n, numbers);
+    return { folded: reached.length, next: undefined, learned };
   });
+  return folded;
 }
 
 /** Adds the next page of records that were there before the sums were, and moves the watermark; at the end the sums are complete. */
@@ -128,22 +161,24 @@ export async function sumAnew(db: Database): Promise<void> {
 export async function clearRollups(db: Database): Promise<FoldStep> {
   return inTurn(db, undefined, async (tx, { phase }) => {
     if (phase !== Phase.clearing) return { folded: 0, next: undefined };
-    for (let cleared = 0; cleared < seriesPerClearing; cleared += 1) {
-      const [first] = await tx.query('SELECT account_id, part, series FROM usage_rollup LIMIT 1', []);
-      if (first === undefined) {
-        await tx.run(setPhase, [Phase.backfill, lowestId]);
-        return { folded: 0, next: undefined };
+    let cleared = 0;
+    // The former ones too, which nobody reads any more.
+    for (const table of ['usage_rollup', 'usage_sum']) {
+      for (; cleared < seriesPerClearing; cleared += 1) {
+        const [first] = await tx.query(`SELECT account_id, part, series FROM ${table} LIMIT 1`, []);
+        if (first === undefined) break;
+        await tx.run(`DELETE FROM ${table} WHERE account_id = ? AND part = ? AND series = ?`, [first['account_id'], first['part'], first['series']]);
       }
-      await tx.run('DELETE FROM usage_rollup WHERE account_id = ? AND part = ? AND series = ?', [first['account_id'], first['part'], first['series']]);
     }
-    return { folded: 0, next: lowestId };
+    if (cleared === seriesPerClearing) return { folded: 0, next: lowestId };
+    await tx.run(setPhase, [Phase.backfill, lowestId]);
+    return { folded: 0, next: undefined };
   });
 }
 
 /** Removes records for good, and from the sums with them; those that are gone already are no fault. They must be settled. */
 export async function removeFolded(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<void> {
-  for (let start = 0; start < ids.length; start += rowsPerStatement) {
-    const part = ids.slice(start, start + rowsPerStatement);
+  for (const part of partsOf(ids)) {
     await inTurn(db, numbers, async (tx, { phase, watermark }) => {
       const there = (await tx.query(selectRecorded(part.length), part)).map(idOf);
       if (there.length === 0) return { folded: 0, next: undefined };
@@ -171,7 +206,7 @@ interface State {
 async function inTurn(
   db: Database,
   numbers: SeriesNumbers | undefined,
-  step: (tx: PlainTransaction, state: State) => Promise<FoldStep & { learned?: ReadonlyMap<string, number> }>,
+  step: (tx: PlainTransaction, state: State) => Promise<FoldStep & { learned?: SeriesOfCalls }>,
 ): Promise<FoldStep> {
   // Each step finds out by itself what is left to do.
   const { learned, ...done } = await db.plainTransaction(
@@ -189,10 +224,11 @@ async function inTurn(
 }
 
 async function remove(tx: PlainTransaction, ids: readonly Buffer[]): Promise<void> {
-  for (let start = 0; start < ids.length; start += rowsPerStatement) {
-    const part = ids.slice(start, start + rowsPerStatement);
-    await tx.run(deleteUnfolded(part.length), part);
-  }
+  for (const part of partsOf(ids)) await tx.run(deleteUnfolded(part.length), part);
+}
+
+function partsOf<T>(items: readonly T[]): (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / rowsPerStatement) }, (_, index) => items.slice(index * rowsPerStatement, (index + 1) * rowsPerStatement));
 }
 
 function idOf(row: Row): Buffer {

@@ -1,7 +1,9 @@
 // Searching usage records: pages, newest first.
-import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
+import type { Bindings } from '#kit/db/plain-transaction.js';
 import { Ending, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import type { Stretch } from '../rollups/plan.js';
+import { quartersWithCalls } from './quarters-with-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 
 /** Where a page ends: the last record on it. */
@@ -10,31 +12,75 @@ export interface Position {
   readonly callId: string;
 }
 
-/** Up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
-export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
-  const query = filtered(db.knex('usage_record').select(allRecordColumns), filter);
-  if (after !== undefined) {
-    // The first condition is implied by the second, but only the first lets the index start at the right place.
-    query
-      .where('started_at_ms', '<=', Number(after.startedAtMs))
-      .where((either) => either.where('started_at_ms', '<', Number(after.startedAtMs)).orWhere('id', '<', bytesOf('req', after.callId)));
-  }
-  const rows: RecordRow[] = await query
-    .orderBy([
-      { column: 'started_at_ms', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ])
-    .limit(limit);
-  return rows.map(recordFromRow);
+interface Condition {
+  readonly text: string;
+  readonly values: Bindings;
 }
 
-/** Adds the filter's conditions to a query over usage_record. */
-export function filtered<Query extends Knex.QueryBuilder>(query: Query, filter: UsageFilter): Query {
-  if (filter.accountId !== '') query.where('account_id', bytesOf('acct', filter.accountId));
-  if (filter.keyId !== '') query.where('key_id', bytesOf('key', filter.keyId));
-  if (filter.modelId !== '') query.where('model_id', filter.modelId);
-  if (filter.fromMs > 0n) query.where('started_at_ms', '>=', Number(filter.fromMs));
-  if (filter.untilMs > 0n) query.where('started_at_ms', '<', Number(filter.untilMs));
-  if (filter.ending !== Ending.ENDING_UNSPECIFIED) query.where('ending', filter.ending);
-  return query;
+/** Of one statement; SQLite takes 500 parts. */
+const stretchesPerStatement = 100;
+const selected = allRecordColumns.map((column) => `r.${column}`).join(', ');
+const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
+
+/** Up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
+export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
+  const conditions = conditionsOf(filter, after);
+  // Nobody keeps an index of every combination, but sums tell when there were such calls.
+  const untilMs = Math.min(after === undefined ? Infinity : Number(after.startedAtMs) + 1, filter.untilMs === 0n ? Infinity : Number(filter.untilMs));
+  const quarters = await quartersWithCalls(db, filter, untilMs, limit);
+  if (quarters !== undefined) {
+    const found = await inStretches(db, conditions, quarters.stretches, limit);
+    // Some of them may have been archived since, and there may be others further back.
+    if (found.length === limit || quarters.areAll) return found;
+  }
+  return read(db, { text: `SELECT id FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: [...valuesOf(conditions), limit] }, limit);
+}
+
+/** Those that started within one of the stretches, which come newest first. */
+async function inStretches(db: Database, conditions: readonly Condition[], stretches: readonly Stretch[], limit: number): Promise<UsageRecord[]> {
+  const found: UsageRecord[] = [];
+  for (let start = 0; start < stretches.length && found.length < limit; start += stretchesPerStatement) {
+    const members = stretches.slice(start, start + stretchesPerStatement).map(({ fromMs, untilMs }): Condition => {
+      const all = [...conditions, { text: 'started_at_ms >= ? AND started_at_ms < ?', values: [fromMs, untilMs] }];
+      return { text: `SELECT id FROM usage_record${whereOf(all)}`, values: valuesOf(all) };
+    });
+    const ids = { text: members.map(({ text }) => text).join(' UNION ALL '), values: valuesOf(members) };
+    found.push(...(await read(db, ids, limit - found.length)));
+  }
+  return found;
+}
+
+/**
+ * The records with these ids. Ids alone are found in the index, which MariaDB then enters at the time that is asked for; of whole records it would read
+ * all that are newer, too.
+ */
+async function read(db: Database, ids: Condition, limit: number): Promise<UsageRecord[]> {
+  const text = `SELECT ${selected} FROM (${ids.text}) page JOIN usage_record r ON r.id = page.id ORDER BY r.started_at_ms DESC, r.id DESC LIMIT ?`;
+  const rows = await db.plainTransaction((tx) => tx.query(text, [...ids.values, limit]));
+  return (rows as unknown as RecordRow[]).map(recordFromRow);
+}
+
+function conditionsOf(filter: UsageFilter, after: Position | undefined): Condition[] {
+  const conditions: Condition[] = [];
+  const add = (text: string, ...values: unknown[]): void => void conditions.push({ text, values });
+  if (filter.accountId !== '') add('account_id = ?', bytesOf('acct', filter.accountId));
+  if (filter.keyId !== '') add('key_id = ?', bytesOf('key', filter.keyId));
+  if (filter.modelId !== '') add('model_id = ?', filter.modelId);
+  if (filter.ending !== Ending.ENDING_UNSPECIFIED) add('ending = ?', filter.ending);
+  if (filter.fromMs > 0n) add('started_at_ms >= ?', Number(filter.fromMs));
+  if (filter.untilMs > 0n) add('started_at_ms < ?', Number(filter.untilMs));
+  if (after !== undefined) {
+    const startedAtMs = Number(after.startedAtMs);
+    // The first condition is implied by the second, but only the first lets the index start at the right place.
+    add('started_at_ms <= ? AND (started_at_ms < ? OR id < ?)', startedAtMs, startedAtMs, bytesOf('req', after.callId));
+  }
+  return conditions;
+}
+
+function whereOf(conditions: readonly Condition[]): string {
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.map(({ text }) => text).join(' AND ')}`;
+}
+
+function valuesOf(conditions: readonly Condition[]): unknown[] {
+  return conditions.flatMap(({ values }) => values);
 }

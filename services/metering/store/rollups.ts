@@ -2,8 +2,8 @@
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { addText, insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
-import { type Dimensions, dimensionsOf, hashOf, placesOf, quarterMs, type Shape } from '../rollups/shapes.js';
-import { addSums, noSums, sumColumns, type Sums, sumsFromRow, sumsOfRecords } from '../rollups/sums.js';
+import { type Dimensions, dimensionsOf, hashOf, placesOf, quarterMs, type Shape, shapes } from '../rollups/shapes.js';
+import { sumColumns, type Sums, sumsFromRow, sumsOfRecords } from '../rollups/sums.js';
 
 const rowsPerStatement = 200;
 const knownSeriesMax = 100_000;
@@ -11,10 +11,10 @@ const knownSeriesMax = 100_000;
 const keyColumns = ['account_id', 'part', 'series', 'bucket_ms'] as const;
 const seriesColumns = ['account_id', 'dimensions_hash', 'shape', 'series', 'key_id', 'model_id', 'ending'] as const;
 
-const addRowsOn = (engine: 'sqlite' | 'mysql') => addText(engine, 'usage_rollup', keyColumns, sumColumns);
+const addRowsOn = (engine: 'sqlite' | 'mysql') => addText(engine, 'usage_sum', keyColumns, sumColumns);
 const addRows = { sqlite: addRowsOn('sqlite'), mysql: addRowsOn('mysql') };
 const keyed = keyedText(keyColumns);
-const deleteEmpty = textOfRows((rows) => `DELETE FROM usage_rollup WHERE ${keyed(rows)} AND calls = 0`);
+const deleteEmpty = textOfRows((rows) => `DELETE FROM usage_sum WHERE ${keyed(rows)} AND calls = 0`);
 const keyedId = keyedText(['r.id']);
 const quarterOf = `r.started_at_ms - r.started_at_ms % ${quarterMs}`;
 const sumQuarters = textOfRows(
@@ -31,16 +31,19 @@ interface AccountSeries extends Dimensions {
   readonly accountId: Buffer;
 }
 
+/** Numbers of the series to which calls belong, in the order of `shapes`, by what tells calls apart. */
+export type SeriesOfCalls = ReadonlyMap<string, readonly number[]>;
+
 /** Numbers of series, remembered between transactions. They are never changed or removed. */
 export class SeriesNumbers {
-  private readonly known = new Map<string, number>();
+  private readonly known = new Map<string, readonly number[]>();
 
-  get(name: string): number | undefined {
+  get(name: string): readonly number[] | undefined {
     return this.known.get(name);
   }
 
   /** To be told only after the commit of the transaction that found or made them. */
-  learn(numbers: ReadonlyMap<string, number>): void {
+  learn(numbers: SeriesOfCalls): void {
     if (this.known.size + numbers.size > knownSeriesMax) this.known.clear();
     for (const [name, series] of numbers) this.known.set(name, series);
   }
@@ -48,32 +51,68 @@ export class SeriesNumbers {
 
 /**
  * Adds these records to the sums, or with -1 takes them out; the numbers of the series it had to look up. The transaction must hold
- * the row of usage_fold, so that nobody else changes sums meanwhile.
+ * the row of usage_summing, so that nobody else changes sums meanwhile.
  */
-export async function addToRollups(tx: PlainTransaction, ids: readonly Buffer[], sign: 1n | -1n, numbers: SeriesNumbers): Promise<ReadonlyMap<string, number>> {
+export async function addToRollups(tx: PlainTransaction, ids: readonly Buffer[], sign: 1n | -1n, numbers: SeriesNumbers): Promise<SeriesOfCalls> {
   const quarters = await sumsOf(tx, ids);
-  const all = new Map<string, AccountSeries>();
-  for (const { name, series } of quarters.flatMap((quarter) => quarter.series)) all.set(name, series);
-  const looked = await numbersOf(tx, [...all].filter(([name]) => numbers.get(name) === undefined));
-  const rows = new Map<string, { key: readonly unknown[]; sums: Sums }>();
-  for (const { quarter, series, sums } of quarters) {
-    for (const { name, series: each } of series) {
-      const number = numbers.get(name) ?? looked.get(name)!;
-      for (const { part, bucketMs } of placesOf(each.shape, quarter)) {
-        const place = `${each.accountId.toString('latin1')} ${part} ${number} ${bucketMs}`;
-        const row = rows.get(place) ?? { key: [each.accountId, part, number, bucketMs], sums: noSums() };
-        addSums(row.sums, sums);
-        rows.set(place, row);
-      }
+  const looked = await lookUp(tx, quarters.filter(({ name }) => numbers.get(name) === undefined));
+  const accounts = new Map<string, AccountRows>();
+  for (const { accountId, name, quarter, sums } of quarters) {
+    const account = accountId.toString('latin1');
+    const rows = accounts.get(account) ?? new AccountRows(accountId);
+    accounts.set(account, rows);
+    const series = numbers.get(name) ?? looked.get(name)!;
+    for (const [index, shape] of shapes.entries()) {
+      for (const { part, bucketMs } of placesOf(shape, quarter)) rows.add(part, series[index]!, bucketMs, sums);
     }
   }
-  await add(tx, [...rows.values()], sign);
+  await add(tx, [...accounts.values()].toSorted((a, b) => a.accountId.compare(b.accountId)).flatMap((rows) => rows.inOrder()), sign);
   return looked;
+}
+
+/** What is added to the rows of one account. */
+class AccountRows {
+  private readonly parts = new Map<number, Map<number, Map<number, Sums>>>();
+
+  constructor(readonly accountId: Buffer) {}
+
+  /** `sums` may be kept, and is not changed. */
+  add(part: number, series: number, bucketMs: number, sums: Sums): void {
+    const ofPart = within(this.parts, part);
+    const ofSeries = within(ofPart, series);
+    const before = ofSeries.get(bucketMs);
+    // Most rows get one quarter's sums, which are shared by all of its rows.
+    ofSeries.set(bucketMs, before === undefined ? sums : before.map((sum, index) => sum + sums[index]!));
+  }
+
+  /** In the order of the primary key, which makes the pages of it that are written few. */
+  inOrder(): { key: readonly unknown[]; sums: Sums }[] {
+    return ordered(this.parts).flatMap(([part, ofPart]) =>
+      ordered(ofPart).flatMap(([series, ofSeries]) => ordered(ofSeries).map(([bucketMs, sums]) => ({ key: [this.accountId, part, series, bucketMs], sums }))),
+    );
+  }
+}
+
+function within<T>(map: Map<number, Map<number, T>>, key: number): Map<number, T> {
+  const there = map.get(key);
+  if (there !== undefined) return there;
+  const made = new Map<number, T>();
+  map.set(key, made);
+  return made;
+}
+
+function ordered<T>(map: ReadonlyMap<number, T>): [number, T][] {
+  return [...map].sort(([a], [b]) => a - b);
 }
 
 interface QuarterSums {
   readonly quarter: number;
-  readonly series: readonly { readonly name: string; readonly series: AccountSeries }[];
+  readonly accountId: Buffer;
+  readonly keyId: Buffer;
+  readonly modelId: string;
+  readonly ending: number;
+  /** Of the account and what tells its calls apart. */
+  readonly name: string;
   readonly sums: Sums;
 }
 
@@ -83,16 +122,29 @@ async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Qua
   for (let start = 0; start < ids.length; start += rowsPerStatement) {
     const part = ids.slice(start, start + rowsPerStatement);
     for (const row of await tx.query(sumQuarters(part.length), part)) {
-      const accountId = asBytes(row['account_id']);
-      const dimensions = dimensionsOf(asBytes(row['key_id']), asText(row['model_id']), asNumber(row['ending']));
-      const series = dimensions.map((each) => ({ name: nameOf(accountId, each), series: { ...each, accountId } }));
-      quarters.push({ quarter: asNumber(row['quarter']), series, sums: sumsFromRow(row) });
+      const [accountId, keyId, modelId, ending] = [asBytes(row['account_id']), asBytes(row['key_id']), asText(row['model_id']), asNumber(row['ending'])];
+      const name = `${accountId.toString('latin1')}${keyId.toString('latin1')}${ending} ${modelId}`;
+      quarters.push({ quarter: asNumber(row['quarter']), accountId, keyId, modelId, ending, name, sums: sumsFromRow(row) });
     }
   }
   return quarters;
 }
 
-function nameOf(accountId: Buffer, { shape, keyId, modelId, ending }: Dimensions): string {
+/** The series of such calls, each made where it is not there yet. */
+async function lookUp(tx: PlainTransaction, unknown: readonly QuarterSums[]): Promise<SeriesOfCalls> {
+  const calls = new Map(unknown.map((each) => [each.name, each]));
+  const wanted = new Map<string, AccountSeries>();
+  const names = new Map<string, string[]>();
+  for (const [callName, { accountId, keyId, modelId, ending }] of calls) {
+    const series = dimensionsOf(keyId, modelId, ending).map((each) => ({ ...each, accountId }));
+    for (const each of series) wanted.set(nameOf(each), each);
+    names.set(callName, series.map(nameOf));
+  }
+  const numbers = await numbersOf(tx, [...wanted]);
+  return new Map([...names].map(([callName, series]) => [callName, series.map((name) => numbers.get(name)!)]));
+}
+
+function nameOf({ accountId, shape, keyId, modelId, ending }: AccountSeries): string {
   return `${accountId.toString('latin1')}${shape} ${ending} ${keyId.toString('latin1')}${modelId}`;
 }
 
@@ -129,24 +181,12 @@ async function lastOf(tx: PlainTransaction, accountId: Buffer, shape: Shape): Pr
   return asNumber((await tx.query(lastSeries, [accountId, shape]))[0]!['last']);
 }
 
-/** In the order of the primary key, which makes the pages of it that are written few. */
-async function add(tx: PlainTransaction, rows: { key: readonly unknown[]; sums: Sums }[], sign: 1n | -1n): Promise<void> {
-  const inOrder = rows.toSorted((a, b) => compareKeys(a.key, b.key));
+async function add(tx: PlainTransaction, rows: readonly { key: readonly unknown[]; sums: Sums }[], sign: 1n | -1n): Promise<void> {
   // On SQLite one prepared statement a row costs less than a text of many.
   const perStatement = tx.engine === 'sqlite' ? 1 : rowsPerStatement;
-  for (let start = 0; start < inOrder.length; start += perStatement) {
-    const part = inOrder.slice(start, start + perStatement);
-    await tx.run(addRows[tx.engine](part.length), part.flatMap(({ key, sums }) => [...key, ...sums.map((sum) => sum * sign)]));
+  for (let start = 0; start < rows.length; start += perStatement) {
+    const part = rows.slice(start, start + perStatement);
+    await tx.run(addRows[tx.engine](part.length), part.flatMap(({ key, sums }) => [...key, ...(sign < 0n ? sums.map((sum) => -sum) : sums)]));
     if (sign < 0n) await tx.run(deleteEmpty(part.length), part.flatMap(({ key }) => key));
   }
-}
-
-function compareKeys(a: readonly unknown[], b: readonly unknown[]): number {
-  const byAccount = (a[0] as Buffer).compare(b[0] as Buffer);
-  if (byAccount !== 0) return byAccount;
-  for (let index = 1; index < a.length; index += 1) {
-    const difference = (a[index] as number) - (b[index] as number);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

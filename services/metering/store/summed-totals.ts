@@ -23,6 +23,20 @@ const noSums = sumColumns.map((column) => `0 AS ${column}`).join(', ');
 /** What can be grouped by beside time. */
 export type DimensionColumn = 'key_id' | 'model_id' | 'ending';
 
+const shapeName = (columns: Iterable<DimensionColumn>): string => [...columns].sort().join(' ');
+const shapeByColumns = new Map(
+  ([
+    [Shape.account, []],
+    [Shape.key, ['key_id']],
+    [Shape.model, ['model_id']],
+    [Shape.ending, ['ending']],
+    [Shape.keyModel, ['key_id', 'model_id']],
+    [Shape.keyEnding, ['key_id', 'ending']],
+    [Shape.modelEnding, ['model_id', 'ending']],
+    [Shape.all, ['key_id', 'model_id', 'ending']],
+  ] as [Shape, DimensionColumn[]][]).map(([shape, columns]) => [shapeName(columns), shape]),
+);
+
 /** What is asked for. The filter must be valid. */
 export interface Question {
   readonly filter: UsageFilter;
@@ -78,20 +92,18 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
 }
 
 /** What a series must tell apart for this question. */
-function shapeOf({ filter, columns }: Question): Shape {
+export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'>): Shape {
   const asked = new Set(columns);
   if (filter.keyId !== '') asked.add('key_id');
   if (filter.modelId !== '') asked.add('model_id');
   if (filter.ending !== Ending.ENDING_UNSPECIFIED) asked.add('ending');
-  if (asked.size === 0) return Shape.account;
-  if (asked.size > 1) return Shape.all;
-  return asked.has('key_id') ? Shape.key : asked.has('model_id') ? Shape.model : Shape.ending;
+  return shapeByColumns.get(shapeName(asked))!;
 }
 
 /** How far the sums are, and the number of the last series. */
 function foldText(account: Buffer, shape: Shape): Statement {
   return {
-    text: 'SELECT phase, epoch, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series FROM usage_fold',
+    text: 'SELECT phase, epoch, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series FROM usage_summing',
     values: [account, shape],
   };
 }
@@ -106,7 +118,7 @@ async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, fil
 function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], question: Question, rowsMax: number): Statement {
   const members: Statement[] = [
     {
-      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS key_id, NULL AS model_id, NULL AS ending, epoch AS bucket, ${noSums} FROM usage_fold`,
+      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS key_id, NULL AS model_id, NULL AS ending, epoch AS bucket, ${noSums} FROM usage_summing`,
       values: [account, shape],
     },
   ];
@@ -123,13 +135,13 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
   const isEachAGroup = groups.length === series.length || groups.length * pieces.length > groupMembersMax;
   const lists = (isEachAGroup ? [[...series]] : groups).flatMap((list) => chunks(list, seriesPerPart));
   const grouped = [...(isEachAGroup ? ['series'] : []), ...(grain === 'none' ? [] : [bucket])];
-  return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs }) =>
+  return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs, isOneRowAGroup }) =>
     lists.map((list) => ({
       text:
-        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS key_id, NULL AS model_id, NULL AS ending, ${bucket} AS bucket, ${sumsOfRollups} FROM usage_rollup` +
+        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS key_id, NULL AS model_id, NULL AS ending, ${bucket} AS bucket, ${isOneRowAGroup && isEachAGroup ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
         ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(list)}) AND bucket_ms >= ? AND bucket_ms < ?` +
         (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
-        groupText(grouped),
+        (isOneRowAGroup && isEachAGroup ? '' : groupText(grouped)),
       // Any of the series stands for its group.
       values: [...(isEachAGroup ? [] : [list[0]!.number]), account, ...parts, ...list.map(({ number }) => number), fromMs, untilMs],
     })),

@@ -1,0 +1,126 @@
+// Pages of records by several things at once are found by what sums tell. They are those of a plain scan, however far the sums are.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Ending, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { call, report, startedAtMs } from '../testing/calls.js';
+import { Harness, record } from '../testing/harness.js';
+import { backfill, clearRollups, ensureFold, foldUnfolded, Phase, readFold, removeFolded, waitingAfter } from './fold.js';
+import { quartersWithCalls } from './quarters-with-calls.js';
+import { bytesOf } from './record-rows.js';
+import { SeriesNumbers } from './rollups.js';
+
+const quarterMs = 900_000;
+const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
+const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_TIMEOUT];
+const below = (limit: number): number => Math.floor(Math.random() * limit);
+/** The first most often. */
+const oneOf = <T>(items: readonly T[]): T => items[Math.floor(Math.random() ** 2 * items.length)]!;
+/** Quarters of two days and the milliseconds around them. */
+const someInstant = (): bigint => startedAtMs + BigInt(below(192) * quarterMs + below(3) - 1);
+
+describe.each(testEngines)('pages of records by several things on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+  let keys: string[];
+  const accountId = newId('acct');
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
+    keys = [newId('key'), newId('key'), newId('key')];
+  });
+
+  afterEach(() => harness.close());
+
+  const someFilter = (): UsageFilter => {
+    const left = below(4);
+    const fromMs = below(2) === 0 ? 0n : someInstant();
+    return UsageFilter.fromPartial({
+      accountId,
+      keyId: left === 0 ? '' : oneOf(keys),
+      modelId: left === 1 ? '' : oneOf(models),
+      ending: left === 2 ? Ending.ENDING_UNSPECIFIED : oneOf(endings),
+      fromMs,
+      untilMs: below(2) === 0 ? 0n : fromMs + BigInt(below(100) * quarterMs + below(quarterMs)) + (fromMs === 0n ? startedAtMs : 0n),
+    });
+  };
+
+  async function pages(filter: UsageFilter, pageSize: number): Promise<string[]> {
+    const found: UsageRecord[] = [];
+    let pageToken = '';
+    do {
+      const page = await service.listUsageRecords({ filter, pageSize, pageToken });
+      expect(page.records.length === pageSize || page.nextPageToken === '').toBe(true);
+      found.push(...page.records);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '' && found.length < 1000);
+    return found.map((stored) => stored.call!.id);
+  }
+
+  const matches = (filter: UsageFilter, { call: made, ending }: UsageRecord): boolean =>
+    (filter.keyId === '' || filter.keyId === made!.keyId) &&
+    (filter.modelId === '' || filter.modelId === made!.modelId) &&
+    (filter.ending === Ending.ENDING_UNSPECIFIED || filter.ending === ending) &&
+    made!.startedAtMs >= filter.fromMs &&
+    (filter.untilMs === 0n || made!.startedAtMs < filter.untilMs);
+
+  const newestFirst = (a: UsageRecord, b: UsageRecord): number => {
+    const [one, other] = [a.call!, b.call!];
+    if (one.startedAtMs !== other.startedAtMs) return one.startedAtMs < other.startedAtMs ? 1 : -1;
+    return one.id < other.id ? 1 : -1;
+  };
+
+  it('are those of a scan, with none, some and all of them in the sums, and when some are gone', async () => {
+    const made: UsageRecord[] = [];
+    const makeSome = async (count: number): Promise<void> => {
+      for (let index = 0; index < count; index += 1) {
+        made.push(await record(service, report({ call: call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() }), ending: oneOf(endings) })));
+      }
+    };
+    const check = async (): Promise<void> => {
+      for (let again = 0; again < 25; again += 1) {
+        const filter = someFilter();
+        const expected = made.filter((each) => matches(filter, each)).toSorted(newestFirst).map((each) => each.call!.id);
+        expect(await pages(filter, 1 + below(9))).toEqual(expected);
+      }
+    };
+    await makeSome(60);
+    expect((await readFold(harness.db)).phase).toBe(Phase.clearing);
+    await check();
+    await ensureFold(harness.db);
+    await clearRollups(harness.db);
+    const numbers = new SeriesNumbers();
+    await backfill(harness.db, numbers, 1000);
+    await makeSome(60);
+    await check();
+    const { ids } = await waitingAfter(harness.db, Buffer.alloc(16), 1000);
+    expect(ids).toHaveLength(60);
+    await foldUnfolded(harness.db, numbers, ids.slice(0, 30));
+    await check();
+    await foldUnfolded(harness.db, numbers, ids);
+    await check();
+    const gone = made.splice(0, 15);
+    await removeFolded(harness.db, numbers, gone.map(({ call: removed }) => bytesOf('req', removed!.id)));
+    await check();
+  }, 120_000);
+
+  it('are looked for only where there are such calls', async () => {
+    await ensureFold(harness.db);
+    await clearRollups(harness.db);
+    const numbers = new SeriesNumbers();
+    await backfill(harness.db, numbers, 1);
+    const at = (quarter: number): bigint => startedAtMs + BigInt(quarter * quarterMs);
+    for (let quarter = 0; quarter < 20; quarter += 1) await record(service, report({ call: call({ accountId, keyId: keys[quarter % 5 === 0 ? 1 : 0]!, modelId: models[0]!, startedAtMs: at(quarter) }) }));
+    const filter = UsageFilter.fromPartial({ accountId, keyId: keys[1]!, modelId: models[0]! });
+    const waiting = await quartersWithCalls(harness.db, filter, Infinity, 50);
+    await foldUnfolded(harness.db, numbers, (await waitingAfter(harness.db, Buffer.alloc(16), 100)).ids);
+    const all = await quartersWithCalls(harness.db, filter, Infinity, 50);
+    expect(all).toEqual(waiting);
+    const start = (quarter: number): number => Number(at(quarter)) - (Number(at(quarter)) % quarterMs);
+    expect(all).toEqual({ areAll: true, stretches: [15, 10, 5, 0].map((quarter) => ({ fromMs: start(quarter), untilMs: start(quarter) + quarterMs })) });
+    expect((await quartersWithCalls(harness.db, filter, Number(at(10)), 1))!.stretches.map(({ fromMs }) => fromMs)).toEqual([start(5)]);
+    // An index leads there.
+    expect(await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, keyId: keys[1]! }), Infinity, 50)).toBeUndefined();
+  }, 60_000);
+});

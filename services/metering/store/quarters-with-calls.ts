@@ -1,0 +1,76 @@
+// When calls of a filter by several things were made, newest first, as the sums tell that are kept: so that a page of them is found without looking
+// at all records of one of those things.
+import type { Database } from '#kit/db/open.js';
+import { asNumber } from '#kit/db/values.js';
+import type { UsageFilter } from '#proto/metering/v1/metering.js';
+import type { Stretch } from '../rollups/plan.js';
+import { allQuartersOf, anyKey, hashOf, quarterMs } from '../rollups/shapes.js';
+import { Phase } from './fold.js';
+import { bytesOf } from './record-rows.js';
+import { filterOf, shapeOf, type Statement } from './summed-totals.js';
+
+/** So many calls of the quarters that are to be looked at are read and sorted; where there are more, the newest are found at once along an index. */
+const callsMax = 5000;
+
+/** Quarters of an hour in which such calls started. */
+export interface Quarters {
+  /** Newest first. */
+  readonly stretches: readonly Stretch[];
+  /** Whether there are none further back. */
+  readonly areAll: boolean;
+}
+
+/**
+ * Those that hold at least `limit` calls of the filter which started before `untilMs`, or all there are. Undefined where an index leads to the calls or
+ * there are very many, and where sums do not know of all of them: for all accounts, and while they are being added up first.
+ */
+export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
+  const things = [filter.keyId !== '', filter.modelId !== '', filter.ending !== 0].filter(Boolean).length;
+  if (filter.accountId === '' || things < 2) return undefined;
+  // The quarters at both ends may hold none that are asked for.
+  const { text, values } = statementOf(filter, untilMs, limit + 2);
+  const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({ kind: asNumber(row['kind']), at: asNumber(row['bucket']), calls: asNumber(row['calls']) }));
+  if (rows.find(({ kind }) => kind === 0)?.at !== Phase.complete) return undefined;
+  const calls = new Map<number, number>();
+  for (const { kind, at, calls: more } of rows) if (kind !== 0) calls.set(at, (calls.get(at) ?? 0) + more);
+  const newestFirst = [...calls.keys()].sort((a, b) => b - a);
+  const stretches: Stretch[] = [];
+  let [counted, read] = [0, 0];
+  for (const at of newestFirst) {
+    // Further back there may be quarters that the statement left out.
+    if (counted >= limit || stretches.length === limit + 2) return { stretches, areAll: false };
+    stretches.push({ fromMs: at, untilMs: at + quarterMs });
+    read += calls.get(at)!;
+    if (read > callsMax + limit) return undefined;
+    if (at >= Number(filter.fromMs) && at + quarterMs <= untilMs) counted += calls.get(at)!;
+  }
+  return { stretches, areAll: newestFirst.length < limit + 2 };
+}
+
+/** How far the sums are; of each part of the series the newest quarters; and those of calls that are not in the sums yet. All of one instant. */
+function statementOf(filter: UsageFilter, untilMs: number, quarters: number): Statement {
+  const account = bytesOf('acct', filter.accountId);
+  const shape = shapeOf({ filter, columns: new Set() });
+  const hash = hashOf({ shape, keyId: filter.keyId === '' ? anyKey : bytesOf('key', filter.keyId), modelId: filter.modelId, ending: filter.ending });
+  const before = Number.isFinite(untilMs) ? untilMs : Number.MAX_SAFE_INTEGER;
+  const from = Number(filter.fromMs) - (Number(filter.fromMs) % quarterMs);
+  const conditions = filterOf(filter, 'r');
+  const quarterOf = `r.started_at_ms - r.started_at_ms % ${quarterMs}`;
+  const members: Statement[] = [
+    { text: 'SELECT 0 AS kind, phase AS bucket, 0 AS calls FROM usage_summing', values: [] },
+    ...allQuartersOf(shape).map((part) => ({
+      text:
+        `SELECT * FROM (SELECT 1 AS kind, bucket_ms AS bucket, calls FROM usage_sum WHERE account_id = ? AND part = ${part}` +
+        ' AND series = (SELECT series FROM usage_series WHERE account_id = ? AND dimensions_hash = ?)' +
+        ` AND bucket_ms >= ? AND bucket_ms < ? ORDER BY bucket_ms DESC LIMIT ?) AS part${part}`,
+      values: [account, account, hash, from, before, quarters],
+    })),
+    {
+      text:
+        `SELECT 2 AS kind, ${quarterOf} AS bucket, COUNT(*) AS calls FROM usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id` +
+        ` WHERE u.account_id = ? AND r.started_at_ms + 0 >= ? AND r.started_at_ms + 0 < ?${conditions.text} GROUP BY ${quarterOf}`,
+      values: [account, from, before, ...conditions.values],
+    },
+  ];
+  return { text: members.map(({ text }) => text).join(' UNION ALL '), values: members.flatMap(({ values }) => values) };
+}
