@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { claimPorts } from './ports.js';
 
@@ -8,6 +9,11 @@ describe('the ports of the processes', () => {
     expect(new Set(ports).size).toBe(3);
     // They can be had now.
     expect(await claimPorts(ports)).toEqual(ports);
+  });
+
+  it('are none that the system gives to whoever connects: a process started again would find its own taken', async () => {
+    const givenAwayFrom = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);
+    for (const port of await claimPorts(Array.from({ length: 100 }, () => 0))) expect(port).toBeLessThan(givenAwayFrom);
   });
 
   it('are refused by name when another process listens there', async () => {

@@ -1,7 +1,8 @@
 // The loopback ports that the processes will listen on.
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#kit/errors/app-error.js';
+import { listenAnywhere, listenOn } from './free-port.js';
 
 // Processes of a launcher that was killed may still be ending.
 const patienceMsDefault = 5000;
@@ -12,23 +13,22 @@ const patienceMsDefault = 5000;
  */
 export async function claimPorts(wanted: readonly number[], patienceMs = patienceMsDefault): Promise<number[]> {
   const untilMs = Date.now() + patienceMs;
-  const servers: Server[] = [];
+  const claimed: { port: number; server: Server }[] = [];
   try {
-    for (const port of wanted) servers.push(await listen(port, untilMs));
-    return servers.map((server) => (server.address() as AddressInfo).port);
+    for (const port of wanted) claimed.push(port === 0 ? await listenAnywhere() : { port, server: await listen(port, untilMs) });
+    return claimed.map(({ port }) => port);
   } finally {
-    await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+    await Promise.all(claimed.map(({ server }) => new Promise((done) => server.close(done))));
   }
 }
 
 async function listen(port: number, untilMs: number): Promise<Server> {
-  for (;;) {
-    const server = createServer();
-    const fault = await new Promise<Error | undefined>((done) => server.once('error', done).listen(port, '127.0.0.1', () => done(undefined)));
-    if (fault === undefined) return server;
-    if (Date.now() >= untilMs) {
-      throw new AppError('failed_precondition', `Port ${port} cannot be used (${fault.message}); choose another by PORT or TOLLGATE_DISTRIBUTED_FIRST_PORT.`, { cause: fault });
+  for (; ; await sleep(100)) {
+    try {
+      return await listenOn(port);
+    } catch (error) {
+      if (Date.now() < untilMs) continue;
+      throw new AppError('failed_precondition', `Port ${port} cannot be used (${(error as Error).message}); choose another by PORT or TOLLGATE_DISTRIBUTED_FIRST_PORT.`, { cause: error });
     }
-    await sleep(100);
   }
 }

@@ -1,7 +1,8 @@
 // Child processes of the end-to-end tests: started from the build, ended by the test that started them.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+
+export { freePort } from '../../deploy/distributed/free-port.js';
 
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,18 +59,6 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** A TCP port that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** Waits until `check` gives something other than undefined, or throws what it last failed with. */

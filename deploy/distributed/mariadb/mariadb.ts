@@ -2,9 +2,9 @@
 // never meets the system's own server, and ends with the process that started it.
 import { join, resolve } from 'node:path';
 import type { Logger } from '#kit/log.js';
+import { freePort } from '../free-port.js';
 import { adminUser, initSql, loadCredentials, type Credentials } from './credentials.js';
 import { prepareFolder } from './programs.js';
-import { freePort } from './readiness.js';
 import { cameUp, endServer, installOnce, lastLines, launchServer, type Server } from './server-process.js';
 
 const startTimeoutMs = 60_000;

@@ -1,20 +1,8 @@
-// Free ports, and the moment from which a server answers.
-import { connect, createServer, type AddressInfo } from 'node:net';
+// The moment from which a server answers.
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const pollMs = 50;
-
-/** A TCP port of 127.0.0.1 that nobody listens on now. */
-export function freePort(): Promise<number> {
-  return new Promise((found, failed) => {
-    const server = createServer();
-    server.once('error', failed);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => found(port));
-    });
-  });
-}
 
 /** Waits until the server greets on its socket; false when `gaveUp` aborts before that. */
 export async function greets(socketPath: string, gaveUp: AbortSignal): Promise<boolean> {
