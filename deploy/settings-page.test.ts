@@ -29,7 +29,7 @@ const page = settingsPage([
   { title: 'ledger', readBy: service('the ledger'), settings: ledgerSettings },
   { title: 'metering', readBy: service('metering'), settings: meteringSettings },
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
-  { title: 'Mail', readBy: service('the ledger') + ' Of alerts; plain text, to one recipient at a time.', settings: mailSettings },
+  { title: 'Mail', readBy: 'Read by the single process and by the processes of the ledger, for alerts, and of auth, for invitations. Plain text, to one recipient at a time.', settings: mailSettings },
   { title: 'Every process', readBy: 'Logs, telemetry, certificates and the end.', settings: everyProcess },
 ]);
 

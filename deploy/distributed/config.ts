@@ -37,8 +37,8 @@ export function passedOn(env: Environment, name: string): Record<string, string>
   const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TZ'];
   // Of telemetry, of Node (its compile cache, more authorities for upstreams) and of OpenSSL.
   const libraries = /^(OTEL_|NODE_|SSL_CERT_)/;
-  // Who sends mail, and who says where the console is.
-  const outside = name === 'ledger' ? /^TOLLGATE_(SMTP_|GATEWAY_PUBLIC_URL$)/ : /^$/;
+  // Who sends mail, and what says where the console is.
+  const outside = name === 'ledger' || name === 'auth' ? /^TOLLGATE_(SMTP_|GATEWAY_PUBLIC_URL$)/ : /^$/;
   const vendor = name === 'inference' ? /^(OPENAI|ANTHROPIC)_/ : /^$/;
   return Object.fromEntries(
     Object.entries(env).filter(

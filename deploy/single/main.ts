@@ -13,6 +13,7 @@ import { lockFolder } from '#kit/db/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { GroupValues } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
+import { createMailer } from '#kit/mail/mailer.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { type ProcessHost, runProcess } from '#kit/process.js';
 import { localClient } from '#kit/rpc/local-client.js';
@@ -63,7 +64,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
   };
 
-  const auth = createAuth(config.auth, { db: databases.auth, clock, log });
+  const auth = createAuth(config.auth, { db: databases.auth, clock, log, mailer: createMailer(config.mail), publicUrl: config.gateway.publicUrl });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log });

@@ -25,6 +25,11 @@ export const authSettings = {
     maxMs: 90 * 86_400_000,
     default: 7 * 86_400_000,
   }),
+  mailRetryMs: duration('TOLLGATE_AUTH_MAIL_RETRY', 'how long a mail that was not taken waits for its second try; the third and fourth come after 6 and 30 times as long', {
+    minMs: 10,
+    maxMs: 600_000,
+    default: 10_000,
+  }),
 } satisfies Settings;
 
 /** The parsed settings. */

@@ -4,16 +4,19 @@ import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
+import type { Mailer } from '#kit/mail/mailer.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
 import type { PeopleDeps } from './people/deps.js';
+import { Postman } from './people/mail/postman.js';
 import { peopleService } from './people/service.js';
 import { AuditStore } from './people/store/audit.js';
 import { FailureStore } from './people/store/failures.js';
 import { IdentityStore } from './people/store/identities.js';
+import { MailBudget } from './people/store/mail-budget.js';
 import { MemberStore } from './people/store/members.js';
 import { PersonStore } from './people/store/people.js';
 import { SessionStore } from './people/store/sessions.js';
@@ -35,6 +38,10 @@ export interface AuthDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Undefined: no mail is sent. Closed when auth stops. */
+  readonly mailer: Mailer | undefined;
+  /** Where people find the console, for links in mails; without it none is sent. */
+  readonly publicUrl: string | undefined;
 }
 
 // The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat comes after it was promised.
@@ -47,10 +54,12 @@ export interface AuthModule extends ServiceModule<AuthService> {
 }
 
 /** Auth over its own database. `start` migrates and begins to look for changes; `stop` ends every watch. */
-export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): AuthModule {
+export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl }: AuthDeps): AuthModule {
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
+  const mailBudget = new MailBudget(db);
+  const postman = new Postman({ mailer, publicUrl, budget: mailBudget, retryMs: config.mailRetryMs, clock, log });
   const people: PeopleDeps = {
     people: new PersonStore(db),
     sessions: new SessionStore(db),
@@ -59,6 +68,8 @@ export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): Au
     members: new MemberStore(db),
     audit: new AuditStore(db),
     accounts,
+    mailBudget,
+    postman,
     lifetimes: config,
     clock,
     log,
@@ -81,9 +92,11 @@ export function createAuth(config: AuthConfig, { db, clock, log }: AuthDeps): Au
       await migrate(db, migrations);
       await feed.start();
       endSweeping = startSweeping(people);
+      if (mailer !== undefined && publicUrl === undefined) log.warn('a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: invitations are not mailed, for their links would lead nowhere');
     },
     async stop() {
       endSweeping?.();
+      await postman.stop();
       await feed.stop();
     },
     ready,

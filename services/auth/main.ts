@@ -1,17 +1,20 @@
 // The process of auth when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { publicUrl } from '#kit/config/public-url.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
+import { createMailer } from '#kit/mail/mailer.js';
+import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/service-process.js';
 import { authPolicy, authSettings, createAuth, peoplePolicy } from './index.js';
 
 await runService({
   name: 'auth',
   listen: '127.0.0.1:7101',
-  settings: { ...authSettings, databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL') },
+  settings: { ...authSettings, ...mailSettings, publicUrl, databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL') },
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);
-    const auth = createAuth(config, { db: database.db, clock, log });
+    const auth = createAuth(config, { db: database.db, clock, log, mailer: createMailer(config), publicUrl: config.publicUrl });
     return { parts: [database, auth], offers: [offer(AuthServiceDefinition, auth, authPolicy), offer(PeopleServiceDefinition, auth.people, peoplePolicy)] };
   },
 });

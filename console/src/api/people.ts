@@ -20,6 +20,9 @@ export interface Invitation {
 }
 export type OfferedInvitation = Invitation & { readonly is_known: boolean };
 
+/** One that was not accepted yet, with how its mail stands; `words` tell why it failed. */
+export type OpenInvitation = Invitation & { readonly mail: { readonly state: 'none' | 'pending' | 'sent' | 'failed'; readonly words: string | null } };
+
 /** A place where one is signed in. */
 export interface Session {
   readonly id: string;
@@ -82,7 +85,7 @@ export const disconnectIdentity = (id: string): Promise<void> => api.delete(`/me
 export const listMembers = (account: string, signal?: AbortSignal): Promise<{ data: readonly Member[] }> => api.get(`/accounts/${account}/members`, { signal });
 export const putMember = (account: string, user: string, role: Role): Promise<Member> => api.put(`/accounts/${account}/members/${user}`, { body: { role } });
 export const removeMember = (account: string, user: string): Promise<void> => api.delete(`/accounts/${account}/members/${user}`);
-export const listInvitations = (account: string, signal?: AbortSignal): Promise<{ data: readonly Invitation[] }> => api.get(`/accounts/${account}/invitations`, { signal });
-export const invite = (account: string, body: { email: string; role: Role }): Promise<{ invitation: Invitation; token: string }> => api.post(`/accounts/${account}/invitations`, { body });
+export const listInvitations = (account: string, signal?: AbortSignal): Promise<{ data: readonly OpenInvitation[] }> => api.get(`/accounts/${account}/invitations`, { signal });
+export const invite = (account: string, body: { email: string; role: Role }): Promise<{ invitation: OpenInvitation; token: string }> => api.post(`/accounts/${account}/invitations`, { body });
 export const revokeInvitation = (account: string, id: string): Promise<void> => api.delete(`/accounts/${account}/invitations/${id}`);
 export const listAudit = (account: string, cursor: string, signal?: AbortSignal): Promise<Page<AuditEntry>> => api.get(`/accounts/${account}/audit`, { query: { cursor }, signal });

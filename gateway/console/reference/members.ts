@@ -15,7 +15,13 @@ const Member = view('Member', { ...personFields, role: Role, since: Time });
 
 /** Of an invitation, without its link. */
 export const invitationFields = { id: Text, account_id: Text, account_name: Text, email: Text, role: Role, created_at: Time, expires_at: Time };
-const Invitation = view('Invitation', invitationFields);
+const Invitation = view('Invitation', {
+  ...invitationFields,
+  mail: Type.Object({
+    state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'Of the mail with the link; none where no mail can be sent.' }),
+    words: nullable(Text, 'Why it failed, for people.'),
+  }),
+});
 
 /** Of an entry of the audit log. */
 export const auditFields = {
@@ -59,7 +65,7 @@ export const memberArea: Area = {
       summary: 'Ask somebody in.',
       who: 'change members',
       body: bodies.invite.schema,
-      answers: [made(Type.Object({ invitation: Invitation, token: Text }), 'The token of the link is in this answer and in no other.')],
+      answers: [made(Type.Object({ invitation: Invitation, token: Text }), 'The token of the link is in this answer and in no other, and in a mail to the invited where mail can be sent.')],
       refusals: { ...ownersOnly, already_exists: 'They belong to the account already.', failed_precondition: 'There are 100 open invitations already; take some back.' },
     },
     { method: 'DELETE', path: '/accounts/{account}/invitations/{id}', summary: 'Take an invitation back.', who: 'change members', answers: [done()] },

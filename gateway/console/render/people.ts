@@ -1,5 +1,5 @@
 // People, sessions, members and invitations as JSON. Pure.
-import type { Identity, Invitation, Member, Session, User } from '#proto/auth/v1/people.js';
+import { type Identity, type Invitation, MailState, type Member, type Session, type User } from '#proto/auth/v1/people.js';
 import { permissionsOf, roleName } from '../access.js';
 import type { Visitor } from '../session.js';
 import { instant, orNull } from './values.js';
@@ -61,3 +61,14 @@ export function renderInvitation(invitation: Invitation): Record<string, unknown
     expires_at: instant(invitation.expiresAtMs),
   };
 }
+
+/** An invitation as those see it who may take it back: with how its mail stands. */
+export function renderOpenInvitation(invitation: Invitation): Record<string, unknown> {
+  return { ...renderInvitation(invitation), mail: { state: mailStates[invitation.mailState] ?? 'none', words: orNull(invitation.mailWords) } };
+}
+
+const mailStates: Partial<Record<MailState, string>> = {
+  [MailState.MAIL_STATE_PENDING]: 'pending',
+  [MailState.MAIL_STATE_SENT]: 'sent',
+  [MailState.MAIL_STATE_FAILED]: 'failed',
+};

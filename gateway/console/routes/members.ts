@@ -8,7 +8,7 @@ import { bodies } from '../bodies.js';
 import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
-import { renderInvitation, renderMember } from '../render/people.js';
+import { renderMember, renderOpenInvitation } from '../render/people.js';
 import { orNull } from '../render/values.js';
 import { accountOf, visitorOf } from '../session.js';
 
@@ -57,11 +57,11 @@ export function listInvitations(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change members');
     const { invitations } = await deps.peers.people.listInvitations({ accountId }, contextOf(deps));
-    ctx.body = { data: invitations.map(renderInvitation) };
+    ctx.body = { data: invitations.map(renderOpenInvitation) };
   };
 }
 
-/** POST invitations: the token of the link is in this answer only. */
+/** POST invitations: the token of the link is in this answer and, where mail can be sent, in a mail to the invited. */
 export function invite(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId, role: actor } = accountOf(ctx, 'change members');
@@ -71,7 +71,7 @@ export function invite(deps: ConsoleDeps): Middleware {
     const { invitation, token } = await deps.peers.people.invite({ accountId, email: body.email, role, invitedByUserId: visitorOf(ctx).user.id }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'member.invite', targetId: invitation!.id, detail: { email: invitation!.email, role: body.role } });
     ctx.status = 201;
-    ctx.body = { invitation: renderInvitation(invitation!), token };
+    ctx.body = { invitation: renderOpenInvitation(invitation!), token };
   };
 }
 

@@ -4,6 +4,7 @@ import { rotation } from './0002-rotation.js';
 import { people } from './0003-people.js';
 import { identities } from './0004-identities.js';
 import { operator } from './0005-operator.js';
+import { mail } from './0006-mail.js';
 
 /** All of them. */
-export const migrations = [accountsAndKeys, rotation, people, identities, operator];
+export const migrations = [accountsAndKeys, rotation, people, identities, operator, mail];

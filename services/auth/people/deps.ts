@@ -2,9 +2,11 @@
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { AccountStore } from '../store/accounts.js';
+import type { Postman } from './mail/postman.js';
 import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';
+import type { MailBudget } from './store/mail-budget.js';
 import type { MemberStore } from './store/members.js';
 import type { PersonStore } from './store/people.js';
 import type { SessionStore } from './store/sessions.js';
@@ -28,6 +30,8 @@ export interface PeopleDeps {
   readonly members: MemberStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
+  readonly mailBudget: MailBudget;
+  readonly postman: Postman;
   readonly lifetimes: Lifetimes;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,15 +1,16 @@
-// Removes sessions, links, invitations and windows of failures that are over.
+// Removes sessions, links, invitations and windows of failures and of mails that are over.
 import type { PeopleDeps } from './deps.js';
 
 const intervalMs = 10 * 60_000;
 
 /** Sweeps now and then; the function returned stops it. */
-export function startSweeping({ sessions, failures, members, clock, log }: PeopleDeps): () => void {
+export function startSweeping({ sessions, failures, members, mailBudget, clock, log }: PeopleDeps): () => void {
   async function sweep(): Promise<void> {
     const nowMs = clock.nowMs();
     await sessions.sweep(nowMs);
     await failures.sweep(nowMs);
     await members.sweep(nowMs);
+    await mailBudget.sweep(nowMs);
   }
   const timer = setInterval(() => void sweep().catch((error: unknown) => log.warn({ err: error }, 'what is over could not be removed')), intervalMs).unref();
   return () => clearInterval(timer);

@@ -6,6 +6,7 @@ import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
+import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
 import { type AuthModule, authSettings, createAuth } from '../index.js';
@@ -28,8 +29,8 @@ export interface TestAuth {
   stop(): Promise<void>;
 }
 
-/** Starts auth on an empty database of this engine. */
-export async function startTestAuth(engine: Engine): Promise<TestAuth> {
+/** Starts auth on an empty database of this engine; without mail unless there is a mailer and an address. */
+export async function startTestAuth(engine: Engine, { mailer, publicUrl }: { mailer?: Mailer; publicUrl?: string } = {}): Promise<TestAuth> {
   const { db, url, drop } = await createTestDatabase(engine);
   const clock = new ManualClock();
   const logLines: string[] = [];
@@ -37,7 +38,7 @@ export async function startTestAuth(engine: Engine): Promise<TestAuth> {
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
   const start = async (on: Database): Promise<AuthModule> => {
-    const module = createAuth({ ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250 }, { db: on, clock, log });
+    const module = createAuth({ ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20 }, { db: on, clock, log, mailer, publicUrl });
     await module.start();
     return module;
   };

@@ -1,7 +1,7 @@
 // Asking somebody into the account: a form, then the link, which is shown once.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useId, useRef, useState } from 'react';
-import { invite } from '../../api/people.js';
+import { invite, type OpenInvitation } from '../../api/people.js';
 import type { Role } from '../../api/session.js';
 import { consoleUrl } from '../../base.js';
 import { useTime } from '../../format/time.js';
@@ -14,7 +14,7 @@ import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { fieldError, FormError } from '../../ui/notice.js';
+import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { invitationsKey } from './query-keys.js';
 import { RoleChoice } from './role-choice.js';
 
@@ -30,7 +30,7 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
   });
   if (ask.data !== undefined) {
     const { invitation, token } = ask.data;
-    return <LinkDialog email={invitation.email} until={invitation.expires_at} url={`${consoleUrl('/invitation')}#${token}`} onClose={onClose} />;
+    return <LinkDialog invitation={invitation} url={`${consoleUrl('/invitation')}#${token}`} onClose={onClose} />;
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -61,7 +61,7 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
 }
 
 /** Stays until somebody says that they have the link. */
-function LinkDialog({ email, until, url, onClose }: { email: string; until: string; url: string; onClose: () => void }) {
+function LinkDialog({ invitation: { email, expires_at, mail }, url, onClose }: { invitation: OpenInvitation; url: string; onClose: () => void }) {
   const t = useText(membersText);
   const time = useTime();
   const source = useRef<HTMLElement>(null);
@@ -70,8 +70,8 @@ function LinkDialog({ email, until, url, onClose }: { email: string; until: stri
       open
       sticky
       onClose={onClose}
-      title={t.linkTitle}
-      description={t.linkHint({ email, until: time.minute(until) })}
+      title={mail.state === 'sent' ? t.mailedTitle : t.linkTitle}
+      description={t.linkHint({ email, until: time.minute(expires_at) })}
       footer={
         <>
           <CopyButton text={url} label={t.copyLink} source={source} look="primary" />
@@ -79,6 +79,9 @@ function LinkDialog({ email, until, url, onClose }: { email: string; until: stri
         </>
       }
     >
+      {mail.state === 'sent' && <Notice tone="good">{t.mailedTo({ email })}</Notice>}
+      {mail.state === 'pending' && <Notice>{t.mailPending({ email })}</Notice>}
+      {mail.state === 'failed' && <Notice tone="warn">{t.mailFailed({ words: mail.words ?? '' })}</Notice>}
       <code ref={source} role="region" aria-label={t.link} tabIndex={0} className="block rounded-md border border-line bg-panel p-3 text-sm wrap-anywhere">
         {url}
       </code>

@@ -1,10 +1,11 @@
 // Who is asked into the account and has not answered yet.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Invitation, listInvitations, revokeInvitation } from '../../api/people.js';
+import { listInvitations, type OpenInvitation, revokeInvitation } from '../../api/people.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
-import { queryClient } from '../../session/queries.js';
+import { liveMs, queryClient } from '../../session/queries.js';
+import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Card, Section } from '../../ui/layout.js';
@@ -15,22 +16,43 @@ import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { invitationsKey } from './query-keys.js';
 
+function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) {
+  const t = useText(membersText);
+  if (state === 'none') return t.mailNone;
+  if (state === 'pending') return <Badge icon="waiting">{t.mailIsPending}</Badge>;
+  if (state === 'sent')
+    return (
+      <Badge tone="good" icon="ok">
+        {t.mailIsSent}
+      </Badge>
+    );
+  return (
+    <>
+      <Badge tone="warn" icon="fault">
+        {t.mailHasFailed}
+      </Badge>{' '}
+      <span className="text-sm text-soft">{words}</span>
+    </>
+  );
+}
+
 export function PendingInvitations({ accountId }: { accountId: string }) {
   const t = useText(membersText);
-  const [ending, setEnding] = useState<Invitation>();
-  const query = useQuery({ queryKey: invitationsKey(accountId), queryFn: ({ signal }) => listInvitations(accountId, signal) });
+  const [ending, setEnding] = useState<OpenInvitation>();
+  const query = useQuery({ queryKey: invitationsKey(accountId), queryFn: ({ signal }) => listInvitations(accountId, signal), refetchInterval: ({ state }) => (state.data?.data.some(({ mail }) => mail.state === 'pending') === true ? liveMs : false) });
   const revoke = useMutation({
-    mutationFn: ({ id }: Invitation) => revokeInvitation(accountId, id),
+    mutationFn: ({ id }: OpenInvitation) => revokeInvitation(accountId, id),
     async onSuccess(_, { email }) {
       setEnding(undefined);
       toast(t.revoked({ email }));
       await queryClient.invalidateQueries({ queryKey: invitationsKey(accountId) });
     },
   });
-  const columns: readonly Column<Invitation>[] = [
+  const columns: readonly Column<OpenInvitation>[] = [
     { name: t.email, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
     { name: t.role, cell: ({ role }) => t[role] },
     { name: t.expires, cell: (invitation) => <When at={invitation.expires_at} /> },
+    { name: t.mail, className: 'wrap-anywhere', cell: ({ mail }) => <MailStanding mail={mail} /> },
     {
       name: t.revoke,
       hideName: true,

@@ -2,15 +2,21 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
-import type { InviteRequest, InviteResponse } from '#proto/auth/v1/people.js';
+import { type Invitation, type InviteRequest, type InviteResponse, MailState } from '#proto/auth/v1/people.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
+import { invitationLetter } from '../mail/letters.js';
+import { type MailStanding, off } from '../mail/standing.js';
 import { mintToken } from '../token.js';
 
+/** Mails of invitations within an hour. */
+export const mailsPerHourMax = { account: 20, person: 30 } as const;
+
 /** Raises invalid_request, not_found, already_exists for somebody who belongs to the account, and failed_precondition while too many invitations of it are open. */
-export async function invite(request: InviteRequest, _context: CallContext, { accounts, people, members, lifetimes, clock, log }: PeopleDeps): Promise<InviteResponse> {
+export async function invite(request: InviteRequest, _context: CallContext, deps: PeopleDeps): Promise<InviteResponse> {
+  const { accounts, people, members, lifetimes, clock, log } = deps;
   const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
   checkedId('invited_by_user_id', 'user', request.invitedByUserId);
   const email = checkedEmail(request.email);
@@ -30,8 +36,38 @@ export async function invite(request: InviteRequest, _context: CallContext, { ac
     invitedByUserId: request.invitedByUserId,
     createdAtMs: BigInt(nowMs),
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
+    mailState: MailState.MAIL_STATE_UNSPECIFIED,
+    mailWords: '',
   };
   await members.invite(invitation, hash);
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invited');
-  return { invitation, token };
+  const { state, words } = await mail(invitation, token, deps);
+  return { invitation: { ...invitation, mailState: state, mailWords: words }, token };
+}
+
+async function mail(invitation: Invitation, token: string, { people, members, postman, clock }: PeopleDeps): Promise<MailStanding> {
+  const page = postman.address('/invitation');
+  if (page === undefined) return off;
+  const id = idToBytes('inv', invitation.id)!;
+  const inviter = (await people.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
+  const letter = invitationLetter({
+    accountName: invitation.accountName,
+    role: invitation.role,
+    byName: inviter?.name ?? '',
+    byEmail: inviter?.emailIsProven === true ? inviter.email : undefined,
+    link: `${page}#${token}`,
+    expiresAtMs: Number(invitation.expiresAtMs),
+  });
+  const untilMs = clock.nowMs() + postman.patienceMs;
+  return postman.send({
+    id: invitation.id,
+    to: invitation.email,
+    letter,
+    budgets: new Map([
+      [`account ${invitation.accountId}`, mailsPerHourMax.account],
+      [`person ${invitation.invitedByUserId}`, mailsPerHourMax.person],
+    ]),
+    isWanted: () => members.isOpen(id, clock.nowMs()),
+    note: (standing) => members.noteMail(id, standing, untilMs),
+  });
 }

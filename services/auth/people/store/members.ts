@@ -4,7 +4,8 @@ import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type Invitation, type Member, type Membership, Role } from '#proto/auth/v1/people.js';
+import { type Invitation, MailState, type Member, type Membership, Role } from '#proto/auth/v1/people.js';
+import { abandoned, type MailStanding } from '../mail/standing.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { personColumns, userOfJoin } from './people.js';
 
@@ -87,14 +88,24 @@ export class MemberStore {
     });
   }
 
+  /** Notes how the mail of an invitation stands; one that is pending after `untilMs` is one that nobody sends any more. */
+  async noteMail(id: Buffer, { state, words }: MailStanding, untilMs: number): Promise<void> {
+    await this.db.knex('invitation').where({ id }).update({ mail_state: state, mail_words: words, mail_until_ms: untilMs });
+  }
+
+  /** Whether an invitation can still be accepted. */
+  async isOpen(id: Buffer, nowMs: number): Promise<boolean> {
+    return (await this.db.knex('invitation').where({ id }).where('expires_at_ms', '>', nowMs).first('id')) !== undefined;
+  }
+
   async invitations(accountId: Buffer, nowMs: number): Promise<Invitation[]> {
     const rows: Row[] = await invitationQuery(this.db.knex).where('invitation.account_id', accountId).where('invitation.expires_at_ms', '>', nowMs).orderBy('invitation.id', 'desc').limit(membersMax);
-    return rows.map(toInvitation);
+    return rows.map((row) => toInvitation(row, nowMs));
   }
 
   async findInvitation(tokenHash: Buffer, nowMs: number): Promise<Invitation | undefined> {
     const row: Row | undefined = await invitationQuery(this.db.knex).where('invitation.token_hash', tokenHash).where('invitation.expires_at_ms', '>', nowMs).first();
-    return row === undefined ? undefined : toInvitation(row);
+    return row === undefined ? undefined : toInvitation(row, nowMs);
   }
 
   /** Uses an invitation up; false when another was faster or it has ended. */
@@ -141,12 +152,14 @@ function invitationQuery(knex: Knex): Knex.QueryBuilder {
   return knex('invitation')
     .join('account', 'account.id', 'invitation.account_id')
     .select([
-      ...['id', 'account_id', 'email', 'role', 'invited_by', 'created_at_ms', 'expires_at_ms'].map((column) => `invitation.${column}`),
+      ...['id', 'account_id', 'email', 'role', 'invited_by', 'created_at_ms', 'expires_at_ms', 'mail_state', 'mail_words', 'mail_until_ms'].map((column) => `invitation.${column}`),
       'account.name as account_name',
     ]);
 }
 
-function toInvitation(row: Row): Invitation {
+function toInvitation(row: Row, nowMs: number): Invitation {
+  const noted = { state: asNumber(row['mail_state']) as MailState, words: asText(row['mail_words']) };
+  const mail = noted.state === MailState.MAIL_STATE_PENDING && asNumber(row['mail_until_ms']) < nowMs ? abandoned : noted;
   return {
     id: idFromBytes('inv', asBytes(row['id'])),
     accountId: idFromBytes('acct', asBytes(row['account_id'])),
@@ -156,5 +169,7 @@ function toInvitation(row: Row): Invitation {
     invitedByUserId: idFromBytes('user', asBytes(row['invited_by'])),
     createdAtMs: asBigInt(row['created_at_ms']),
     expiresAtMs: asBigInt(row['expires_at_ms']),
+    mailState: mail.state,
+    mailWords: mail.words,
   };
 }

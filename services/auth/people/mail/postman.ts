@@ -1,0 +1,145 @@
+// Sends mails to people from the process that was asked to, which alone knows the link in them: at rest there is only its hash. A mail that
+// is not taken is tried again for some minutes; one whose process ends meanwhile is not sent, and is told as such.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import { MailFailure, type Mailer, mailTimeoutMs } from '#kit/mail/mailer.js';
+import type { MailBudget } from '../store/mail-budget.js';
+import type { Letter } from './letters.js';
+import { abandoned, failed, type MailStanding, off, pending, sent } from './standing.js';
+
+/** A mail to be sent. */
+export interface Parcel {
+  /** Names the mail: its Message-ID. */
+  readonly id: string;
+  readonly to: string;
+  readonly letter: Letter;
+  /** Whose mails are counted, and how many of them go out within an hour; each named as "account acct_…". */
+  readonly budgets: ReadonlyMap<string, number>;
+  /** False once it is of no use any more. */
+  isWanted(): Promise<boolean>;
+  /** Told of each change of how it stands. */
+  note(standing: MailStanding): Promise<void>;
+}
+
+/** Mails within an hour: of everybody together, and to one address. */
+export const mailsPerHourMax = { all: 1000, address: 5 } as const;
+/** Mails that this process tries at a time. */
+const atATimeMax = 50;
+/** How long whoever asks waits to learn how the first try ended. */
+const askedWaitMs = 3000;
+const stopWaitMs = 5000;
+/** How long to wait before each further try, as multiples of the setting. */
+const waits = [1, 6, 30] as const;
+
+/** What a postman works with. */
+export interface PostmanDeps {
+  /** Undefined: no mail is sent. */
+  readonly mailer: Mailer | undefined;
+  /** Where people find the console; without it nothing is sent, since no request is believed about it. */
+  readonly publicUrl: string | undefined;
+  readonly budget: MailBudget;
+  readonly retryMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How a try ended. */
+interface Tried extends MailStanding {
+  readonly mayTryAgain?: boolean;
+}
+
+/** Sends mails. */
+export class Postman {
+  private readonly underWay = new Set<Promise<void>>();
+  private readonly stopping = new AbortController();
+
+  constructor(private readonly deps: PostmanDeps) {}
+
+  /** The address of a page of the console, for example `/invitation`; undefined where no mail can be sent. */
+  address(page: string): string | undefined {
+    const { mailer, publicUrl } = this.deps;
+    return mailer === undefined || publicUrl === undefined ? undefined : `${publicUrl}/console${page}`;
+  }
+
+  /** For how long after it was asked for a mail can be under way, in milliseconds. */
+  get patienceMs(): number {
+    return (waits.length + 1) * mailTimeoutMs + waits.reduce((sum, wait) => sum + wait * this.deps.retryMs, 0) + 60_000;
+  }
+
+  /** Begins to send, and says how it stands after the first try, or while that takes longer. */
+  async send(parcel: Parcel): Promise<MailStanding> {
+    const refusal = await this.refusal(parcel);
+    if (refusal !== undefined) {
+      await parcel.note(refusal);
+      return refusal;
+    }
+    await parcel.note(pending);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(pending), askedWaitMs);
+      const work = this.deliver(parcel, resolve)
+        .catch((error: unknown) => this.deps.log.error({ err: error, mail_id: parcel.id }, 'how a mail stands could not be noted'))
+        .finally(() => {
+          clearTimeout(timer);
+          resolve(pending);
+          this.underWay.delete(work);
+        });
+      this.underWay.add(work);
+    });
+  }
+
+  /** Waits for what is under way. */
+  async idle(): Promise<void> {
+    await Promise.all(this.underWay);
+  }
+
+  /** Gives up what waits for another try, and waits a little for the tries that are under way. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await Promise.race([this.idle(), pause(stopWaitMs, undefined, { ref: false })]);
+    this.deps.mailer?.close();
+  }
+
+  private async refusal({ to, budgets }: Parcel): Promise<MailStanding | undefined> {
+    const { mailer, publicUrl, budget, clock, log } = this.deps;
+    if (mailer === undefined || publicUrl === undefined) return off;
+    if (this.stopping.signal.aborted) return abandoned;
+    if (this.underWay.size >= atATimeMax) return failed('too many mails are being sent just now');
+    for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
+      if (await budget.take(scope, max, clock.nowMs())) continue;
+      log.warn({ scope: scope.split(' ')[0], max }, 'a mail was not sent: there were too many within an hour');
+      return failed('too many mails were sent within an hour');
+    }
+    return undefined;
+  }
+
+  private async deliver(parcel: Parcel, tell: (standing: MailStanding) => void): Promise<void> {
+    for (const wait of [0, ...waits]) {
+      if (wait > 0) {
+        tell(pending);
+        await pause(wait * this.deps.retryMs, undefined, { signal: this.stopping.signal, ref: false }).catch(() => undefined);
+      }
+      const outcome: Tried = this.stopping.signal.aborted ? abandoned : await this.attempt(parcel);
+      const isLast = wait === waits.at(-1);
+      if (!outcome.mayTryAgain || isLast) {
+        const { state, words } = outcome;
+        await parcel.note({ state, words });
+        return tell({ state, words });
+      }
+    }
+  }
+
+  private async attempt({ id, to, letter, isWanted }: Parcel): Promise<Tried> {
+    const { mailer, log } = this.deps;
+    try {
+      if (!(await isWanted())) return failed('it was taken back');
+      await mailer!.send({ to, ...letter, id });
+      return sent;
+    } catch (error) {
+      const isMail = error instanceof MailFailure;
+      // Where the mail server is, and what it said in full, is for the operator.
+      log.warn({ err: isMail ? (error.cause ?? error) : error, mail_id: id }, 'a mail was not taken');
+      return { ...failed(isMail ? error.message : 'it could not be sent'), mayTryAgain: !isMail || !error.isFinal };
+    }
+  }
+}

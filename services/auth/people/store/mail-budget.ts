@@ -1,0 +1,43 @@
+// The SQL of how many mails went out within an hour, by what they were for.
+import { isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import { asNumber } from '#kit/db/values.js';
+import type { Row } from '../../store/rows.js';
+import { scopeHash } from './failures.js';
+
+/** The window in which mails are counted, in milliseconds. */
+export const mailWindowMs = 3_600_000;
+
+/** Counts mails in windows of an hour. */
+export class MailBudget {
+  constructor(private readonly db: Database) {}
+
+  /** Takes one mail of the scope such as "account acct_…" off its window; false when there were `max` already. */
+  async take(scope: string, max: number, nowMs: number): Promise<boolean> {
+    const key = { scope_hash: scopeHash(`mail ${scope}`) };
+    const windowBegan = nowMs - mailWindowMs;
+    for (;;) {
+      // Each statement is a condition and the change by it at once, so that of many at a time none is one too many.
+      if ((await this.db.knex('mail_count').where(key).where('since_ms', '>', windowBegan).where('mails', '<', max).increment('mails', 1)) > 0) return true;
+      if ((await this.db.knex('mail_count').where(key).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, mails: 1 })) > 0) return true;
+      const window: Row | undefined = await this.db.knex('mail_count').where(key).first('since_ms', 'mails');
+      if (window !== undefined) {
+        if (asNumber(window['since_ms']) > windowBegan && asNumber(window['mails']) >= max) return false;
+        // It was begun, or begun anew, since the statements above.
+        continue;
+      }
+      try {
+        await this.db.knex('mail_count').insert({ ...key, since_ms: nowMs, mails: 1 });
+        return true;
+      } catch (error) {
+        // Another was faster to begin the window.
+        if (!isDuplicate(error)) throw error;
+      }
+    }
+  }
+
+  /** Removes windows that are over. */
+  async sweep(nowMs: number): Promise<void> {
+    await this.db.knex('mail_count').where('since_ms', '<=', nowMs - mailWindowMs).delete();
+  }
+}

@@ -1,0 +1,76 @@
+// What the console mails, in the browser: an invitation, of which the page tells what came of it.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium } from 'playwright-core';
+import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addPerson } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { type MailServer, startMailServer } from '../support/receivers.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
+
+const who = { email: 'owner@example.com', password: 'correct horse battery' };
+
+describe.each(browserModes)('mail of the console, %s', (mode) => {
+  let system: System;
+  let mail: MailServer;
+  let chromium: Chromium;
+  let owner: Person;
+  let members: string;
+
+  beforeAll(async () => {
+    mail = await startMailServer();
+    [system, chromium] = await Promise.all([
+      startSystem(mode, { TOLLGATE_SMTP_URL: mail.url, TOLLGATE_SMTP_FROM: 'people@example.com', TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com', TOLLGATE_AUTH_MAIL_RETRY: '100ms' }),
+      startChromium(),
+    ]);
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
+    members = `/accounts/${id}/members`;
+    await addPerson(system, who.email, who.password);
+    await system.cli('member', 'put', who.email, '--role', 'owner', '--account', id);
+    owner = await newMember(chromium, system, who);
+  });
+
+  afterAll(async () => {
+    await owner?.close();
+    await chromium?.close();
+    await system?.stop();
+    await mail?.stop();
+  });
+
+  it('tells that an invitation is mailed, and shows its link all the same', async () => {
+    const page = await owner.open(members);
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByLabel('E-mail address').fill('vera@example.com');
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByText('Mailed to vera@example.com.').waitFor();
+    expect(await page.getByRole('region', { name: 'Invitation link' }).textContent()).toMatch(/#[\w-]{43}$/);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I have the link' }).click();
+    const row = page.getByRole('table', { name: 'Pending invitations' }).getByRole('row', { name: /vera@example\.com/ });
+    await row.getByText('sent', { exact: true }).waitFor();
+    expect(mail.mails).toHaveLength(1);
+    expect(owner.faults).toEqual([]);
+  });
+
+  it('says why one could not be mailed, and what to do; one that is tried again turns to sent by itself', async () => {
+    mail.refused.set('nobody@example.com', { code: 550, words: '5.1.1 no such mailbox' });
+    mail.refused.set('busy@example.com', { code: 451, words: '4.7.1 come back later' });
+    const page = await owner.open(members);
+    const invite = async (email: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Invite somebody' }).click();
+      await page.getByLabel('E-mail address').fill(email);
+      await page.getByRole('button', { name: 'Make the link' }).click();
+    };
+    await invite('nobody@example.com');
+    await page.getByText(/could not be mailed .*no such mailbox.*Hand over this link/).waitFor();
+    await page.getByRole('button', { name: 'I have the link' }).click();
+    await page.getByRole('row', { name: /nobody@example\.com/ }).getByText('not sent').waitFor();
+    await invite('busy@example.com');
+    await page.getByText('It is being mailed to busy@example.com').waitFor();
+    mail.refused.delete('busy@example.com');
+    await page.getByRole('button', { name: 'I have the link' }).click();
+    await page.getByRole('row', { name: /busy@example\.com/ }).getByText('sent', { exact: true }).waitFor();
+    await settledPage(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await eventually(() => (mail.mails.some(({ to }) => to.includes('busy@example.com')) ? true : undefined));
+  });
+});
