@@ -1,7 +1,7 @@
 // Every page of the console with its address. Pages are fetched when they are first looked at.
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
-import { Redirect, Route, Router, Switch, useLocation, useParams, useSearch } from 'wouter';
+import { Redirect, Route, Router, Switch, useLocation, useParams } from 'wouter';
 import { ApiError } from './api/client.js';
 import { getAccount, operatorKeys } from './api/operator.js';
 import type { AccountOfMine, Me } from './api/session.js';
@@ -94,14 +94,14 @@ function SignedIn() {
   const isKept = useIsPageKept();
   const last = useRef<Me | null>(null);
   const [path] = useLocation();
-  const search = useSearch();
   return (
     <Fetched query={query}>
       {(known) => {
         const me = known ?? (isKept ? (last.current ?? null) : null);
         last.current = me;
         if (me === null) {
-          const here = path + (search === '' ? '' : `?${search}`);
+          // As it stands: wouter's own is decoded, and an `&` in a value would begin another.
+          const here = path + location.search;
           return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
         }
         return (
@@ -118,7 +118,11 @@ function Pages({ me }: { me: Me }) {
   return (
     <Switch>
       <Route path="/">
-        <Start />
+        <Start page="" />
+      </Route>
+      {/* For links from outside of the console, which know no account. */}
+      <Route path="/playground">
+        <Start page="/playground" />
       </Route>
       {Object.entries(accountPages).map(([path, Page]) => (
         <Route key={path} path={`/accounts/:account${path}`}>
@@ -149,10 +153,11 @@ function Pages({ me }: { me: Me }) {
   );
 }
 
-function Start() {
+/** The page in the account that was looked at last. */
+function Start({ page }: { page: string }) {
   const me = useMe();
   const account = startAccount(me);
-  if (account !== undefined) return <Redirect to={`/accounts/${account.id}`} replace />;
+  if (account !== undefined) return <Redirect to={`/accounts/${account.id}${page}${page === '' ? '' : location.search}`} replace />;
   if (me.user.is_operator) return <Redirect to="/operator/accounts" replace />;
   return (
     <Frame>

@@ -23,6 +23,7 @@ export function modelPage(options: { model: CatalogModel; history: readonly Pric
 <p><code>${model.id}</code>${model.aliases.length === 0 ? '' : html` <span class="soft">${t.alsoAs} ${model.aliases.map((alias, index) => html`${index === 0 ? '' : ', '}<code>${alias}</code>`)}</span>`}</p>
 <p>${tags(model, t)}</p>
 <p>${model.description}</p>
+${model.available && model.usd_per_million_tokens !== null ? html`<p><a class="action" href="${root}console/playground?model=${encodeURIComponent(model.id)}">${t.tryIt}</a></p>` : ''}
 <h2>${t.limits}</h2>
 <p>${t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}</p>
 <h2>${t.prices}</h2>

@@ -29,6 +29,7 @@ legend{font-size:.85rem;color:var(--soft);padding:0}
 input,select,button{font:inherit;color:var(--fg);background:var(--bg);border:1px solid var(--soft);border-radius:.35rem;padding:.35rem .5rem;max-width:100%}
 input[type=number]{width:9rem}
 button{background:var(--accent);border-color:var(--accent);color:var(--bg);padding:.35rem .9rem;cursor:pointer}
+.action{display:inline-block;border:1px solid var(--accent);border-radius:.35rem;padding:.35rem .9rem;text-decoration:none}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding:.3rem 0}

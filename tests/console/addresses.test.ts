@@ -59,8 +59,10 @@ describe('the console at other addresses', () => {
     await page.keyboard.press('Enter');
     await page.locator('[data-answer=done]').waitFor();
     await page.getByRole('link', { name: 'Models', exact: true }).click();
-    await page.locator('a[href$="models/sandbox/echo"]').first().waitFor();
-    expect(page.url()).toBe(`${address}/models`);
+    await page.locator('a[href$="models/sandbox/echo"]').first().click();
+    await page.getByRole('link', { name: 'Try it in the playground' }).click();
+    await page.waitForURL(`${address}/console/accounts/${furnished.accountId}/playground?model=sandbox%2Fecho`);
+    await page.goto(`${address}/models`);
     await page.getByRole('link', { name: 'Docs' }).first().click();
     await page.locator('h1').first().waitFor();
     for (const start of ['', '/', '/console']) {

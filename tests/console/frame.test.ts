@@ -27,6 +27,9 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.open('/settings');
     await page.waitForURL(/\/console\/sign-in\?next=%2Fsettings$/);
+    // With all that was asked for, as it was written.
+    await page.goto('console/settings?q=a%26b');
+    await page.waitForURL(/\/console\/sign-in\?next=%2Fsettings%3Fq%3Da%2526b$/);
     await person.close();
   });
 

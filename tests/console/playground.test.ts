@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { settled, type UsageRow } from '../support/calls.js';
-import { newMember, type Person, startChromium } from '../support/chromium.js';
+import { newMember, newPerson, type Person, startChromium } from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
@@ -46,6 +46,26 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     }
     expect(person.faults).toEqual([]);
     await page.close();
+  });
+
+  it('opens with the model of a page of the catalog, after the sign-in where that is needed', async () => {
+    const visitor = await newPerson(chromium, system.baseUrl);
+    const page = await visitor.context.newPage();
+    await page.goto('models/sandbox/reason');
+    await page.getByRole('link', { name: 'Try it in the playground' }).click();
+    await page.getByLabel('E-mail address').fill(furnished.owner.email);
+    await page.getByLabel('Password').fill(furnished.owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(/\/accounts\/acct_\w+\/playground\?model=sandbox%2Freason$/);
+    const model = page.getByLabel('Model', { exact: true });
+    expect(await model.inputValue()).toBe('sandbox/reason');
+    // What is chosen then is what the address says, and what a key may not call is not taken without a word.
+    await model.selectOption('sandbox/echo');
+    await page.waitForURL(/\?model=sandbox%2Fecho$/);
+    await page.goto(`console/playground?model=${encodeURIComponent('nobody/none')}`);
+    await page.getByText('nobody/none cannot be called with this key').waitFor();
+    expect(visitor.faults).toEqual([]);
+    await visitor.close();
   });
 
   it('goes on with the conversation, and stops an answer when asked to', async () => {

@@ -1,7 +1,7 @@
 // Signing in: by password, or by the identity provider.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { Link, Redirect, useLocation, useSearch } from 'wouter';
+import { Link, Redirect, useLocation } from 'wouter';
 import { getSignInOptions, oidcUrl, signIn } from '../../api/people.js';
 import { problemText, signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
@@ -18,7 +18,8 @@ export const useSignInOptions = () => useQuery({ queryKey: ['sign-in-options'], 
 
 export default function SignIn() {
   const t = useText(signInText);
-  const search = new URLSearchParams(useSearch());
+  // As it stands: wouter decodes once, and the page to go on to has values of its own.
+  const search = new URLSearchParams(location.search);
   const next = pageOf(search.get('next'));
   const problem = search.get('problem');
   const me = useMeQuery();

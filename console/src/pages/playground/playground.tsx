@@ -1,6 +1,7 @@
 // The playground: one or two models side by side, charged to a key of the account's.
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
+import { useSearchParams } from 'wouter';
 import { api, type Page } from '../../api/client.js';
 import { type CatalogModel, listCatalog } from '../../api/models.js';
 import { playgroundText } from '../../i18n/playground.js';
@@ -61,10 +62,14 @@ export default function Playground() {
 function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonly CatalogModel[] }) {
   const t = useText(playgroundText);
   const { id: accountId } = useAccount();
-  const [keyId, setKeyId] = useState(keys[0]!.id);
+  const [params, setParams] = useSearchParams();
+  const wanted = params.get('model') ?? '';
+  const mayCall = (key: CallableKey, model: string): boolean => key.models === null || key.models.includes(model);
+  // Whoever comes from a model's page wants a key that may call it.
+  const [keyId, setKeyId] = useState(() => (keys.find((each) => mayCall(each, wanted)) ?? keys[0]!).id);
   const key = keys.find(({ id }) => id === keyId) ?? keys[0]!;
-  const callable = models.filter(({ id }) => key.models === null || key.models.includes(id));
-  const [chosen, setChosen] = useState(['', '']);
+  const callable = models.filter(({ id }) => mayCall(key, id));
+  const [chosenSecond, setChosenSecond] = useState('');
   const [isComparing, setComparing] = useState(false);
   const [settings, setSettings] = useState<CallSettings>({ system: '', maxTokens: '1024', temperature: '' });
   const [message, setMessage] = useState('');
@@ -74,10 +79,11 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const shown = isComparing ? sides : sides.slice(0, 1);
   const isRunning = shown.some((side) => side.isRunning);
   const ids = callable.map(({ id }) => id);
-  const first = ids.find((id) => id === chosen[0]) ?? suggestedModel(ids) ?? '';
+  const first = ids.find((id) => id === wanted) ?? suggestedModel(ids) ?? '';
   // The second side begins with another model than the first, where there is one.
-  const second = ids.find((id) => id === chosen[1]) ?? suggestedModel(ids.filter((id) => id !== first)) ?? first;
+  const second = ids.find((id) => id === chosenSecond) ?? suggestedModel(ids.filter((id) => id !== first)) ?? first;
   const modelOf = (side: number): string => (side === 0 ? first : second);
+  const setWanted = (model: string): void => setParams({ model }, { replace: true });
   const set = (change: Partial<CallSettings>): void => setSettings({ ...settings, ...change });
 
   function send(event?: FormEvent): void {
@@ -103,7 +109,8 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
             key={index}
             label={index === 0 ? t.model : t.secondModel}
             value={modelOf(index)}
-            onChange={(model) => setChosen(chosen.map((each, at) => (at === index ? model : each)))}
+            onChange={index === 0 ? setWanted : setChosenSecond}
+            error={index === 0 && wanted !== '' && wanted !== first ? t.notCallable({ model: wanted }) : undefined}
             options={callable.map(({ id }) => ({ value: id, label: id }))}
           />
         ))}
