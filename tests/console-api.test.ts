@@ -91,7 +91,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
 
     const { data: records } = await owner.get<{ data: { request_id: string; started_at: string; charge_usd: string; line_items: { amount_usd: string }[] }[] }>(`${account}/usage/records?key=${key.id}`);
     expect(records).toMatchObject([{ request_id: requestId, charge_usd: charge }]);
-    expect(await owner.get(`${account}/usage/records/${requestId}`)).toEqual(records[0]);
+    expect(await owner.get(`${account}/usage/records/${requestId}`)).toEqual({ ...records[0], attempts: [expect.objectContaining({ number: 1, outcome: 'answered' })] });
     expect(await owner.get(`${account}/usage/totals?key=${key.id}`)).toMatchObject({ data: [{ calls: 1, errors: 0, quarantined: 0, mean_duration_ms: expect.any(Number), charge_usd: charge }] });
     expect(key.last_used_at).toBeNull();
     const used = { spent_usd: charge, last_used_model: 'sandbox/echo', last_used_request_id: requestId, last_used_at: records[0]!.started_at };
