@@ -79,13 +79,8 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/v1/usage/:id', keyed, getUsage(deps));
   router.get('/v1/catalog', getCatalog(deps.models));
   router.get('/openapi.json', sent(openapi));
-  router.get('/console/openapi.json', sent(consoleOpenapi));
-  router.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
-  const console_ = consolePages();
   // Whoever types the bare address wants the console, or its sign-in.
   router.get('/', forBrowsers((ctx: Context) => ctx.redirect('console/')), nothingThere);
-  router.get('/console', console_.home);
-  router.get('/console/*path', console_.page);
   if (deps.payments !== undefined) {
     router.post(`/payments/${deps.payments.name}/webhook`, paymentWebhook(deps.payments, { ledger: deps.peers.ledger, log: deps.log, rpcTimeoutMs: deps.config.rpcTimeoutMs }));
   }
@@ -94,13 +89,22 @@ export function createApp(deps: AppDeps): Koa {
   // A connectivity probe that one widely used client sends at its start.
   router.get('/api/hello', (ctx: Context) => void (ctx.body = { status: 'ok' }));
 
+  // Apart, so that a call is not held against a hundred routes that are none of its business.
+  const ofConsole = new Router();
+  ofConsole.get('/console/openapi.json', sent(consoleOpenapi));
+  ofConsole.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
+  const console_ = consolePages();
+  ofConsole.get('/console', console_.home);
+  ofConsole.get('/console/*path', console_.page);
+  const routerOf = ({ path }: Context): Router => (path === '/console' || path.startsWith('/console/') ? ofConsole : router);
+  const routed = new Map([router, ofConsole].map((each) => [each, each.routes() as Middleware]));
+
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   app.use(first({ clock: deps.clock, log: deps.log, dialectOf }));
   app.use(errors(deps.log));
-  app.use(noteRoute(router));
-  app.use(router.routes());
-
-  app.use(notFound(router));
+  app.use(noteRoute(routerOf));
+  app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
+  app.use(notFound(routerOf));
   // Everything is rendered and logged above; koa's own handler would print a stack.
   app.on('error', (error, ctx?: Context) => {
     // Of a connection that broke, which is no fault of ours and happens all the time.
@@ -118,19 +122,19 @@ function dialectOf(ctx: Context): Pick<Format, 'error'> {
 }
 
 /** Keeps the matched route's template for telemetry. */
-function noteRoute(router: Router): Middleware {
+function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
   return async (ctx: Context, next: Next) => {
     // The first that is no mere middleware: the console's pages, which come after its API, match all below /console.
-    const layer = router.match(ctx.path, ctx.method).pathAndMethod.find(({ methods }) => methods.length > 0);
+    const layer = routerOf(ctx).match(ctx.path, ctx.method).pathAndMethod.find(({ methods }) => methods.length > 0);
     if (layer !== undefined) stateOf(ctx).route = String(layer.path);
     await next();
   };
 }
 
 /** Tells a wrong method from a wrong path. */
-function notFound(router: Router): Middleware {
+function notFound(routerOf: (ctx: Context) => Router): Middleware {
   return async (ctx: Context) => {
-    const { path } = router.match(ctx.path, ctx.method);
+    const { path } = routerOf(ctx).match(ctx.path, ctx.method);
     if (path.length > 0) {
       const allowed = [...new Set(path.flatMap((layer) => layer.methods))];
       ctx.set('allow', allowed.join(', '));

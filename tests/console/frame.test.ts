@@ -121,6 +121,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
   it('says so when a part of it cannot be fetched, and leaves the page usable', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
+    await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
     await page.getByText('available', { exact: false }).first().waitFor();
     await page.route('**/assets/frame-dialogs*.js', (route) => route.abort());
     await page.keyboard.press('Control+k');
