@@ -275,6 +275,17 @@ describe('a console whose ways are shut', () => {
       const proxied = await new Browser(other).ask('GET', '/oidc/start', undefined, { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'ai.example.com' });
       expect(new URL(proxied.headers.get('location')!).searchParams.get('redirect_uri')).toBe('https://ai.example.com/console/api/oidc/callback');
       expect(proxied.headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i)]);
+
+      // The session likewise; one that a neighbouring host or plain http has planted under the other name is not read.
+      await addPerson(other, 'tess@example.com', password);
+      const behindTls = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'ai.example.com' };
+      const entered = await new Browser(other).ask('POST', '/session', { email: 'tess@example.com', password }, behindTls);
+      const [cookie] = entered.headers.getSetCookie();
+      expect(cookie).toMatch(/^__Host-tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i);
+      const own = cookie!.split(';')[0]!;
+      const me = async (sent: string, headers: Record<string, string>) => (await fetch(`${other.baseUrl}/console/api/me`, { headers: { ...headers, cookie: sent } })).status;
+      const planted = own.replace('__Host-', '');
+      expect([await me(own, behindTls), await me(planted, behindTls), await me(`${planted}; __Host-tollgate_session=x`, behindTls), await me(own, {})]).toEqual([200, 401, 401, 401]);
     } finally {
       await other.stop();
       await idp.stop();

@@ -7,7 +7,9 @@ import { assertAllowed, type Permission } from './access.js';
 import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 
-const cookieName = 'tollgate_session';
+// Behind TLS no neighbouring host of the same domain, and nobody on the way of its plain http, can set a cookie of this name (RFC 6265bis,
+// section 4.1.3.2). Only the one name is read that belongs to the way of the request, or the other would be the way around it.
+const nameOf = (ctx: Context): string => (ctx.protocol === 'https' ? '__Host-tollgate_session' : 'tollgate_session');
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
 /** Somebody who is signed in. */
@@ -90,15 +92,15 @@ function hostOf(origin: string): string | undefined {
 /** Gives the browser a session that its scripts cannot read. */
 export function setSession(ctx: Context, token: string, expiresAtMs: bigint): void {
   // Without Secure on plain http, where a browser would not send the cookie back: a private network is a place to run this.
-  ctx.cookies.set(cookieName, token, { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(Number(expiresAtMs)), overwrite: true });
+  ctx.cookies.set(nameOf(ctx), token, { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(Number(expiresAtMs)), overwrite: true });
 }
 
 /** Takes the session from the browser. */
 export function clearSession(ctx: Context): void {
-  ctx.cookies.set(cookieName, '', { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(0), overwrite: true });
+  ctx.cookies.set(nameOf(ctx), '', { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(0), overwrite: true });
 }
 
 function tokenOf(ctx: Context): string | undefined {
-  const token = ctx.cookies.get(cookieName);
+  const token = ctx.cookies.get(nameOf(ctx));
   return token !== undefined && tokenForm.test(token) ? token : undefined;
 }

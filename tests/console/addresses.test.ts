@@ -84,7 +84,7 @@ describe('the console at other addresses', () => {
     const [key, cert] = files.map((path) => readFileSync(path, 'utf8')) as [string, string];
     const { port } = await proxied({ tls: { key, cert }, tells: true, renames: true });
     const person = await walk(`https://127.0.0.1:${port}`);
-    expect(await person.context.cookies()).toMatchObject([{ name: 'tollgate_session', httpOnly: true, secure: true, sameSite: 'Lax' }]);
+    expect(await person.context.cookies()).toMatchObject([{ name: '__Host-tollgate_session', path: '/', httpOnly: true, secure: true, sameSite: 'Lax' }]);
     await person.close();
   });
 

@@ -136,7 +136,7 @@ export const consoleOpenapi = {
   tags: areas.map(({ title, description }) => ({ name: title, description })),
   paths,
   components: {
-    securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'tollgate_session', description: 'Set by whatever signs somebody in.' } },
+    securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'tollgate_session', description: 'Set by whatever signs somebody in; behind TLS its name is __Host-tollgate_session.' } },
     parameters: {
       Account: { name: 'account', in: 'path', required: true, description: pathParameters['account'], schema: { type: 'string' } },
       Console: { name: 'x-tollgate-console', in: 'header', required: true, description: 'Other sites cannot make a browser send it.', schema: { const: '1' } },
