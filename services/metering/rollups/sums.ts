@@ -32,6 +32,8 @@ type SumColumn = keyof typeof expressions;
 /** The columns of sums, in the order of `Sums`. */
 export const sumColumns = Object.keys(expressions) as SumColumn[];
 
+const chargeIndex = sumColumns.indexOf('charge_nano_usd');
+
 /** Sums in the order of `sumColumns`. */
 export type Sums = bigint[];
 
@@ -47,7 +49,16 @@ export function noSums(): Sums {
 
 /** The sums of a row that was read; those over no rows are NULL. */
 export function sumsFromRow(row: Readonly<Record<string, unknown>>): Sums {
-  return sumColumns.map((column) => asBigInt(row[column] ?? 0));
+  return sumColumns.map((column) => {
+    const value = row[column];
+    // Most often, as of errors.
+    return value === '0' || value === null ? 0n : asBigInt(value);
+  });
+}
+
+/** One of them. */
+export function chargeOf(sums: Sums): bigint {
+  return sums[chargeIndex]!;
 }
 
 /** Adds to the first. */

@@ -6,7 +6,7 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
 import type { TimeGrain } from '../rollups/plan.js';
-import { addSums, namedSums, noSums, type Sums } from '../rollups/sums.js';
+import { addSums, chargeOf, namedSums, noSums, type Sums } from '../rollups/sums.js';
 import { bytesOf } from './record-rows.js';
 import { type DimensionColumn, filterOf, groupOf, type GroupRow, type Question, readSummed, recordGroups, recordSelect } from './summed-totals.js';
 
@@ -124,9 +124,9 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
     else addSums(sums, row.sums);
   }
   if (first === undefined && groups.size === 0) groups.set('', new Map([['', noSums()]]));
-  const totals = [...groups].flatMap(([name, within]) => [...within].map(([thenName, sums]): Totals => ({ name, thenName, ...namedSums(sums) })));
-  if (totals.length > groupsMax) throw tooManyGroups();
-  return inOrder(totals, isTime(groupBy), isTime(thenBy));
+  const count = [...groups.values()].reduce((sum, within) => sum + within.size, 0);
+  if (count > groupsMax) throw tooManyGroups();
+  return inOrder(groups, isTime(groupBy), isTime(thenBy));
 }
 
 /** From the records alone. */
@@ -152,16 +152,14 @@ function isTime(groupBy: GroupBy): boolean {
 }
 
 /** Times in their order, other groups by the charge of the whole group, the highest first; so within each group. */
-function inOrder(totals: Totals[], isFirstTime: boolean, isSecondTime: boolean): Totals[] {
-  const charges = new Map<string, bigint>();
-  for (const { name, chargeNanoUsd } of totals) charges.set(name, (charges.get(name) ?? 0n) + chargeNanoUsd);
-  return totals.sort(
-    (a, b) =>
-      (isFirstTime ? 0 : compare(charges.get(b.name)!, charges.get(a.name)!)) ||
-      compare(a.name, b.name) ||
-      (isSecondTime ? 0 : compare(b.chargeNanoUsd, a.chargeNanoUsd)) ||
-      compare(a.thenName, b.thenName),
-  );
+function inOrder(groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>, isFirstTime: boolean, isSecondTime: boolean): Totals[] {
+  const whole = [...groups].map(([name, within]) => ({ name, within, charge: isFirstTime ? 0n : [...within.values()].reduce((sum, sums) => sum + chargeOf(sums), 0n) }));
+  whole.sort((a, b) => compare(b.charge, a.charge) || compare(a.name, b.name));
+  return whole.flatMap(({ name, within }) => {
+    const parts = [...within];
+    parts.sort(([aName, a], [bName, b]) => (isSecondTime ? 0 : compare(chargeOf(b), chargeOf(a))) || compare(aName, bName));
+    return parts.map(([thenName, sums]): Totals => ({ name, thenName, ...namedSums(sums) }));
+  });
 }
 
 function endingName(ending: Ending): string {
