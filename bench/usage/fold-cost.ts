@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
     rate: { type: 'string', default: '400' },
     seconds: { type: 'string', default: '100' },
     // Seconds between two runs of the folder.
-    every: { type: 'string', default: '1' },
+    every: { type: 'string', default: '5' },
     step: { type: 'string', default: '400' },
   },
 });
