@@ -25,7 +25,8 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
   const { id: accountId, keys } = accounts[0]!;
   const page = (filter: Partial<UsageFilter>, pageToken = '', pageSize = 50) => () =>
     listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ...filter }), pageSize, pageToken }, context, { db } as RpcDeps);
-  const old = encodePageToken({ startedAtMs: BigInt(fromMs + dayMs), callId: `req_${'0'.repeat(32)}` });
+  const after = (startedAtMs: number): string => encodePageToken({ startedAtMs: BigInt(startedAtMs), callId: `req_${'0'.repeat(32)}` });
+  const [middle, old] = [after(Math.floor((fromMs + untilMs) / 2)), after(fromMs + dayMs)];
   const month = { fromMs: BigInt(untilMs - 60 * dayMs), untilMs: BigInt(untilMs - 30 * dayMs) };
   const filters: [string, Partial<UsageFilter>][] = [
     ['', {}],
@@ -38,6 +39,8 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
     [' of a key, a model and an ending', { keyId: keys[9]!, modelId: models[14]!, ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT }],
   ];
   return [
+    { name: 'records: page in the middle', ask: page({}, middle) },
+    { name: 'records of a key: page in the middle', ask: page({ keyId: keys[0]! }, middle) },
     ...filters.flatMap(([name, filter]) => [
       { name: `records${name}: first page`, ask: page(filter) },
       // A page token lies outside a month; its last day is as deep in it.
