@@ -1,15 +1,16 @@
 // Money on a Galera cluster whose nodes are killed and stopped under load: what was acknowledged is there once, on every node.
 // TOLLGATE_TEST_GALERA_ROUNDS repeats the failures (one round unless set).
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionLost } from '#kit/db/errors.js';
-import { faultOf } from '#kit/db/mysql-probe.js';
+import { faultOf, isLeftDonor } from '#kit/db/mysql-probe.js';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { type GaleraCluster, type GaleraNode, startGalera } from '../deploy/distributed/galera/cluster.js';
+import { keepRunning } from '../deploy/distributed/galera/supervised.js';
 import { eventually, root } from './support/process.js';
 import { expectBooks, type Load, type Replica, startLoad, startReplica } from './support/settle-load.js';
 
@@ -24,6 +25,9 @@ const loadMs = 2500;
 const stoppedMs = 6000;
 /** How long nodes may take to be all in the cluster again. */
 const patienceMs = 60_000;
+/** A node that was left a donor is started again after this time. */
+const leftDonorMs = 3000;
+const probeMs = 1000;
 
 jest.setTimeout(120_000 + rounds * 180_000);
 // Where scripts/ensure-galera.sh puts what is not installed as a package.
@@ -32,6 +36,7 @@ process.env['PATH'] = [join(root, '.toolchain', 'galera'), process.env['PATH']].
 describe('a Galera cluster', () => {
   let dataDir: string;
   let cluster: GaleraCluster;
+  let supervision: ReturnType<typeof keepRunning> | undefined;
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'tollgate-galera-'));
@@ -39,7 +44,7 @@ describe('a Galera cluster', () => {
   });
 
   afterAll(async () => {
-    await cluster?.stop();
+    await (supervision ?? cluster)?.stop();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -55,6 +60,8 @@ describe('a Galera cluster', () => {
   const everywhere = async (load: Load): Promise<void> => {
     const untilMs = performance.now() + patienceMs;
     await eventually(async () => {
+      // As whoever supervises a cluster does.
+      for (const node of await cluster.endLeftDonors(leftDonorMs)) await cluster.restart(node);
       const positions = await valuesOf('wsrep_last_committed');
       expect(positions).toEqual(positions.map(() => positions[0]));
       expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual(cluster.nodes.map(() => undefined));
@@ -73,9 +80,10 @@ describe('a Galera cluster', () => {
       }
     }
   };
-  const faultOfNode = async (node: GaleraNode): Promise<string | undefined> => {
+  const faultOfNode = (node: GaleraNode): Promise<string | undefined> => faultOf({ host: '127.0.0.1', port: node.port }, loginTo(node), probeMs);
+  const loginTo = (node: GaleraNode): { user: string; password: string } => {
     const { username, password } = new URL(node.url(schema));
-    return faultOf({ host: '127.0.0.1', port: node.port }, { user: username, password }, 1000);
+    return { user: username, password };
   };
   const killAndRestart = async (node: GaleraNode): Promise<void> => {
     node.kill('SIGKILL');
@@ -86,9 +94,9 @@ describe('a Galera cluster', () => {
   /** How often a transaction was rolled back for one on another node, by what the nodes say since their starts. */
   const conflictsSoFar = async (): Promise<number> => (await sum('wsrep_local_bf_aborts')) + (await sum('wsrep_local_cert_failures'));
   const sum = async (status: string): Promise<number> => (await valuesOf(status)).reduce((total, value) => total + value, 0);
-  const valuesOf = async (status: string): Promise<number[]> =>
+  const valuesOf = async (status: string, nodes = cluster.nodes): Promise<number[]> =>
     Promise.all(
-      cluster.nodes.map(async (node) => {
+      nodes.map(async (node) => {
         const db = openDatabase(node.url(schema), { poolMax: 1 });
         const [rows] = (await db.knex.raw(`SHOW GLOBAL STATUS LIKE '${status}'`)) as [{ Value: string }[]];
         await db.close();
@@ -177,5 +185,31 @@ describe('a Galera cluster', () => {
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow();
     cluster = await startGalera({ dataDir, log: createLogger({ name: 'galera', level: 'warn' }) });
     expect(await balancesOf()).toEqual(balances);
+  });
+
+  it('starts a node again that lost the others while it gave them its data, and would not serve by itself', async () => {
+    const [first, second, third] = cluster.nodes as [GaleraNode, GaleraNode, GaleraNode];
+    const isLeft = (): Promise<boolean> => isLeftDonor({ host: '127.0.0.1', port: first.port }, loginTo(first), probeMs);
+    const pid = first.pid;
+    // It gives until long after the others have gone silent.
+    const giver = join(dataDir, 'transfer', 'wsrep_sst_rsync');
+    writeFileSync(giver, readFileSync(giver, 'utf8').replace('\n', `\ncase "$*" in *donor*) sleep 2;; esac\n`));
+    for (const [node, size] of [[third, 2], [second, 1]] as const) {
+      node.kill('SIGTERM');
+      await node.ended;
+      await eventually(async () => expect((await valuesOf('wsrep_cluster_size', [first]))[0]).toBe(size) ?? true, patienceMs);
+    }
+    const back = cluster.restart(second);
+    await eventually(async () => expect((await valuesOf('wsrep_local_state', [first]))[0]).toBe(2) ?? true, patienceMs);
+    second.kill('SIGSTOP');
+    const log = join(dataDir, first.name, 'mariadb.log');
+    await eventually(() => (readFileSync(log, 'utf8').includes('sst sent called when not SST donor') ? true : undefined), patienceMs);
+    second.kill('SIGCONT');
+    await back;
+    expect(await isLeft()).toBe(true);
+
+    supervision = keepRunning(cluster, { log: createLogger({ name: 'galera', level: 'silent' }), restartDelayMs: 100, leftDonorMs });
+    await eventually(async () => expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual([undefined, undefined, undefined]) ?? true, patienceMs);
+    expect(first.pid).not.toBe(pid);
   });
 });

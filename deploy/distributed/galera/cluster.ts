@@ -2,12 +2,13 @@
 // as root. All of it ends with the process that started it.
 import { chmodSync, chownSync, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { faultOf, isLeftDonor } from '#kit/db/mysql-probe.js';
 import type { Logger } from '#kit/log.js';
 import { adminUser, loadCredentials } from '../mariadb/credentials.js';
 import { findProgram, prepareFolder, type RunAs } from '../mariadb/programs.js';
 import { installOnce, type Server } from '../mariadb/server-process.js';
 import { claimPorts } from '../ports.js';
-import { type ClusterPlan, type NodePlace, startNode, stopServer } from './node.js';
+import { adminLogin, type ClusterPlan, type NodePlace, probeMs, startNode, stopServer } from './node.js';
 import { findFounder } from './recovery.js';
 
 /** How many nodes: two of them are a majority when one is lost. */
@@ -48,6 +49,11 @@ export interface GaleraCluster {
   readonly adminUrl: string;
   /** Starts a node that has ended again; it joins the others. When no node runs, the cluster is founded anew from what they know. */
   restart(node: GaleraNode): Promise<void>;
+  /**
+   * Ends the nodes that run but will not serve again by themselves, if another one serves: donors of data that lost the cluster while
+   * they gave, seen so at every call for as long as `leftDonorMs`. Gives those, which `restart` brings back.
+   */
+  endLeftDonors(leftDonorMs: number): Promise<readonly GaleraNode[]>;
   /** Shuts all nodes down cleanly and waits for their end. */
   stop(): Promise<void>;
 }
@@ -109,6 +115,7 @@ function own(folder: string, { uid, gid }: RunAs): void {
 
 class Node implements GaleraNode {
   private server: Server | undefined;
+  private leftDonorSinceMs: number | undefined;
   isRunning = false;
 
   constructor(
@@ -156,6 +163,17 @@ class Node implements GaleraNode {
     this.options.log.info({ node: this.name, port: this.port, pid: this.pid, founds }, 'Galera node started');
   }
 
+  /** For how long this has been found at every call. */
+  async leftDonorForMs(): Promise<number> {
+    const isLeft = this.isRunning && (await isLeftDonor({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs));
+    this.leftDonorSinceMs = isLeft ? (this.leftDonorSinceMs ?? performance.now()) : undefined;
+    return this.leftDonorSinceMs === undefined ? 0 : performance.now() - this.leftDonorSinceMs;
+  }
+
+  async serves(): Promise<boolean> {
+    return this.isRunning && (await faultOf({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs)) === undefined;
+  }
+
   async stop(): Promise<void> {
     if (this.server !== undefined) await stopServer(this.server);
   }
@@ -191,6 +209,14 @@ class Cluster implements GaleraCluster {
     // Founding starts all of them.
     this.founding ??= this.startAll().finally(() => (this.founding = undefined));
     await this.founding;
+  }
+
+  async endLeftDonors(leftDonorMs: number): Promise<readonly Node[]> {
+    const forMs = await Promise.all(this.nodes.map((node) => node.leftDonorForMs()));
+    const left = this.nodes.filter((_, index) => forMs[index]! > leftDonorMs);
+    if (left.length === 0 || !(await Promise.all(this.nodes.map((node) => node.serves()))).includes(true)) return [];
+    await Promise.all(left.map((node) => node.stop()));
+    return left;
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { faultOf } from '#kit/db/mysql-probe.js';
+import { faultOf, type Login } from '#kit/db/mysql-probe.js';
 import { adminUser, type Credentials, initSql } from '../mariadb/credentials.js';
 import type { RunAs } from '../mariadb/programs.js';
 import { cameUp, endServer, lastLines, launchServer, type Server } from '../mariadb/server-process.js';
@@ -33,7 +33,8 @@ export interface ClusterPlan {
 // A node that joins receives all data first.
 const joinTimeoutMs = 120_000;
 const pollMs = 100;
-const probeMs = 1000;
+/** How long a node may take to say how it is. */
+export const probeMs = 1000;
 
 const libraries = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'];
 
@@ -95,7 +96,7 @@ export async function startNode(plan: ClusterPlan, place: NodePlace, founds: boo
     // What a transfer of data started goes with the node.
     killGroup(server.child.pid);
   });
-  const login = { user: adminUser, password: credentials[adminUser]! };
+  const login = adminLogin(credentials);
   const untilMs = performance.now() + joinTimeoutMs;
   let fault = 'it did not come up';
   if (await cameUp(server, joinTimeoutMs)) {
@@ -108,6 +109,11 @@ export async function startNode(plan: ClusterPlan, place: NodePlace, founds: boo
   }
   await stopServer(server);
   throw new Error(`Galera node ${place.name} did not start (${fault}). Its last lines:\n${lastLines(join(folder, 'mariadb.log'))}`);
+}
+
+/** Who may ask a node how it is. */
+export function adminLogin(credentials: Credentials): Login {
+  return { user: adminUser, password: credentials[adminUser]! };
 }
 
 /** Ends a node cleanly, also one that a signal has stopped. */

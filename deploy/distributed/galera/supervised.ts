@@ -1,40 +1,70 @@
-// The private Galera cluster as a part of the launcher: a node that ends unasked is started again on its port and joins the others.
+// The private Galera cluster as a part of the launcher: a node that ends unasked is started again on its port and joins the others,
+// and one that would not serve again is ended for that.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '#kit/log.js';
 import type { SupervisedMariadb } from '../mariadb/supervised.js';
 import { type GaleraCluster, type GaleraNode, type GaleraOptions, startGalera } from './cluster.js';
 
+// A donor that has not served before its turn could be taken for one that was left.
+const leftDonorMsDefault = 15_000;
+const looksPerWait = 5;
+
+/** Times of the supervision, and where it is told. */
+export interface SupervisionOptions {
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly restartDelayMs: number;
+  /** How long a donor is left to itself before it is started again; tests shorten it. */
+  readonly leftDonorMs?: number;
+}
+
 /** A cluster that is kept running from `start` to `stop`. */
-export function superviseGalera(options: GaleraOptions & { readonly restartDelayMs: number }): SupervisedMariadb {
-  const { log, restartDelayMs } = options;
-  const stopping = new AbortController();
+export function superviseGalera(options: GaleraOptions & SupervisionOptions): SupervisedMariadb {
   let cluster: GaleraCluster | undefined;
-  let watching: Promise<unknown> | undefined;
-
-  async function keepRunning(node: GaleraNode, of: GaleraCluster): Promise<void> {
-    for (;;) {
-      await node.ended;
-      await sleep(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-      if (stopping.signal.aborted) return;
-      log.error({ node: node.name, port: node.port }, 'Galera node ended unasked; starting it again');
-      await of.restart(node).catch((error: unknown) => {
-        if (!stopping.signal.aborted) log.error({ err: error, node: node.name }, 'Galera node could not be started again; it will be tried again');
-      });
-      // The stop came while it started, and may have found only the run before.
-      if (stopping.signal.aborted) await of.stop();
-    }
-  }
-
+  let supervision: { stop(): Promise<void> } | undefined;
   return {
     name: 'galera',
     url: (schema) => cluster!.url(schema),
     async start() {
-      const started = await startGalera(options);
-      cluster = started;
-      watching = Promise.all(started.nodes.map((node) => keepRunning(node, started)));
+      cluster = await startGalera(options);
+      supervision = keepRunning(cluster, options);
     },
+    stop: async () => supervision?.stop(),
+  };
+}
+
+/** Keeps the nodes of a started cluster running; `stop` stops them with it. */
+export function keepRunning(cluster: GaleraCluster, { log, restartDelayMs, leftDonorMs = leftDonorMsDefault }: SupervisionOptions): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  async function startAgain(node: GaleraNode): Promise<void> {
+    for (;;) {
+      await node.ended;
+      await sleep(restartDelayMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      log.error({ node: node.name, port: node.port }, 'Galera node ended unasked; starting it again');
+      await cluster.restart(node).catch((error: unknown) => {
+        if (!signal.aborted) log.error({ err: error, node: node.name }, 'Galera node could not be started again; it will be tried again');
+      });
+      // The stop came while it started, and may have found only the run before.
+      if (signal.aborted) await cluster.stop();
+    }
+  }
+
+  async function endLeftDonors(): Promise<void> {
+    for (;;) {
+      await sleep(leftDonorMs / looksPerWait, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      const left = await cluster.endLeftDonors(leftDonorMs);
+      for (const { name } of left) log.warn({ node: name }, 'Galera node lost the cluster while it gave its data, and would not have served again; it was ended');
+    }
+  }
+
+  const watching = Promise.all([endLeftDonors(), ...cluster.nodes.map(startAgain)]);
+  return {
     async stop() {
       stopping.abort();
-      await cluster?.stop();
+      await cluster.stop();
       await watching;
     },
   };
