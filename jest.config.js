@@ -21,6 +21,7 @@ const needServer = '\\.mysql\\.test\\.ts$';
 const { TOLLGATE_TEST_MYSQL: withServer, TOLLGATE_TEST_MYSQL_URL: serverUrl } = process.env;
 
 export default {
+  testSequencer: '<rootDir>/tests/support/sequencer.ts',
   projects: [
     {
       ...shared,

@@ -1,0 +1,78 @@
+// In which order files of tests run: long ones first, because a long one that starts last is waited for alone; and of those that
+// work a browser one at a time as far as there are others, because they keep the processor busy while most of the others wait.
+import type { TestSequencerOptions } from '@jest/test-sequencer';
+import { createRequire } from 'node:module';
+
+// Its types are those of its CommonJS form.
+const { default: TestSequencer } = createRequire(import.meta.url)('@jest/test-sequencer') as typeof import('@jest/test-sequencer');
+type Test = Parameters<InstanceType<typeof TestSequencer>['sort']>[0][number];
+
+/** Seconds that files take on two cores, from the root of the checkout; those that are not here take less. */
+const seconds: Readonly<Record<string, number>> = {
+  'tests/console/every-page-wide.test.ts': 190,
+  'tests/console/every-page-narrow.test.ts': 180,
+  'tests/kill/disk-full.test.ts': 116,
+  'tests/outages.test.ts': 112,
+  'tests/kill/kill.test.ts': 107,
+  'tests/idempotency.test.ts': 106,
+  'services/ledger/model.test.ts': 105,
+  'tests/galera.test.ts': 100,
+  'tests/streams.test.ts': 79,
+  'tests/console/journey.test.ts': 72,
+  'tests/availability.test.ts': 66,
+  'tests/console/usage.test.ts': 50,
+  'tests/money.test.ts': 49,
+  'tests/console/home.test.ts': 49,
+  'tests/console/people.test.ts': 47,
+  'tests/console/keys.test.ts': 45,
+  'tests/console/operator.test.ts': 45,
+  'tests/charges-four-paths.test.ts': 42,
+  'tests/console/operator-catalog.test.ts': 42,
+  'services/metering/reconcile/job.test.ts': 40,
+  'tests/endings.test.ts': 40,
+  'tests/keys.test.ts': 37,
+  'tests/affordable.test.ts': 37,
+  'tests/console/docs.test.ts': 32,
+  'tests/payments.test.ts': 31,
+  'tests/operator-catalog.test.ts': 29,
+  'tests/console/sizes.test.ts': 28,
+  'tests/console/addresses.test.ts': 27,
+  'tests/console/catalog.test.ts': 26,
+  'tests/console/billing.test.ts': 24,
+  'tests/console/alerts.test.ts': 24,
+  'services/metering/reconcile/reconcile.test.ts': 19,
+  'services/kit/db/mysql-nodes.mysql.test.ts': 18,
+};
+const secondsOfOthers = 10;
+
+/** Jest's, but for the order. */
+export default class extends TestSequencer {
+  private readonly workerCount: number;
+
+  constructor(options: TestSequencerOptions) {
+    super(options);
+    this.workerCount = options.globalConfig.maxWorkers;
+  }
+
+  override sort(tests: Test[]): Test[] {
+    const left = [...tests].map((test) => ({ test, ...judged(test) })).sort((one, other) => other.takes - one.takes || (one.path < other.path ? -1 : 1));
+    const workers = Array.from({ length: this.workerCount }, () => ({ freeAt: 0, inBrowser: false }));
+    const order: Test[] = [];
+    while (left.length > 0) {
+      const next = workers.reduce((first, worker) => (worker.freeAt < first.freeAt ? worker : first));
+      const isTaken = workers.some((worker) => worker !== next && worker.inBrowser && worker.freeAt > next.freeAt);
+      // A browser comes first where there is none, so that these do not remain for the end.
+      const wanted = left.findIndex(({ inBrowser }) => inBrowser !== isTaken);
+      const chosen = left.splice(Math.max(0, wanted), 1)[0]!;
+      next.freeAt += chosen.takes;
+      next.inBrowser = chosen.inBrowser;
+      order.push(chosen.test);
+    }
+    return order;
+  }
+}
+
+function judged({ path, context }: Test): { path: string; takes: number; inBrowser: boolean } {
+  const name = path.slice(context.config.rootDir.length + 1);
+  return { path: name, takes: seconds[name] ?? secondsOfOthers, inBrowser: name.startsWith('tests/console/') };
+}
