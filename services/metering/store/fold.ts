@@ -11,6 +11,8 @@ import { deferred } from './outbox.js';
 import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.js';
 
 const rowName = 'sums';
+/** In usage_fold. */
+const formerRowName = 'rollups';
 const rowsPerStatement = 200;
 const lowestId = Buffer.alloc(16);
 /** Series whose rows are removed in one transaction when all is summed anew. */
@@ -54,22 +56,24 @@ export async function noteUnfolded(tx: PlainTransaction, records: readonly (read
   await tx.run(insertUnfolded(records.length), records.flat());
 }
 
-/** Makes the row of the sums if it is missing; those that the version before keeps end then. */
+/** Makes the row of the sums if it is missing; those that the version before keeps end then, and again should it have gone on with them. */
 export async function ensureFold(db: Database): Promise<void> {
+  const [former] = await db.knex('usage_fold').select('phase').where({ name: formerRowName });
+  if (former === undefined || asNumber(former.phase) !== Phase.clearing) await endFormerSums(db);
   if ((await db.knex('usage_summing').select('name').where({ name: rowName })).length > 0) return;
-  await endFormerSums(db);
   const row = { name: rowName, version: 0, epoch: 1, phase: Phase.clearing, watermark: lowestId, leased_by: lowestId, lease_until_ms: 0 };
   await insertOnce(db, 'usage_summing', row);
 }
 
 /**
  * The version before keeps sums in other tables, but knows which records are not in them yet by the same usage_unfolded. So that it leaves
- * those to us while it runs on, it finds its sums being made anew, which it then reads from the records, and somebody else doing that for ever.
+ * those to us while it runs on, it finds its sums being made anew, which it then reads from the records, and somebody else doing that for ever. Whoever of
+ * it added to sums just then may do so for some seconds yet.
  */
 async function endFormerSums(db: Database): Promise<void> {
   const ended = { phase: Phase.clearing, leased_by: Buffer.alloc(16, 0xff), lease_until_ms: Number.MAX_SAFE_INTEGER };
-  await insertOnce(db, 'usage_fold', { name: 'rollups', version: 0, epoch: 1, watermark: lowestId, ...ended });
-  await db.knex('usage_fold').where({ name: 'rollups' }).update(ended);
+  await insertOnce(db, 'usage_fold', { name: formerRowName, version: 0, epoch: 1, watermark: lowestId, ...ended });
+  await db.knex('usage_fold').where({ name: formerRowName }).update(ended);
 }
 
 async function insertOnce(db: Database, table: string, row: Record<string, unknown>): Promise<void> {
