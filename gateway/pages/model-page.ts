@@ -59,7 +59,7 @@ function priceTable(prices: Prices, t: Texts): Html {
     [classes.output, prices.output],
     [classes.reasoning, prices.reasoning ?? prices.output, prices.reasoning === undefined],
   ];
-  return html`<table><caption>${t.perMillion}</caption><thead><tr><th scope="col">${t.tokens}</th><th scope="col" class="n">${t.price}</th></tr></thead>
+  return html`<table class="pairs"><caption>${t.perMillion}</caption><thead><tr><th scope="col">${t.tokens}</th><th scope="col" class="n">${t.price}</th></tr></thead>
 <tbody>${rows.map(([label, price, isOutputs]) => html`<tr><th scope="row">${label}</th><td class="n">${usd(price)}${isOutputs === true ? html` <span class="soft">${t.asOutput}</span>` : ''}</td></tr>`)}</tbody></table>`;
 }
 

@@ -58,7 +58,10 @@ tr,td,tbody th{display:block}
 tr{padding:.6rem 0;border-top:1px solid var(--line)}
 td,tbody th{border:0;padding:.1rem 0;overflow-wrap:anywhere}
 td:empty{display:none}
-td[data-label]::before{content:attr(data-label);color:var(--soft);margin-right:.6rem}
+td[data-label]{display:flow-root;padding-left:9rem}
+td[data-label]::before{content:attr(data-label);color:var(--soft);float:left;width:8.5rem;margin-left:-9rem}
+.pairs tr{display:flex;justify-content:space-between;gap:1rem}
+header{column-gap:.6rem}
 .n{text-align:left;white-space:normal}
 }`;
 

@@ -6,6 +6,7 @@ import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
@@ -124,6 +125,26 @@ describe.each(modes)('home, %s', (mode) => {
     expect(await failure.getByRole('link').getAttribute('href')).toContain(failed[0]!.request_id);
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'home-used-light-1280');
+    expect(person.faults).toEqual([]);
+    await person.close();
+  });
+
+  it('has its figures two in a row on a phone, and a long one in a row of its own', async () => {
+    const person = await newMember(chromium, system, owner, { width: 375 });
+    const page = await person.open(account);
+    const box = async (label: string): Promise<{ x: number; y: number; width: number }> => (await page.locator('dl').filter({ has: page.getByText(label, { exact: true }) }).boundingBox())!;
+    await page.getByText('Spent today', { exact: true }).waitFor();
+    // What stands above may still come.
+    await eventually(async () => {
+      const [available, lasts] = [await box('Available'), await box('Lasts for')];
+      return (available.y === lasts.y && available.x < lasts.x) || undefined;
+    });
+    await system.cli('balance', 'deposit', '234567890.123456789', '--account', accountId);
+    await page.getByText('$234,567,89').first().waitFor();
+    await eventually(async () => (await box('Available')).y < (await box('Lasts for')).y || undefined);
+    const value = await page.locator('dd').first().evaluate((element) => [element.scrollWidth <= element.clientWidth, element.textContent] as const);
+    expect(value).toEqual([true, expect.stringMatching(/^\$234,567,89\d\.\d+$/)]);
+    expect(await sidewaysScroll(page)).toBe(0);
     expect(person.faults).toEqual([]);
     await person.close();
   });

@@ -177,7 +177,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
 
     // The upstream cannot go while the model needs it; the page says so before anybody tries.
     await page.goto(`${system.baseUrl}/console/operator/upstreams`);
-    await card.getByRole('button', { name: 'Edit: acme' }).click();
+    await card.getByRole('button', { name: 'Actions for acme' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await popup(page).getByText('acme/fast').waitFor();
     expect(await popup(page).getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);

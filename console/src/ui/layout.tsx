@@ -45,7 +45,7 @@ export function Card({ children, className, flush = false }: { children: ReactNo
 /** A figure with its name. `hint` says what it is. */
 export function Stat({ label, value, hint }: { label: ReactNode; value: ReactNode; hint?: ReactNode }) {
   return (
-    <Card>
+    <Card flush className="min-w-min grow basis-36 p-3 sm:p-4">
       <dl>
         <dt className="text-sm text-soft">{label}</dt>
         <dd className="mt-1 text-xl font-semibold tabular wrap-anywhere">{value}</dd>
@@ -55,9 +55,9 @@ export function Stat({ label, value, hint }: { label: ReactNode; value: ReactNod
   );
 }
 
-/** Figures side by side. */
+/** Figures side by side; on a phone two in a row, unless one of them is too long for that. */
 export function Stats({ children }: { children: ReactNode }) {
-  return <div className="mb-6 grid grid-cols-[repeat(auto-fit,minmax(min(13rem,100%),1fr))] gap-3">{children}</div>;
+  return <div className="mb-6 flex flex-wrap gap-3 sm:grid sm:grid-cols-[repeat(auto-fit,minmax(11.5rem,1fr))]">{children}</div>;
 }
 
 /** What a page without content says: why, and the one next action. */

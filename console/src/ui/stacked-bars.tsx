@@ -82,9 +82,9 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
           })}
         </svg>
         <div />
-        <div aria-hidden className="mt-1 flex overflow-x-clip text-xs text-soft">
+        <div aria-hidden className="mt-1 flex text-xs text-soft">
           {bars.map((bar, index) => (
-            <span key={bar.id} className="min-w-0 flex-1 overflow-visible whitespace-nowrap">
+            <span key={bar.id} className="flex min-w-0 flex-1 justify-center whitespace-nowrap">
               {index % every === 0 && <span className={index % (every * 2) === 0 ? undefined : 'max-md:hidden'}>{bar.axisLabel ?? bar.label}</span>}
             </span>
           ))}

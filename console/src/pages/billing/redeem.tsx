@@ -62,7 +62,7 @@ export function Redeem() {
             maxLength={100}
             required
           />
-          <Button type="submit" busy={redeem.isPending} className="mt-6.5">
+          <Button type="submit" busy={redeem.isPending} className="sm:mt-6.5">
             <Ticket size={16} aria-hidden />
             {t.redeemButton}
           </Button>

@@ -9,7 +9,7 @@ import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { useBalance } from '../../shell/balance-pill.js';
-import { Stat } from '../../ui/layout.js';
+import { Stat, Stats } from '../../ui/layout.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { faultOf } from '../../ui/query.js';
 import { Usd } from '../../ui/values.js';
@@ -47,7 +47,7 @@ export function Money() {
   return (
     <>
       {error !== undefined && <ErrorNotice error={error} onRetry={() => void Promise.all([balance.refetch(), ...sums.map((sum) => sum.refetch())])} />}
-      <div className="mb-6 grid gap-3 sm:grid-cols-2 lg:grid-cols-3 xl:grid-cols-5">
+      <Stats>
         <Stat
           label={t.available}
           value={balance.data === undefined ? '…' : <Usd value={balance.data.available_usd} />}
@@ -62,7 +62,7 @@ export function Money() {
             hint={`${t.callsOf({ calls: count(spent[index]?.calls ?? 0) })} · ${t.daysOf({ zone: zoneName(zone) })}`}
           />
         ))}
-      </div>
+      </Stats>
     </>
   );
 }

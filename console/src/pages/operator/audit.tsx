@@ -66,7 +66,7 @@ function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: Audi
   return (
     <form
       role="search"
-      className="mb-5 grid grid-cols-[repeat(auto-fit,minmax(min(14rem,100%),1fr))] items-start gap-3"
+      className="mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(14rem,1fr))]"
       onSubmit={(event) => {
         event.preventDefault();
         onShow(fields);

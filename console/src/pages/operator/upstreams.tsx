@@ -77,7 +77,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
               <>
                 <Button onClick={() => setAsked('edit')}>{t.edit}</Button>
                 <ActionMenu
-                  label={`${t.edit}: ${id}`}
+                  label={t.actionsOf({ id })}
                   actions={[
                     { label: enabled ? t.disable : t.enable, onSelect: () => (enabled && offered.length > 0 ? setAsked('disable') : change.mutate()) },
                     { label: t.remove, danger: true, onSelect: () => setAsked('delete') },
@@ -142,12 +142,17 @@ function What({ upstream: { base_url, wire_format, secret_last_four, allow_priva
   );
 }
 
+/** A model may be routed to the same upstream more than once, under several names. */
+function distinct(models: Upstream['models']): Upstream['models'] {
+  return models.filter(({ id }, index) => models.findIndex((other) => other.id === id) === index);
+}
+
 function Models({ models }: { models: Upstream['models'] }) {
   const t = useText(upstreamsText);
   return (
     <ul className="flex flex-wrap gap-x-3 gap-y-1">
-      {models.map(({ id, upstream_model, retired }) => (
-        <li key={`${id} ${upstream_model}`}>
+      {distinct(models).map(({ id, retired }) => (
+        <li key={id}>
           <Link to={`/operator/models/${id}`} className="link">
             {id}
           </Link>

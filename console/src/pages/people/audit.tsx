@@ -8,7 +8,7 @@ import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { type AccountInUse, useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
-import { Empty, PageHeader } from '../../ui/layout.js';
+import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { Loading, Notice } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
@@ -53,7 +53,13 @@ function Entries({ account }: { account: AccountInUse }) {
     },
     { name: t.what, cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
     { name: t.target, cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />, className: 'md:min-w-40' },
-    { name: t.details, cell: (entry) => <span className="text-sm text-soft wrap-anywhere">{detailText(entry.detail, targetText(entry, emailOf(entry.target_id)))}</span> },
+    {
+      name: t.details,
+      cell(entry) {
+        const text = detailText(entry.detail, targetText(entry, emailOf(entry.target_id)));
+        return text === '' ? null : <span className="text-sm text-soft wrap-anywhere">{text}</span>;
+      },
+    },
   ];
   if (query.data === undefined) return query.error === null ? <Loading /> : <QueryFault query={query} />;
   const rows = query.data.pages.flatMap(({ data }) => data);
@@ -61,7 +67,9 @@ function Entries({ account }: { account: AccountInUse }) {
   return (
     <>
       <QueryFault query={query} />
-      <DataTable caption={t.auditTitle} columns={columns} rows={rows} rowKey={({ id }) => id} />
+      <Card flush>
+        <DataTable caption={t.auditTitle} columns={columns} rows={rows} rowKey={({ id }) => id} />
+      </Card>
       {query.hasNextPage && (
         <div className="mt-4">
           <Button busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

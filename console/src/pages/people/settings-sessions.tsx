@@ -9,7 +9,7 @@ import { queryClient } from '../../session/queries.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
-import { Section } from '../../ui/layout.js';
+import { Card, Section } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
@@ -73,7 +73,13 @@ export function SessionsSection() {
       actions={(query.data?.data.length ?? 0) > 1 && <Button onClick={() => setAsking(true)}>{t.endOthers}</Button>}
     >
       <FormError error={end.error} />
-      <Fetched query={query}>{({ data }) => <DataTable caption={t.sessions} columns={columns} rows={[...data].sort((one, other) => Number(other.present) - Number(one.present))} rowKey={({ id }) => id} />}</Fetched>
+      <Fetched query={query}>
+        {({ data }) => (
+          <Card flush>
+            <DataTable caption={t.sessions} columns={columns} rows={[...data].sort((one, other) => Number(other.present) - Number(one.present))} rowKey={({ id }) => id} />
+          </Card>
+        )}
+      </Fetched>
       <ConfirmDialog open={isAsking} onClose={() => setAsking(false)} onConfirm={() => endOthers.mutate()} title={t.endOthersTitle} description={t.endOthersHint} confirm={t.endOthers} busy={endOthers.isPending}>
         <FormError error={endOthers.error} />
       </ConfirmDialog>
