@@ -2,7 +2,7 @@
 // files of their own, which run beside each other.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, goTo, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
 
@@ -161,6 +161,8 @@ export function lookAtEveryPage(width: number): void {
     let furnished: Furnished;
     let signedIn: Person;
     let nobody: Person;
+    // Each has one window, for another one costs as much again as its page.
+    const windows = new Map<Person, Page>();
 
     beforeAll(async () => {
       // Every way in is offered; nobody asks the provider, which is not there.
@@ -173,6 +175,7 @@ export function lookAtEveryPage(width: number): void {
       [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
       signedIn = await newMember(chromium, system, furnished.owner, { width });
       nobody = await newPerson(chromium, system.baseUrl, { width });
+      for (const person of [signedIn, nobody]) windows.set(person, await person.context.newPage());
     });
 
     afterAll(async () => {
@@ -182,10 +185,15 @@ export function lookAtEveryPage(width: number): void {
 
     it.each(views.map((view) => [view.name, view] as const))('%s', async (name, view) => {
       const person = view.who === 'nobody' ? nobody : signedIn;
-      const page = await person.open(view.path(furnished));
+      const page = windows.get(person)!;
+      await page.setViewportSize({ width, height: 800 });
+      await showTheme(page, themes[0]);
+      await goTo(page, view.path(furnished));
       await settledPage(page);
-      await view.act?.(page, furnished);
-      await settledPage(page);
+      if (view.act !== undefined) {
+        await view.act(page, furnished);
+        await settledPage(page);
+      }
       for (const theme of themes) {
         await showTheme(page, theme);
         await screenshot(page, `${name}-${theme}-${width}`);
@@ -197,7 +205,6 @@ export function lookAtEveryPage(width: number): void {
         expect({ between, scroll: await sidewaysScroll(page) }).toEqual({ between, scroll: 0 });
       }
       expect(person.faults).toEqual([]);
-      await page.close();
     });
   });
 }
