@@ -1,5 +1,5 @@
 // Every page in both themes: no fault by axe, nothing to be scrolled sideways, nothing logged; with a picture of each. The widths are
-// files of their own, which run beside each other.
+// files of their own, one after the other (../support/sequencer.ts).
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { accessibilityFaults, goTo, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
