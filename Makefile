@@ -40,9 +40,9 @@ NOT_IN_CHECK = services/ledger/mutation services/metering/reconcile/job services
 check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=100% $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK)
 
-# Most end-to-end tests wait for most of their time, so that three find room on two cores; tests/support/sequencer.ts has the order.
+# Most tests wait for most of their time, so that three files find room on two cores; tests/support/sequencer.ts has the order.
 test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
-	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=2 $(PATIENTLY)
+	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=3 $(PATIENTLY)
 	@$(JEST) --selectProjects e2e --maxWorkers=3 --forceExit
 
 nightly: test-programs node_modules/.for-tests dist/.built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, 100,000 ledger histories, the whole console on MariaDB
