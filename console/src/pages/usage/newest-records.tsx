@@ -56,7 +56,7 @@ export function NewestRecords({ query, title, none, all, columns, withDetail = f
                     name: columns.ending,
                     cell: ({ ending, ending_detail: detail }) => (
                       <span className="inline-flex flex-wrap items-center gap-1.5">
-                        <EndingBadge ending={ending} />
+                        <EndingBadge ending={ending} wraps />
                         {withDetail && detail !== null && <span className="text-soft wrap-anywhere">{detail}</span>}
                       </span>
                     ),
