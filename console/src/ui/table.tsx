@@ -32,7 +32,7 @@ interface Props<Row> {
 export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }: Props<Row>) {
   // Roles are named because rows and cells that are shown as blocks lose them.
   const table = (
-    <table className="data-table" role="table">
+    <table className={classNames('data-table', columns.some(({ hideName }) => hideName === true) && 'with-actions')} role="table">
       <caption className="sr-only">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
