@@ -28,7 +28,7 @@ const reads = /^(get|find|list|watch|verify|authenticate|estimate|count|reconcil
 const ofOthers = new Set([
   'hold', 'checkpoint', 'settle', 'release', 'expireHolds', 'apply', 'checkpointUsage', 'recordUsage', 'recordBatches', 'beginKeyedCall', 'abandonKeyedCall', 'generate',
   'setPassword', 'updateProfile', 'confirmPassword', 'signUp', 'signInByIdentity', 'connectIdentity', 'disconnectIdentity', 'signIn', 'redeemSignInLink',
-  'invite', 'revokeInvitation', 'acceptInvitation', 'appendAudit',
+  'invite', 'revokeInvitation', 'acceptInvitation', 'requestPasswordReset', 'resetPassword', 'appendAudit',
 ]);
 
 describe('the operator’s command', () => {

@@ -46,7 +46,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   const me = (browser: Browser) => browser.get<{ user: { id: string; email: string; name: string }; accounts: { id: string; name: string; role: string }[] }>('/me');
 
   it('says what ways there are', async () => {
-    expect(await new Browser(system).get('/sign-in-options')).toEqual({ sign_up: true, oidc: { name: 'Acme ID' } });
+    expect(await new Browser(system).get('/sign-in-options')).toEqual({ sign_up: true, password_reset: false, oidc: { name: 'Acme ID' } });
   });
 
   it('signs people up, with an account of their own that nobody else sees', async () => {

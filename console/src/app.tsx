@@ -21,6 +21,8 @@ import { Toasts } from './ui/toast.js';
 const publicPages: Readonly<Record<string, ComponentType>> = {
   '/sign-in': lazy(() => import('./pages/people/sign-in.js')),
   '/sign-up': lazy(() => import('./pages/people/sign-up.js')),
+  '/forgot': lazy(() => import('./pages/people/forgot.js')),
+  '/reset': lazy(() => import('./pages/people/reset.js')),
   '/link': lazy(() => import('./pages/people/link.js')),
   '/invitation': lazy(() => import('./pages/people/invitation.js')),
 };

@@ -12,6 +12,7 @@ import { invite, listAudit, listInvitations, listMembers, putMember, removeMembe
 import { finishOidc, startOidc } from './routes/oidc.js';
 import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from './routes/profile.js';
 import { asKey } from './routes/playground.js';
+import { finishPasswordReset, requestPasswordReset } from './routes/password-reset.js';
 import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
 import { redeemCode } from './routes/redemptions.js';
 import { getReceipt, getStatement, listDeposits, listStatements } from './routes/statements.js';
@@ -36,6 +37,8 @@ export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Rout
 
   router.get('/sign-in-options', getSignInOptions(deps, oidc));
   router.post('/sign-up', signUp(deps));
+  router.post('/password-reset', requestPasswordReset(deps));
+  router.post('/password-reset/finish', finishPasswordReset(deps));
   router.get('/oidc/start', startOidc(deps, oidc));
   router.get('/oidc/callback', finishOidc(deps, oidc));
 

@@ -11,5 +11,7 @@ const Name = Type.String({ minLength: 1, maxLength: 200 });
 export const peopleBodies = {
   signUp: readBody(Type.Object({ email: Email, name: Name, password: Secret, account_name: Name })),
   profile: readBody(Type.Object({ name: optional(Name), email: optional(Email), present_password: optional(Secret) })),
+  requestReset: readBody(Type.Object({ email: Email })),
+  finishReset: readBody(Type.Object({ token: Type.String({ maxLength: 100 }), new_password: Secret })),
   identity: readBody(Type.Object({ present_password: optional(Secret) })),
 };

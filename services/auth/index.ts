@@ -19,6 +19,7 @@ import { IdentityStore } from './people/store/identities.js';
 import { MailBudget } from './people/store/mail-budget.js';
 import { MemberStore } from './people/store/members.js';
 import { PersonStore } from './people/store/people.js';
+import { ResetStore } from './people/store/resets.js';
 import { SessionStore } from './people/store/sessions.js';
 import { startSweeping } from './people/sweep.js';
 import { failureWindowMs } from './people/throttle.js';
@@ -68,6 +69,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     members: new MemberStore(db),
     audit: new AuditStore(db),
     accounts,
+    resets: new ResetStore(db),
     mailBudget,
     postman,
     lifetimes: config,
@@ -92,7 +94,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await migrate(db, migrations);
       await feed.start();
       endSweeping = startSweeping(people);
-      if (mailer !== undefined && publicUrl === undefined) log.warn('a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: invitations are not mailed, for their links would lead nowhere');
+      if (mailer !== undefined && publicUrl === undefined) log.warn('a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: nothing is mailed to people, for its links would lead nowhere');
     },
     async stop() {
       endSweeping?.();

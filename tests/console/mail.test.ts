@@ -1,7 +1,7 @@
 // What the console mails, in the browser: an invitation, of which the page tells what came of it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
-import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
@@ -49,6 +49,33 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await row.getByText('sent', { exact: true }).waitFor();
     expect(mail.mails).toHaveLength(1);
     expect(owner.faults).toEqual([]);
+  });
+
+  it('sets a new password by a link in a mail, for which the sign-in page shows the way', async () => {
+    await addPerson(system, 'forgetful@example.com', who.password);
+    const person = await newPerson(chromium, system.baseUrl);
+    const page = await person.open('/sign-in');
+    await page.getByRole('link', { name: 'Forgotten the password?' }).click();
+    await page.getByLabel('E-mail address').fill('forgetful@example.com');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await page.getByText('Look into your mail').waitFor();
+    const raw = await eventually(() => mail.mails.find(({ to }) => to.includes('forgetful@example.com'))?.raw.replaceAll('=\r\n', '').replaceAll('=3D', '='));
+    const [, token] = /console\/reset#([\w-]{43})/.exec(raw)!;
+    const reset = await person.open(`/reset#${token}`);
+    await reset.getByLabel('New password').fill('short');
+    await reset.getByRole('button', { name: 'Set the password' }).click();
+    await reset.getByText('must have 10 to 1024 characters').waitFor();
+    expect(await accessibilityFaults(reset)).toEqual([]);
+    await reset.getByLabel('New password').fill('a phrase of their own');
+    await reset.keyboard.press('Enter');
+    await reset.getByText('Your password is set').waitFor();
+    const again = await person.open(`/reset#${token}`);
+    await again.getByLabel('New password').fill('a phrase of their own');
+    await again.keyboard.press('Enter');
+    await again.getByText('The link was used already').waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
   });
 
   it('says why one could not be mailed, and what to do; one that is tried again turns to sent by itself', async () => {

@@ -1,5 +1,6 @@
 // What operators ask: accounts, money, people, the audit log and how the system stands (gateway/console/routes/operator).
 import type { Balance } from './balance.js';
+import type { MailStanding } from './people.js';
 import { api, apiUrl, type Page } from './client.js';
 
 export interface OperatorAccount {
@@ -53,6 +54,7 @@ export interface OperatorUser {
 export interface SignInLink {
   readonly url: string;
   readonly expires_at: string;
+  readonly mail: MailStanding;
 }
 
 export interface AuditEntry {

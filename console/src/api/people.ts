@@ -5,6 +5,8 @@ import type { Me, Role } from './session.js';
 /** The ways in that this gateway offers. */
 export interface SignInOptions {
   readonly sign_up: boolean;
+  /** Whoever has forgotten their password can have a link mailed. */
+  readonly password_reset: boolean;
   readonly oidc: { readonly name: string } | null;
 }
 
@@ -20,8 +22,14 @@ export interface Invitation {
 }
 export type OfferedInvitation = Invitation & { readonly is_known: boolean };
 
-/** One that was not accepted yet, with how its mail stands; `words` tell why it failed. */
-export type OpenInvitation = Invitation & { readonly mail: { readonly state: 'none' | 'pending' | 'sent' | 'failed'; readonly words: string | null } };
+/** How the mail with a link stands; `words` tell why it failed, and `none` that no mail can be sent here. */
+export interface MailStanding {
+  readonly state: 'none' | 'pending' | 'sent' | 'failed';
+  readonly words: string | null;
+}
+
+/** One that was not accepted yet. */
+export type OpenInvitation = Invitation & { readonly mail: MailStanding };
 
 /** A place where one is signed in. */
 export interface Session {
@@ -65,6 +73,8 @@ export interface AuditEntry {
 export const getSignInOptions = (signal?: AbortSignal): Promise<SignInOptions> => api.get('/sign-in-options', { signal });
 export const signIn = (body: { email: string; password: string }): Promise<void> => api.post('/session', { body });
 export const signInByLink = (token: string): Promise<void> => api.post('/session/link', { body: { token } });
+export const requestPasswordReset = (email: string): Promise<void> => api.post('/password-reset', { body: { email } });
+export const resetPassword = (body: { token: string; new_password: string }): Promise<void> => api.post('/password-reset/finish', { body });
 export const signUp = (body: { email: string; name: string; password: string; account_name: string }): Promise<{ account_id: string }> => api.post('/sign-up', { body });
 
 /** Where the identity provider's way begins; a browser goes there. `page` is where it comes back to, for example `/settings`. */

@@ -15,13 +15,13 @@ const Member = view('Member', { ...personFields, role: Role, since: Time });
 
 /** Of an invitation, without its link. */
 export const invitationFields = { id: Text, account_id: Text, account_name: Text, email: Text, role: Role, created_at: Time, expires_at: Time };
-const Invitation = view('Invitation', {
-  ...invitationFields,
-  mail: Type.Object({
-    state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'Of the mail with the link; none where no mail can be sent.' }),
-    words: nullable(Text, 'Why it failed, for people.'),
-  }),
+/** How the mail with a link stands. */
+export const MailOfLink = view('MailOfLink', {
+  state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'Of the mail with the link; none where no mail can be sent.' }),
+  words: nullable(Text, 'Why it failed, for people.'),
 });
+
+const Invitation = view('Invitation', { ...invitationFields, mail: MailOfLink });
 
 /** Of an entry of the audit log. */
 export const auditFields = {

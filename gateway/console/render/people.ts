@@ -64,7 +64,12 @@ export function renderInvitation(invitation: Invitation): Record<string, unknown
 
 /** An invitation as those see it who may take it back: with how its mail stands. */
 export function renderOpenInvitation(invitation: Invitation): Record<string, unknown> {
-  return { ...renderInvitation(invitation), mail: { state: mailStates[invitation.mailState] ?? 'none', words: orNull(invitation.mailWords) } };
+  return { ...renderInvitation(invitation), mail: renderMail(invitation.mailState, invitation.mailWords) };
+}
+
+/** How a mail stands, and why it failed. */
+export function renderMail(state: MailState, words: string) {
+  return { state: mailStates[state] ?? 'none', words: orNull(words) };
 }
 
 const mailStates: Partial<Record<MailState, string>> = {

@@ -2,16 +2,18 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { noteAudit } from '../audit.js';
-import { patient } from '../call-contexts.js';
+import { unlessAway } from '../away.js';
+import { briefly, patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import type { OidcProvider } from '../oidc/provider.js';
 import { peopleBodies } from '../people-bodies.js';
 import { clientOf, setSession } from '../session.js';
 
 /** GET sign-in-options: for everybody. */
-export function getSignInOptions({ config }: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
+export function getSignInOptions(deps: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
   return async (ctx: Context) => {
-    ctx.body = { sign_up: config.signUp, oidc: oidc === undefined ? null : { name: oidc.name } };
+    const mail = await unlessAway(deps.peers.people.getMailOptions({}, briefly(deps)));
+    ctx.body = { sign_up: deps.config.signUp, password_reset: mail?.canMail === true, oidc: oidc === undefined ? null : { name: oidc.name } };
   };
 }
 

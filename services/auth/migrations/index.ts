@@ -5,6 +5,7 @@ import { people } from './0003-people.js';
 import { identities } from './0004-identities.js';
 import { operator } from './0005-operator.js';
 import { mail } from './0006-mail.js';
+import { passwordReset } from './0007-password-reset.js';
 
 /** All of them. */
-export const migrations = [accountsAndKeys, rotation, people, identities, operator, mail];
+export const migrations = [accountsAndKeys, rotation, people, identities, operator, mail, passwordReset];

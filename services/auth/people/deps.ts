@@ -9,6 +9,7 @@ import type { IdentityStore } from './store/identities.js';
 import type { MailBudget } from './store/mail-budget.js';
 import type { MemberStore } from './store/members.js';
 import type { PersonStore } from './store/people.js';
+import type { ResetStore } from './store/resets.js';
 import type { SessionStore } from './store/sessions.js';
 
 /** How long things live, in milliseconds. */
@@ -30,6 +31,7 @@ export interface PeopleDeps {
   readonly members: MemberStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
+  readonly resets: ResetStore;
   readonly mailBudget: MailBudget;
   readonly postman: Postman;
   readonly lifetimes: Lifetimes;

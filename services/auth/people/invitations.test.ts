@@ -1,10 +1,13 @@
 // How many invitations an account can have.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
 import { CreateUserRequest, Role, type User } from '#proto/auth/v1/people.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { openInvitationsMax } from './store/members.js';
+
+// A hundred changes one after another take their time on a busy machine.
+jest.setTimeout(60_000);
 
 describe.each(testEngines)('invitations on %s', (engine) => {
   let auth: TestAuth;

@@ -11,6 +11,7 @@ import { createUser } from './rpcs/create-user.js';
 import { disconnectIdentity } from './rpcs/disconnect-identity.js';
 import { endSessions } from './rpcs/end-sessions.js';
 import { getInvitation } from './rpcs/get-invitation.js';
+import { getMailOptions } from './rpcs/get-mail-options.js';
 import { getSession } from './rpcs/get-session.js';
 import { invite } from './rpcs/invite.js';
 import { listAudit } from './rpcs/list-audit.js';
@@ -22,6 +23,8 @@ import { listUsers } from './rpcs/list-users.js';
 import { putMember } from './rpcs/put-member.js';
 import { redeemSignInLink } from './rpcs/redeem-sign-in-link.js';
 import { removeMember } from './rpcs/remove-member.js';
+import { requestPasswordReset } from './rpcs/request-password-reset.js';
+import { resetPassword } from './rpcs/reset-password.js';
 import { revokeInvitation } from './rpcs/revoke-invitation.js';
 import { setPassword } from './rpcs/set-password.js';
 import { signInByIdentity } from './rpcs/sign-in-by-identity.js';
@@ -46,6 +49,9 @@ export function peopleService(deps: PeopleDeps): PeopleService {
     listIdentities: (request, context = unknownCaller) => listIdentities(request, context, deps),
     disconnectIdentity: (request, context = unknownCaller) => disconnectIdentity(request, context, deps),
     signIn: (request, context = unknownCaller) => signIn(request, context, deps),
+    requestPasswordReset: (request, context = unknownCaller) => requestPasswordReset(request, context, deps),
+    resetPassword: (request, context = unknownCaller) => resetPassword(request, context, deps),
+    getMailOptions: (request, context = unknownCaller) => getMailOptions(request, context, deps),
     createSignInLink: (request, context = unknownCaller) => createSignInLink(request, context, deps),
     redeemSignInLink: (request, context = unknownCaller) => redeemSignInLink(request, context, deps),
     getSession: (request, context = unknownCaller) => getSession(request, context, deps),

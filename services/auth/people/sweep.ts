@@ -4,12 +4,13 @@ import type { PeopleDeps } from './deps.js';
 const intervalMs = 10 * 60_000;
 
 /** Sweeps now and then; the function returned stops it. */
-export function startSweeping({ sessions, failures, members, mailBudget, clock, log }: PeopleDeps): () => void {
+export function startSweeping({ sessions, failures, members, resets, mailBudget, clock, log }: PeopleDeps): () => void {
   async function sweep(): Promise<void> {
     const nowMs = clock.nowMs();
     await sessions.sweep(nowMs);
     await failures.sweep(nowMs);
     await members.sweep(nowMs);
+    await resets.sweep(nowMs);
     await mailBudget.sweep(nowMs);
   }
   const timer = setInterval(() => void sweep().catch((error: unknown) => log.warn({ err: error }, 'what is over could not be removed')), intervalMs).unref();

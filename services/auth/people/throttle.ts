@@ -10,8 +10,8 @@ export const failureWindowMs = 15 * 60_000;
 /** Failures for one e-mail address, and from one network address, that are let pass in a window. */
 export const failuresMax = { email: 5, address: 50 } as const;
 
-/** Sign-ups from one network address, and addresses of others that one person asks for, in a window. */
-export const attemptsMax = { signUp: 10, takenEmail: 10 } as const;
+/** Sign-ups and forgotten passwords from one network address, and addresses of others that one person asks for, in a window. */
+export const attemptsMax = { signUp: 10, passwordReset: 10, takenEmail: 10 } as const;
 
 /** The scope of a network address. */
 export function addressScope(what: string, address: string): string {

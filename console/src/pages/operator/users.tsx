@@ -20,6 +20,7 @@ import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
+import { MailNotice } from '../people/mail-notice.js';
 import { SearchField } from './search-field.js';
 
 type Deed = 'link' | 'endSessions' | 'disable' | 'enable' | 'promote' | 'demote';
@@ -220,6 +221,7 @@ function LinkDialog({ email, link, onClose }: ShownLink & { onClose: () => void 
   const shown = useRef<HTMLElement>(null);
   return (
     <Dialog open sticky onClose={onClose} title={t.linkTitle} description={t.linkAbout({ email })} footer={<Button onClick={onClose}>{t.done}</Button>}>
+      <MailNotice email={email} mail={link.mail} />
       <p className="mb-3">
         <code ref={shown} className="wrap-anywhere">
           {link.url}

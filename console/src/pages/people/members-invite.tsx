@@ -14,7 +14,8 @@ import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { fieldError, FormError, Notice } from '../../ui/notice.js';
+import { fieldError, FormError } from '../../ui/notice.js';
+import { MailNotice } from './mail-notice.js';
 import { invitationsKey } from './query-keys.js';
 import { RoleChoice } from './role-choice.js';
 
@@ -79,9 +80,7 @@ function LinkDialog({ invitation: { email, expires_at, mail }, url, onClose }: {
         </>
       }
     >
-      {mail.state === 'sent' && <Notice tone="good">{t.mailedTo({ email })}</Notice>}
-      {mail.state === 'pending' && <Notice>{t.mailPending({ email })}</Notice>}
-      {mail.state === 'failed' && <Notice tone="warn">{t.mailFailed({ words: mail.words ?? '' })}</Notice>}
+      <MailNotice email={email} mail={mail} />
       <code ref={source} role="region" aria-label={t.link} tabIndex={0} className="block rounded-md border border-line bg-panel p-3 text-sm wrap-anywhere">
         {url}
       </code>

@@ -73,7 +73,15 @@ export default function SignIn() {
           </Link>
         </p>
       )}
-      <p className="mt-6 text-sm text-soft">{t.forgot}</p>
+      {options.data?.password_reset === true ? (
+        <p className="mt-6">
+          <Link to="/forgot" className="link">
+            {t.forgotLink}
+          </Link>
+        </p>
+      ) : (
+        <p className="mt-6 text-sm text-soft">{t.forgot}</p>
+      )}
     </>
   );
 }

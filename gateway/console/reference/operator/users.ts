@@ -1,13 +1,13 @@
 // People, for operators.
 import { Type } from 'typebox';
 import { operatorBodies } from '../../routes/operator/operator-bodies.js';
-import { personFields } from '../members.js';
+import { MailOfLink, personFields } from '../members.js';
 import { type Area, made, ok } from '../operation.js';
 import { Ended } from '../profile.js';
 import { Flag, listOf, nullable, Time, view } from '../shapes.js';
 
 const PersonForOperators = view('PersonForOperators', { ...personFields, is_disabled: Flag, email_is_proven: Flag, created_at: Time });
-const Link = view('SignInLink', { url: Type.String({ description: 'Signs the person in, once.' }), expires_at: Time });
+const Link = view('SignInLink', { url: Type.String({ description: 'Signs the person in, once.' }), expires_at: Time, mail: MailOfLink });
 
 export const userArea: Area = {
   title: 'Operators: people',
@@ -40,7 +40,7 @@ export const userArea: Area = {
       answers: [ok(PersonForOperators)],
       refusals: { failed_precondition: 'It is yourself who would be disabled, or the last operator who can sign in.' },
     },
-    { method: 'POST', path: '/operator/users/{user}/link', summary: 'Make a link that signs a person in once; those made before end.', who: 'operator', answers: [ok(Link)] },
+    { method: 'POST', path: '/operator/users/{user}/link', summary: 'Make a link that signs a person in once, and mail it too where mail can be sent; those made before end.', who: 'operator', answers: [ok(Link)] },
     { method: 'DELETE', path: '/operator/users/{user}/sessions', summary: 'Sign a person out everywhere; oneself everywhere else.', who: 'operator', answers: [ok(Ended)] },
   ],
 };

@@ -9,6 +9,7 @@ import type { ConsoleDeps } from '../../deps.js';
 import { pageOf, queryText } from '../../paging.js';
 import { publicAddress } from '../../public-address.js';
 import { renderUserForOperator } from '../../render/operator.js';
+import { renderMail } from '../../render/people.js';
 import { orNull } from '../../render/values.js';
 import { visitorOf } from '../../session.js';
 import { operatorBodies } from './operator-bodies.js';
@@ -89,10 +90,10 @@ function endSessions(deps: ConsoleDeps): Middleware {
 }
 
 async function linkFor(ctx: Context, user: User, deps: ConsoleDeps) {
-  const { token, expiresAtMs } = await deps.peers.people.createSignInLink({ email: user.email }, contextOf(deps));
+  const { token, expiresAtMs, mailState, mailWords } = await deps.peers.people.createSignInLink({ email: user.email, sendMail: true }, contextOf(deps));
   await noteAudit(ctx, deps, { accountId: '', action: 'user.link', targetId: user.id, detail: { email: user.email } });
   // In the fragment, which a browser keeps to itself, so that no log of an address holds it.
-  return { url: `${publicAddress(ctx, deps.config)}/console/link#${token}`, expires_at: new Date(Number(expiresAtMs)).toISOString() };
+  return { url: `${publicAddress(ctx, deps.config)}/console/link#${token}`, expires_at: new Date(Number(expiresAtMs)).toISOString(), mail: renderMail(mailState, mailWords) };
 }
 
 async function userInPath(ctx: Context, deps: ConsoleDeps): Promise<User> {

@@ -36,6 +36,36 @@ export function invitationLetter(about: { accountName: string; role: Role; byNam
   };
 }
 
+/** A link for somebody who has forgotten their password. */
+export function resetLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }): Letter {
+  return {
+    subject: 'Set a new password',
+    text: lines(
+      `Hello ${plainName(name)},`,
+      '',
+      `somebody asked for a new password for this address. Set one, until ${instant(expiresAtMs)}:`,
+      link,
+      '',
+      'The link works once, and signs you out everywhere else. If it was not you, do nothing: without the link nobody can change your password.',
+    ),
+  };
+}
+
+/** A link that the operator has made for somebody. */
+export function signInLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }): Letter {
+  return {
+    subject: 'Your sign-in link',
+    text: lines(
+      `Hello ${plainName(name)},`,
+      '',
+      `the operator has made a link that signs you in, until ${instant(expiresAtMs)}:`,
+      link,
+      '',
+      'The link works once. In the settings you can then set a password.',
+    ),
+  };
+}
+
 /** An instant of UTC to the minute. */
 function instant(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -1,5 +1,5 @@
 // Invitations by mail: sent, refused, tried again, bounded, and never in the way of the invitation itself.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
@@ -10,6 +10,9 @@ import { mailWindowMs } from '../store/mail-budget.js';
 import { mailsPerHourMax } from './postman.js';
 
 const { MAIL_STATE_PENDING: pending, MAIL_STATE_SENT: sent, MAIL_STATE_FAILED: failed, MAIL_STATE_UNSPECIFIED: none } = MailState;
+
+// A hundred changes one after another take their time on a busy machine.
+jest.setTimeout(60_000);
 
 describe.each(testEngines)('invitations by mail on %s', (engine) => {
   let auth: TestAuth;

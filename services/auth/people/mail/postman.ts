@@ -14,15 +14,19 @@ export interface Parcel {
   readonly id: string;
   readonly to: string;
   readonly letter: Letter;
-  /** Whose mails are counted, and how many of them go out within an hour; each named as "account acct_…". */
+  /** What it is, so that mails of one kind do not use up the room of another. */
+  readonly kind: 'invitation' | 'link' | 'reset';
+  /** Whose mails of this kind are counted, and how many of them go out within an hour; each named as "account acct_…". */
   readonly budgets: ReadonlyMap<string, number>;
+  /** Done once, before the first try, when it is known that there is room for the mail. */
+  prepare?(): Promise<void>;
   /** False once it is of no use any more. */
   isWanted(): Promise<boolean>;
   /** Told of each change of how it stands. */
-  note(standing: MailStanding): Promise<void>;
+  note?(standing: MailStanding): Promise<void>;
 }
 
-/** Mails within an hour: of everybody together, and to one address. */
+/** Mails of one kind within an hour: of everybody together, and to one address. */
 export const mailsPerHourMax = { all: 1000, address: 5 } as const;
 /** Mails that this process tries at a time. */
 const atATimeMax = 50;
@@ -71,10 +75,11 @@ export class Postman {
   async send(parcel: Parcel): Promise<MailStanding> {
     const refusal = await this.refusal(parcel);
     if (refusal !== undefined) {
-      await parcel.note(refusal);
+      await parcel.note?.(refusal);
       return refusal;
     }
-    await parcel.note(pending);
+    await parcel.prepare?.();
+    await parcel.note?.(pending);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(pending), askedWaitMs);
       const work = this.deliver(parcel, resolve)
@@ -86,6 +91,18 @@ export class Postman {
         });
       this.underWay.add(work);
     });
+  }
+
+  /** Does something that nobody waits for, and that `stop` does. */
+  inBackground(work: () => Promise<void>): void {
+    if (this.underWay.size >= atATimeMax || this.stopping.signal.aborted) {
+      this.deps.log.warn({ underWay: this.underWay.size }, 'a mail was not begun: too many are under way, or this process ends');
+      return;
+    }
+    const done = work()
+      .catch((error: unknown) => this.deps.log.error({ err: error }, 'a mail could not be begun'))
+      .finally(() => this.underWay.delete(done));
+    this.underWay.add(done);
   }
 
   /** Waits for what is under way. */
@@ -100,14 +117,14 @@ export class Postman {
     this.deps.mailer?.close();
   }
 
-  private async refusal({ to, budgets }: Parcel): Promise<MailStanding | undefined> {
+  private async refusal({ kind, to, budgets }: Parcel): Promise<MailStanding | undefined> {
     const { mailer, publicUrl, budget, clock, log } = this.deps;
     if (mailer === undefined || publicUrl === undefined) return off;
     if (this.stopping.signal.aborted) return abandoned;
     if (this.underWay.size >= atATimeMax) return failed('too many mails are being sent just now');
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
-      if (await budget.take(scope, max, clock.nowMs())) continue;
-      log.warn({ scope: scope.split(' ')[0], max }, 'a mail was not sent: there were too many within an hour');
+      if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) continue;
+      log.warn({ kind, scope: scope.split(' ')[0], max }, 'a mail was not sent: there were too many within an hour');
       return failed('too many mails were sent within an hour');
     }
     return undefined;
@@ -123,7 +140,7 @@ export class Postman {
       const isLast = wait === waits.at(-1);
       if (!outcome.mayTryAgain || isLast) {
         const { state, words } = outcome;
-        await parcel.note({ state, words });
+        await parcel.note?.({ state, words });
         return tell({ state, words });
       }
     }

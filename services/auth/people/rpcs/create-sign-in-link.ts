@@ -1,10 +1,12 @@
 // CreateSignInLink: a link that begins a session once.
-import { idToBytes } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
-import type { CreateSignInLinkRequest, CreateSignInLinkResponse } from '#proto/auth/v1/people.js';
+import type { CreateSignInLinkRequest, CreateSignInLinkResponse, User } from '#proto/auth/v1/people.js';
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
+import { signInLetter } from '../mail/letters.js';
+import { type MailStanding, off } from '../mail/standing.js';
 import { mintToken } from '../token.js';
 
 /** Raises invalid_request and not_found. */
@@ -15,5 +17,13 @@ export async function createSignInLink(request: CreateSignInLinkRequest, _contex
   const expiresAtMs = clock.nowMs() + lifetimes.linkMs;
   await sessions.addLink(idToBytes('user', user.id)!, hash, expiresAtMs);
   log.info({ user_id: user.id }, 'sign-in link made');
-  return { token, expiresAtMs: BigInt(expiresAtMs) };
+  const { state, words } = request.sendMail ? await mail(user, token, hash, expiresAtMs, deps) : off;
+  return { token, expiresAtMs: BigInt(expiresAtMs), mailState: state, mailWords: words };
+}
+
+async function mail(user: User, token: string, hash: Buffer, expiresAtMs: number, { sessions, postman, clock }: PeopleDeps): Promise<MailStanding> {
+  const page = postman.address('/link');
+  if (page === undefined) return off;
+  const letter = signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs });
+  return postman.send({ kind: 'link', id: newId('mail', clock.nowMs()), to: user.email, letter, budgets: new Map(), isWanted: () => sessions.hasLink(hash, clock.nowMs()) });
 }

@@ -60,6 +60,7 @@ async function mail(invitation: Invitation, token: string, { people, members, po
   });
   const untilMs = clock.nowMs() + postman.patienceMs;
   return postman.send({
+    kind: 'invitation',
     id: invitation.id,
     to: invitation.email,
     letter,

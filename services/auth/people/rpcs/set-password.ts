@@ -11,7 +11,7 @@ export const linkTrustMs = 15 * 60_000;
 
 /** Raises invalid_request, not_found, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
 export async function setPassword(request: SetPasswordRequest, _context: CallContext, deps: PeopleDeps): Promise<SetPasswordResponse> {
-  const { identities, people, sessions, clock, log } = deps;
+  const { identities, people, resets, sessions, clock, log } = deps;
   const sessionId = checkedId('session_id', 'sess', request.sessionId);
   const password = checkedPassword(request.newPassword, 'new_password');
   const who = await personOfSession(request.sessionId, deps);
@@ -20,6 +20,7 @@ export async function setPassword(request: SetPasswordRequest, _context: CallCon
   if (!isTrusted) await assertPresentPassword(who, request.presentPassword, deps);
   await people.update(userId, { password: await hashPassword(password) });
   await sessions.end(userId, { butId: sessionId });
+  await resets.endAll(userId);
   // Who comes by a link may not be who wrote the address first, and whom an identity of theirs would still let in. They connect their own again.
   if (isTrusted && !who.person.user.emailIsProven) await identities.removeAll(userId);
   log.info({ user_id: session.userId }, 'password set');

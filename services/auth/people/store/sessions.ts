@@ -71,6 +71,16 @@ export class SessionStore {
     });
   }
 
+  /** Whether a link can still be used. */
+  async hasLink(tokenHash: Buffer, nowMs: number): Promise<boolean> {
+    return (await this.db.knex('sign_in_link').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).first('user_id')) !== undefined;
+  }
+
+  /** Ends the link of a person. */
+  async endLink(userId: Buffer): Promise<void> {
+    await this.db.knex('sign_in_link').where({ user_id: userId }).delete();
+  }
+
   /** Uses a link up; whose it was, or undefined when it was used, has ended or never was. */
   takeLink(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
     return this.db.transaction(async (tx) => {

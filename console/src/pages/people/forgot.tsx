@@ -1,0 +1,47 @@
+// A forgotten password: asks for a link by mail. The answer does not tell whether the address is known.
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Link } from 'wouter';
+import { requestPasswordReset } from '../../api/people.js';
+import { resetText } from '../../i18n/reset.js';
+import { useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { PageHeader } from '../../ui/layout.js';
+import { fieldError, Notice } from '../../ui/notice.js';
+import { SignInFault } from './fault.js';
+
+export default function Forgot() {
+  const t = useText(resetText);
+  const [email, setEmail] = useState('');
+  const ask = useMutation({ mutationFn: requestPasswordReset });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    ask.mutate(email);
+  };
+  return (
+    <>
+      <PageHeader title={t.forgotTitle} description={t.forgotHint} />
+      {ask.isSuccess ? (
+        <Notice tone="good" live title={t.sent}>
+          {t.sentHint({ email: ask.variables.trim() })}
+        </Notice>
+      ) : (
+        <>
+          <SignInFault error={ask.error} fields={['email']} />
+          <form onSubmit={submit} className="flex flex-col gap-4">
+            <TextField label={t.email} type="email" name="email" autoComplete="username" autoCapitalize="none" spellCheck={false} required value={email} onChange={(event) => setEmail(event.target.value)} error={fieldError(ask.error, 'email')} />
+            <Button type="submit" look="primary" busy={ask.isPending}>
+              {t.send}
+            </Button>
+          </form>
+        </>
+      )}
+      <p className="mt-6">
+        <Link to="/sign-in" className="link">
+          {t.back}
+        </Link>
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+// A new password by a link that was mailed. The token stands behind the # of the address, which the browser sends to nobody.
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import { resetPassword } from '../../api/people.js';
+import { resetText } from '../../i18n/reset.js';
+import { useText } from '../../i18n/text.js';
+import { Button, ButtonLink } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Empty, PageHeader } from '../../ui/layout.js';
+import { fieldError } from '../../ui/notice.js';
+import { toast } from '../../ui/toast.js';
+import { arrive, tokenOfAddress } from './arrive.js';
+import { SignInFault } from './fault.js';
+
+export default function Reset() {
+  const t = useText(resetText);
+  const [token] = useState(tokenOfAddress);
+  const [password, setPassword] = useState('');
+  const [, go] = useLocation();
+  const set = useMutation({
+    mutationFn: (whole: string) => resetPassword({ token: whole, new_password: password }),
+    async onSuccess() {
+      await arrive();
+      toast(t.done);
+      // In the place of this page, so that the way back does not lead to a link that has ended.
+      go('/', { replace: true });
+    },
+  });
+  if (token === undefined) {
+    return (
+      <>
+        <PageHeader title={t.resetTitle} />
+        <Empty title={t.missing} action={<ButtonLink to="/forgot">{t.again}</ButtonLink>}>
+          {t.missingHint}
+        </Empty>
+      </>
+    );
+  }
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    set.mutate(token);
+  };
+  return (
+    <>
+      <PageHeader title={t.resetTitle} description={t.resetHint} />
+      <SignInFault error={set.error} refused={t.ended} fields={['new_password']} />
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <TextField label={t.password} hint={t.passwordHint} type="password" name="password" autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.target.value)} error={fieldError(set.error, 'new_password')} />
+        <Button type="submit" look="primary" busy={set.isPending}>
+          {t.set}
+        </Button>
+      </form>
+      <p className="mt-6">
+        <ButtonLink to="/forgot">{t.again}</ButtonLink>
+      </p>
+    </>
+  );
+}
