@@ -289,6 +289,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const row = rows.find(({ model_id }) => model_id === 'sandbox/reason')!;
     const page = await person.open(`${account}/usage/records/${row.id}`);
+    await page.getByRole('table', { name: 'The charge' }).getByRole('row').last().waitFor();
     const lines = (await page.getByRole('table', { name: 'The charge' }).getByRole('row').allInnerTexts()).slice(1).map((each) => each.split('\t').map((cell) => cell.trim()));
     const total = amountOf(lines.pop()!.at(-1)!);
     expect(lines.map(([name]) => name)).toEqual(['Input', 'Output', 'Reasoning']);

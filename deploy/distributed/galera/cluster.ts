@@ -54,6 +54,11 @@ export interface GaleraCluster {
    * they gave, seen so at every call for as long as `leftDonorMs`. Gives those, which `restart` brings back.
    */
   endLeftDonors(leftDonorMs: number): Promise<readonly GaleraNode[]>;
+  /**
+   * Ends all nodes if none of them serves, seen so at every call for as long as `nobodyServesMs`; true if so. `restart` then founds the
+   * cluster anew from what is on the disks: all of it is here, so that nobody can be serving elsewhere.
+   */
+  endIfNobodyServes(nobodyServesMs: number): Promise<boolean>;
   /** Shuts all nodes down cleanly and waits for their end. */
   stop(): Promise<void>;
 }
@@ -181,6 +186,7 @@ class Node implements GaleraNode {
 
 class Cluster implements GaleraCluster {
   private founding: Promise<void> | undefined;
+  private nobodyServesSinceMs: number | undefined;
 
   constructor(
     private readonly plan: ClusterPlan,
@@ -214,9 +220,24 @@ class Cluster implements GaleraCluster {
   async endLeftDonors(leftDonorMs: number): Promise<readonly Node[]> {
     const forMs = await Promise.all(this.nodes.map((node) => node.leftDonorForMs()));
     const left = this.nodes.filter((_, index) => forMs[index]! > leftDonorMs);
-    if (left.length === 0 || !(await Promise.all(this.nodes.map((node) => node.serves()))).includes(true)) return [];
+    if (left.length === 0 || !(await this.anyServes())) return [];
     await Promise.all(left.map((node) => node.stop()));
     return left;
+  }
+
+  async endIfNobodyServes(nobodyServesMs: number): Promise<boolean> {
+    const isNobody = this.founding === undefined && this.nodes.some((node) => node.isRunning) && !(await this.anyServes());
+    this.nobodyServesSinceMs = isNobody ? (this.nobodyServesSinceMs ?? performance.now()) : undefined;
+    if (this.nobodyServesSinceMs === undefined || performance.now() - this.nobodyServesSinceMs <= nobodyServesMs) return false;
+    this.nobodyServesSinceMs = undefined;
+    // At once, lest one that is started again looks for those that are about to end. What was acknowledged is on the disks.
+    for (const node of this.nodes) node.kill('SIGKILL');
+    await Promise.all(this.nodes.map((node) => node.ended));
+    return true;
+  }
+
+  private async anyServes(): Promise<boolean> {
+    return (await Promise.all(this.nodes.map((node) => node.serves()))).includes(true);
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,5 @@
 // The private Galera cluster as a part of the launcher: a node that ends unasked is started again on its port and joins the others,
-// and one that would not serve again is ended for that.
+// one that would not serve again is ended for that, and so are all when none of them serves.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
 import type { SupervisedMariadb } from '../mariadb/supervised.js';
@@ -7,6 +7,8 @@ import { type GaleraCluster, type GaleraNode, type GaleraOptions, startGalera } 
 
 // A donor that has not served before its turn could be taken for one that was left.
 const leftDonorMsDefault = 15_000;
+// Longer than a founder needs, or a node until it has all data.
+const nobodyServesMsDefault = 120_000;
 const looksPerWait = 5;
 
 /** Times of the supervision, and where it is told. */
@@ -15,6 +17,8 @@ export interface SupervisionOptions {
   readonly restartDelayMs: number;
   /** How long a donor is left to itself before it is started again; tests shorten it. */
   readonly leftDonorMs?: number;
+  /** How long nodes that run may all be without a majority before the cluster is founded anew; tests shorten it. */
+  readonly nobodyServesMs?: number;
 }
 
 /** A cluster that is kept running from `start` to `stop`. */
@@ -33,7 +37,8 @@ export function superviseGalera(options: GaleraOptions & SupervisionOptions): Su
 }
 
 /** Keeps the nodes of a started cluster running; `stop` stops them with it. */
-export function keepRunning(cluster: GaleraCluster, { log, restartDelayMs, leftDonorMs = leftDonorMsDefault }: SupervisionOptions): { stop(): Promise<void> } {
+export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions): { stop(): Promise<void> } {
+  const { log, restartDelayMs, leftDonorMs = leftDonorMsDefault, nobodyServesMs = nobodyServesMsDefault } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
 
@@ -51,16 +56,17 @@ export function keepRunning(cluster: GaleraCluster, { log, restartDelayMs, leftD
     }
   }
 
-  async function endLeftDonors(): Promise<void> {
+  async function endWhatWouldNotServe(): Promise<void> {
     for (;;) {
       await sleep(leftDonorMs / looksPerWait, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const left = await cluster.endLeftDonors(leftDonorMs);
       for (const { name } of left) log.warn({ node: name }, 'Galera node lost the cluster while it gave its data, and would not have served again; it was ended');
+      if (await cluster.endIfNobodyServes(nobodyServesMs)) log.error({}, 'no Galera node served for a long time; all were ended, and the cluster is founded anew');
     }
   }
 
-  const watching = Promise.all([endLeftDonors(), ...cluster.nodes.map(startAgain)]);
+  const watching = Promise.all([endWhatWouldNotServe(), ...cluster.nodes.map(startAgain)]);
   return {
     async stop() {
       stopping.abort();
