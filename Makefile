@@ -40,10 +40,11 @@ NOT_IN_CHECK = services/ledger/mutation services/metering/reconcile/job services
 check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=100% $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK)
 
-# Most tests wait for most of their time, so that three files find room on two cores; tests/support/sequencer.ts has the order.
+# Unit tests wait for MariaDB for much of their time, so that three files find room on two cores; whole systems take a core each, and some of
+# their tests tell a call from a lost one by a second. tests/support/sequencer.ts has the order.
 test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=3 $(PATIENTLY)
-	@$(JEST) --selectProjects e2e --maxWorkers=3 --forceExit
+	@$(JEST) --selectProjects e2e --maxWorkers=2 --forceExit
 
 nightly: test-programs node_modules/.for-tests dist/.built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, 100,000 ledger histories, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/console/

@@ -18,7 +18,7 @@ const commonEnv = {
   TOLLGATE_GATEWAY_RPC_TIMEOUT: '1s',
   TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
   // Short, so that a report often comes only when its call has been taken for lost.
-  TOLLGATE_METERING_LEASE: '1s',
+  TOLLGATE_METERING_LEASE: '2s',
   TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
   TOLLGATE_METERING_LOST_GRACE: '15s',
 };
@@ -141,7 +141,7 @@ describe.each(modes)('without metering, %s', (mode) => {
     expect(spoolFiles(system)).not.toEqual([]);
     if (mode === 'distributed') {
       // Late enough that metering, once it is back, takes the calls for lost before the gateway is.
-      await sleep(2000);
+      await sleep(3000);
       const killedAtMs = Date.now();
       const untilGatewayBack = killOne(system, 'gateway');
       await Promise.all([untilBack(), untilGatewayBack()]);
