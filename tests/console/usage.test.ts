@@ -301,6 +301,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(total).toBe(BigInt(row.charge_nano_usd));
 
     const steps = page.getByRole('listitem').filter({ hasText: /\$/ });
+    await steps.filter({ hasText: 'Released' }).first().waitFor();
     const amounts = new Map((await steps.allInnerTexts()).map((text) => [text.split('\n')[0]!, amountOf(text)]));
     expect(amounts.get('Captured')).toBe(BigInt(row.captured_nano_usd!));
     expect(amounts.get('Held')! - amounts.get('Captured')!).toBe(amounts.get('Released'));
@@ -357,6 +358,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const member = await newMember(chromium, system, owner);
     const page = await member.open(path);
     const rows = page.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem');
+    await rows.first().waitFor();
     const texts = (await rows.allInnerTexts()).map((text) => text.split('\n').filter((line) => line.trim() !== ''));
     expect(texts).toEqual([
       ['Failed', `Began after ${times[0]![0]}, took ${times[0]![1]}`, 'Why: upstream_overloaded'],
@@ -369,7 +371,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const person = await newMember(chromium, system, operator, { width: 375, height: 800 });
     const narrow = await person.open(path);
     await narrow.getByText('status-503').waitFor();
-    const [first, second] = await narrow.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem').allInnerTexts();
+    const narrowRows = narrow.getByRole('list', { name: 'Attempts at upstreams' }).getByRole('listitem');
+    await narrowRows.first().waitFor();
+    const [first, second] = await narrowRows.allInnerTexts();
     expect(first).toMatch(/Failed\s+vendor · status-503\s[^]*upstream_overloaded · HTTP 503[^]*The upstream’s request id: req_stub/);
     expect(second).toMatch(/Answered\s+vendor · text\s[^]*The upstream’s request id: req_stub/);
     expect([await sidewaysScroll(narrow), await accessibilityFaults(narrow)]).toEqual([0, []]);
