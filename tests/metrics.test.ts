@@ -101,7 +101,8 @@ describe.each(modes)('metrics, %s', (mode) => {
     });
     const shows = (value: number) => eventually(async () => ((await scrape()).includes(`tollgate_reconcile_drift{check="charge"} ${value}`) ? true : undefined), 40_000);
     await shows(1);
-    expect(system.output()).toContain('the books disagree');
+    // What a process logs comes a moment after it.
+    await eventually(() => (system.output().includes('the books disagree') ? true : undefined));
     expect((await system.tryCli('doctor')).stdout).toMatch(/FAIL +reconcile .*tollgate ledger verify/);
     change(-1);
     db.close();
