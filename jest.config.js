@@ -9,6 +9,7 @@ const shared = {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^#kit/(.*)\\.js$': '<rootDir>/services/kit/$1.ts',
+    '^#rules/(.*)\\.js$': '<rootDir>/proto/rules/$1.ts',
     '^#proto/(.*)\\.js$': '<rootDir>/proto/gen/tollgate/$1.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
@@ -32,7 +33,7 @@ export default {
       globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
       setupFilesAfterEnv: ['<rootDir>/tests/support/property-runs.ts'],
       // What two parts make together, by their pure functions, stands in tests/translation.
-      testMatch: ['<rootDir>/{services,gateway,cli,deploy,console}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
+      testMatch: ['<rootDir>/{proto,services,gateway,cli,deploy,console}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
     },
     {

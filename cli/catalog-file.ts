@@ -1,5 +1,5 @@
 // The catalog as one JSON document: models with their prices in force, written by `tollgate model export` and by the console.
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { operatorCall, type Services } from './connect.js';
 import { CliError } from './errors.js';

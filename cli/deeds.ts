@@ -1,6 +1,6 @@
 // What the operator's command leaves in the audit log: one line for each RPC that changes something, so that no command can
 // forget it. Details name what people look for, and no secret.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import { Role, type User } from '#proto/auth/v1/people.js';
 import { type Balance, BookAccount, DepositSource, type Entry } from '#proto/ledger/v1/ledger.js';

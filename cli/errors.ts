@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
 import { AppError } from '#kit/errors/app-error.js';
-import type { Reason } from '#kit/errors/reasons.js';
+import type { Reason } from '#rules/reasons.js';
 
 /** A fault that the command itself found. */
 export class CliError extends Error {

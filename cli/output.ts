@@ -1,5 +1,5 @@
 // Writes results: aligned tables and "label  value" lines for people, one JSON object a line for programs.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 
 /** What JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };

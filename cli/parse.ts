@@ -2,7 +2,7 @@
 // commander's own "error: option '…' argument '…' is invalid.".
 import { InvalidArgumentError } from 'commander';
 import { nearest } from '#kit/config/settings.js';
-import { parseUsd } from '#kit/money.js';
+import { parseUsd } from '#rules/money.js';
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };

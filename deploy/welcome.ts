@@ -1,5 +1,5 @@
 // What a person reads when Tollgate has started. Pure.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 
 /** Facts for the text. */
 export interface Welcome {

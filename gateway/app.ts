@@ -6,17 +6,17 @@ import { chatCompletions } from './formats/chat-completions/index.js';
 import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
 import { openapi } from './formats/openapi.js';
-import { admit } from './middleware/admit.js';
-import { authenticate } from './middleware/authenticate.js';
-import { errors } from './middleware/errors.js';
-import { first } from './middleware/first.js';
+import { admit } from './http/middleware/admit.js';
+import { authenticate } from './http/middleware/authenticate.js';
+import { errors } from './http/middleware/errors.js';
+import { first } from './http/middleware/request-context.js';
 import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/errors.js';
 import { consoleOpenapi } from './console/reference/document.js';
 import type { PaymentProvider } from './payments/provider.js';
 import { paymentWebhook } from './payments/webhook.js';
 import type { KeyReplica } from './replicas/keys.js';
-import { stateOf } from './request-state.js';
+import { stateOf } from './http/request-state.js';
 import { getKey, getUsage } from './routes/account.js';
 import { consolePages } from './routes/console.js';
 import { countTokens } from './routes/count-tokens.js';
@@ -25,7 +25,7 @@ import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
 import { catalogFile, catalogHtml, forBrowsers, modelHtml } from './routes/pages.js';
-import type { SpoolState } from './spool/spool.js';
+import type { SpoolState } from './call/spool/spool.js';
 
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {

@@ -1,7 +1,7 @@
 // Settings of the gateway.
 import { paymentSettings } from './payments/settings.js';
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Every setting of the gateway, for parseSettings and the configuration reference. */
 export const gatewaySettings = {

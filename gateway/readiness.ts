@@ -3,7 +3,7 @@ import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { GatewayPeers } from './peers.js';
-import type { Recorder } from './recorder.js';
+import type { Recorder } from './call/recorder.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { ModelReplica } from './replicas/models.js';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat } from './support/calls.js';
 import { addPerson, Browser } from './support/console.js';
-import { ledgerAway } from './support/ledger-away.js';
+import { ledgerAway } from './support/ledger-unavailable.js';
 import { eventually } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 

@@ -1,7 +1,7 @@
 // How platform keys are shown.
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
-import { type KeyStanding, keyStateWord } from '../../proto/key-state.js';
+import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 
 /** A key, what it has spent, when it was used last, and the instant at which it is looked at. */

@@ -1,5 +1,5 @@
 // How drafts of prices and what they would change are shown.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { type PriceChange, PriceClass, type PriceDiff, type PriceDraft, type PriceWarning, PriceWarning_Kind as Kind, type TypicalCall } from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';

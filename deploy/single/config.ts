@@ -1,6 +1,6 @@
 // Settings of the single process beside those of its parts.
 import { type Environment, type Settings, text, type Values } from '#kit/config/settings.js';
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Where data is kept and what the first start gives. */
 export const singleSettings = {

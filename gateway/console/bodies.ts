@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import type { Context } from 'koa';
 import { bodyReader, fieldError, type PathStyle } from '../formats/body-reader.js';
 import { optional } from '../formats/fields.js';
-import { readJson } from '../middleware/json-body.js';
+import { readJson } from '../http/middleware/json-body.js';
 
 /** No body of the console's has a reason to be larger. */
 const bodyBytesMax = 64 * 1024;

@@ -5,7 +5,7 @@ import type { GatewayConfig } from '../config.js';
 import type { PaymentProvider } from '../payments/provider.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
-import type { SpoolState } from '../spool/spool.js';
+import type { SpoolState } from '../call/spool/spool.js';
 import type { OidcSettings } from './oidc/provider.js';
 import type { ConsolePeers } from './peers.js';
 

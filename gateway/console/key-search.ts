@@ -2,7 +2,7 @@
 // Pure but for what it is handed.
 import type { Context } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { type KeyStateWord, keyStateWords } from '../../proto/key-state.js';
+import { type KeyStateWord, keyStateWords } from '#rules/key-state.js';
 import { queryText } from './paging.js';
 
 const textCharactersMax = 200;

@@ -1,5 +1,5 @@
 // A usage record as a line of CSV (RFC 4180). Pure.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { Ending, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { csvLine } from '../pages/csv.js';
 

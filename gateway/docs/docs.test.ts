@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { reasons } from '#kit/errors/reasons.js';
+import { reasons } from '#rules/reasons.js';
 import { renderings as inChatCompletions } from '../formats/chat-completions/error.js';
 import { renderings as inMessages } from '../formats/messages/error.js';
 import { areas } from '../console/reference/areas.js';

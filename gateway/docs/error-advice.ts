@@ -1,5 +1,5 @@
 // For every reason: what it means to the caller, and what to do about it. The compiler lists a reason that is missing here. Pure.
-import type { Reason } from '#kit/errors/reasons.js';
+import type { Reason } from '#rules/reasons.js';
 
 /** A part of the page of errors. */
 export interface AdviceGroup {

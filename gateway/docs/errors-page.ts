@@ -1,6 +1,6 @@
 // The page of errors, made from the tables that errors are rendered by, so that it cannot fall behind. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import type { Reason } from '#kit/errors/reasons.js';
+import type { Reason } from '#rules/reasons.js';
 import { renderConsoleError } from '../console/errors.js';
 import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/chat-completions/error.js';
 import type { Rendering } from '../formats/error-details.js';

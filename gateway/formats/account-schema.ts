@@ -1,6 +1,6 @@
 // What GET /v1/key, GET /v1/usage/{request id}, the probes and every refusal look like.
 import { Type } from 'typebox';
-import { keyStateWords } from '../../proto/key-state.js';
+import { keyStateWords } from '#rules/key-state.js';
 import { attemptOutcomes } from '../render/attempts.js';
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });

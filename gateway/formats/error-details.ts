@@ -1,7 +1,7 @@
 // The part of a refusal's body that both dialects share: what a program can read.
 import { type AppError, internalMessage } from '#kit/errors/app-error.js';
-import type { Reason } from '#kit/errors/reasons.js';
-import { formatUsd } from '#kit/money.js';
+import type { Reason } from '#rules/reasons.js';
+import { formatUsd } from '#rules/money.js';
 
 /** How one dialect tells a reason. */
 export interface Rendering {

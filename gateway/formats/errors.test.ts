@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError, internalMessage } from '#kit/errors/app-error.js';
-import { type Reason, reasons } from '#kit/errors/reasons.js';
+import { type Reason, reasons } from '#rules/reasons.js';
 import { ErrorBody } from './account-schema.js';
 import { chatCompletions } from './chat-completions/index.js';
 import { expectToMatch } from './testing/frames.js';

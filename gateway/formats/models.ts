@@ -1,7 +1,7 @@
 // Catalog models → the bodies of GET /v1/models, GET /v1/models/{id} and GET /v1/catalog.
 import { Capability, Modality, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import type { Catalog, ModelList, ModelView } from './models-schema.js';
 
 /** The query of GET /v1/models, as it came. */

@@ -1,5 +1,5 @@
 // What calls of a given size would cost, by the same arithmetic as a charge: each line rounded up to a nano-dollar. Pure.
-import { parseUsd } from '#kit/money.js';
+import { parseUsd } from '#rules/money.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 
 /** How large a call is, and how many there are. */

@@ -1,5 +1,5 @@
 // One model as a page: limits, prices of every class and their history, a calculator, and calls that work as they stand.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { tags } from './catalog-page.js';

@@ -1,6 +1,6 @@
 // Settings of payments; off unless both secrets of a provider are set.
 import { optionalText, type Setting, type Settings, text } from '#kit/config/settings.js';
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 
 function amount(env: string, description: string, standard: bigint): Setting<bigint> {
   return {

@@ -1,7 +1,7 @@
 // POST /payments/{provider}/webhook: what the payment provider tells.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#kit/rpc/call-context.js';
-import { readBytes } from '../middleware/json-body.js';
+import { readBytes } from '../http/middleware/json-body.js';
 import { book, type BookingDeps } from './booking.js';
 import type { PaymentProvider } from './provider.js';
 

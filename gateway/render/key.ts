@@ -1,8 +1,8 @@
 // A key and its money as JSON. Amounts are decimal-string USD.
 import { AccountState, type Key } from '#proto/auth/v1/auth.js';
 import type { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#kit/money.js';
-import { keyStateWord } from '../../proto/key-state.js';
+import { formatUsd } from '#rules/money.js';
+import { keyStateWord } from '#rules/key-state.js';
 
 /** The body of GET /v1/key, which keys of suspended accounts do not get to see. */
 export function renderKey(key: Key, balance: Balance, spend: KeySpend | undefined, nowMs: number): Record<string, unknown> {

@@ -1,7 +1,7 @@
 // A usage record as JSON. Amounts are decimal-string USD.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Ending, Format, LineKind, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { renderAttempts } from './attempts.js';
 
 const word = (name: string, prefix: string): string => name.slice(prefix.length).toLowerCase();

@@ -4,9 +4,9 @@ import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import { hashSecret, isWellFormedSecret } from '../key-secret.js';
+import { hashSecret, isWellFormedSecret } from './key-secret.js';
 import type { GatewayPeers } from '../peers.js';
-import { assertUsable } from '../usable-key.js';
+import { assertUsable } from './usable-key.js';
 import { type FeedState, feedState, watch, type Watch } from './watch.js';
 
 /** Life of an entry while auth's changes arrive: a bound on memory of idle keys, not on staleness. */

@@ -3,10 +3,10 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import type { CallDeps } from '../metered-call.js';
+import type { CallDeps } from '../call/metered-call.js';
 import { renderKey } from '../render/key.js';
 import { renderUsageRecordAlone } from '../render/usage.js';
-import { stateOf } from '../request-state.js';
+import { stateOf } from '../http/request-state.js';
 
 /** Limits, spent, held and remaining of the calling key, and the balance behind it. */
 export function getKey({ peers, config, clock }: CallDeps): Middleware {

@@ -1,13 +1,13 @@
 // POST /v1/messages/count_tokens: the input tokens of a request, free of charge.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#kit/rpc/call-context.js';
-import { tellNames } from '../dropped-fields.js';
+import { tellNames } from '../http/dropped-fields.js';
 import { parseCountTokens } from '../formats/messages/request.js';
-import { leaving } from '../leaving.js';
-import type { CallDeps } from '../metered-call.js';
-import { assertPermitted, assertReads } from '../model-checks.js';
-import { readJson } from '../middleware/json-body.js';
-import { stateOf } from '../request-state.js';
+import { leaving } from '../http/disconnect-signal.js';
+import type { CallDeps } from '../call/metered-call.js';
+import { assertPermitted, assertReads } from '../call/model-checks.js';
+import { readJson } from '../http/middleware/json-body.js';
+import { stateOf } from '../http/request-state.js';
 import { betasOf, versionOf } from './version.js';
 
 /** Creates the route. */

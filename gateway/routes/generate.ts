@@ -2,16 +2,16 @@
 import type { Context, Middleware } from 'koa';
 import { Format as FormatCode } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#kit/errors/app-error.js';
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
-import { fingerprintOf, idempotencyKeyOf } from '../idempotency/key.js';
-import type { KeyedCalls } from '../idempotency/keyed-calls.js';
-import { leaving } from '../leaving.js';
-import { readJson } from '../middleware/json-body.js';
-import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
-import { stateOf } from '../request-state.js';
-import { createSseWriter } from '../sse.js';
-import { tellDroppedFields } from '../dropped-fields.js';
+import { fingerprintOf, idempotencyKeyOf } from '../call/idempotency/key.js';
+import type { KeyedCalls } from '../call/idempotency/keyed-calls.js';
+import { leaving } from '../http/disconnect-signal.js';
+import { readJson } from '../http/middleware/json-body.js';
+import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
+import { stateOf } from '../http/request-state.js';
+import { createSseWriter } from '../http/sse.js';
+import { tellDroppedFields } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
 
 const formatCodes: Record<Format['name'], FormatCode> = {

@@ -1,6 +1,6 @@
 // GET /livez: the process is up. GET /readyz: calls can be served.
 import type { Context, Middleware } from 'koa';
-import type { SpoolState } from '../spool/spool.js';
+import type { SpoolState } from '../call/spool/spool.js';
 
 /** Liveness never depends on anything else: restarting this process cures no other. */
 export const livez: Middleware = async (ctx: Context) => {

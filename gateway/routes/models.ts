@@ -2,9 +2,9 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
-import { isPermitted } from '../model-checks.js';
+import { isPermitted } from '../call/model-checks.js';
 import type { ModelReplica } from '../replicas/models.js';
-import { stateOf } from '../request-state.js';
+import { stateOf } from '../http/request-state.js';
 
 /** Lists the models that the key may call and that can be served and billed now. */
 export function listModels(models: ModelReplica): Middleware {

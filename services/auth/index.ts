@@ -11,7 +11,7 @@ import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
 import type { PeopleDeps } from './people/deps.js';
-import { Postman } from './people/mail/postman.js';
+import { Postman } from './people/mail/mail-sender.js';
 import { peopleService } from './people/service.js';
 import { AuditStore } from './people/store/audit.js';
 import { FailureStore } from './people/store/failures.js';

@@ -1,6 +1,6 @@
 // Reads a parsed JSON object field by field, and notes every fault instead of stopping at the first. Pure.
 import { nearest } from '#kit/config/settings.js';
-import { parseUsd } from '#kit/money.js';
+import { parseUsd } from '#rules/money.js';
 
 /** A reader of one object of the file. Values of the wrong form are noted as faults and read as empty ones. */
 export class SeedReader {

@@ -9,7 +9,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archiver.js';
 import type { MeteringConfig } from './config.js';
-import { Folder } from './folder.js';
+import { Folder } from './rollups/rollup-worker.js';
 import { createKeyLane } from './key-lane.js';
 import { startKeySweeper } from './key-sweeper.js';
 import { LeaseGrace } from './lease-grace.js';

@@ -4,7 +4,7 @@ import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat } from '../support/calls.js';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
-import { ledgerAway } from '../support/ledger-away.js';
+import { ledgerAway } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 

@@ -1,7 +1,7 @@
 // API keys of an account.
 import { ApiError, api, type Page } from './client.js';
 
-/** How a key stands (proto/key-state.ts); calls are served in the first two only. */
+/** How a key stands (proto/rules/key-state.ts); calls are served in the first two only. */
 export const keyStates = ['active', 'rotating', 'limit_reached', 'expired', 'disabled', 'suspended', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
 

@@ -1,6 +1,6 @@
 // API keys of an account, and calls with them from the playground.
 import { Type } from 'typebox';
-import { keyStateWords } from '../../../proto/key-state.js';
+import { keyStateWords } from '#rules/key-state.js';
 import { bodies } from '../bodies.js';
 import { type Area, made, ok } from './operation.js';
 import { listOf, nullable, publicSchema, Text, Time, Usd, view } from './shapes.js';

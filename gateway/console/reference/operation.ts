@@ -1,6 +1,6 @@
 // How a route of the console's API is described. Pure.
 import type { TSchema } from 'typebox';
-import type { Reason } from '#kit/errors/reasons.js';
+import type { Reason } from '#rules/reasons.js';
 import type { Permission } from '../access.js';
 
 /** A route. */

@@ -1,5 +1,5 @@
 // Models, prices and their drafts as operators see them. Amounts are decimal-string USD. Pure.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { type Model, ModelState, type PriceChange, type PriceDiff, type PriceDraft, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import { renderTokens } from '../../render/usage.js';

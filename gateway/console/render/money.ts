@@ -1,8 +1,8 @@
 // Keys with their spending, balances, holds and entries as JSON. Amounts are decimal-string USD. Pure.
 import { type Balance, BookAccount, type Entry, EntryKind, type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
-import { formatUsd } from '#kit/money.js';
-import { type KeyStanding, keyStateWord } from '../../../proto/key-state.js';
+import { formatUsd } from '#rules/money.js';
+import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { instant, maybe, orNull } from './values.js';
 
 /** What is known of a key: what auth says, what it has spent, and when it was used last. */

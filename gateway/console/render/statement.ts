@@ -1,7 +1,7 @@
 // Statements, receipts and redemption codes as JSON. Amounts are decimal-string USD. Pure.
 import type { Account } from '#proto/auth/v1/auth.js';
 import { type Entry, type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { renderEntry } from './money.js';
 import { instant, maybe, orNull } from './values.js';
 

@@ -1,5 +1,5 @@
 // Upstreams and their tests as operators see them: never with a secret. Pure.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { type Upstream, type UpstreamTest, WireFormat } from '#proto/inference/v1/inference.js';
 import { words } from './catalog-words.js';
 import { instant, orNull } from './values.js';

@@ -1,7 +1,7 @@
 // The low-balance alert of an account.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { parseUsd } from '#kit/money.js';
+import { parseUsd } from '#rules/money.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { Role } from '#proto/auth/v1/people.js';
 import { permissionsOf } from '../access.js';

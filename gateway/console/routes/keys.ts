@@ -1,7 +1,7 @@
 // API keys of an account.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { parseUsd } from '#kit/money.js';
+import { parseUsd } from '#rules/money.js';
 import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { Allowance } from '../../payments/allowance.js';
 import { bookPaid, paymentKey } from '../../payments/booking.js';

@@ -1,7 +1,7 @@
 // Calls from the playground: charged to a key of the account by somebody who may change its keys, and so could make one.
 import type { Context, Middleware, Next } from 'koa';
-import { stateOf } from '../../request-state.js';
-import { assertUsable } from '../../usable-key.js';
+import { stateOf } from '../../http/request-state.js';
+import { assertUsable } from '../../replicas/usable-key.js';
 import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { accountOf } from '../session.js';

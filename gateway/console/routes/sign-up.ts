@@ -2,7 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { noteAudit } from '../audit.js';
-import { unlessAway } from '../away.js';
+import { unlessAway } from '../unavailable.js';
 import { briefly, patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import type { OidcProvider } from '../oidc/provider.js';

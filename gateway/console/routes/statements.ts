@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
-import { leaving } from '../../leaving.js';
+import { leaving } from '../../http/disconnect-signal.js';
 import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { formatUsd } from '#kit/money.js';
-import { leaving } from '../../leaving.js';
+import { formatUsd } from '#rules/money.js';
+import { leaving } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import { contextOf } from '../call-contexts.js';

@@ -2,7 +2,7 @@
 import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { Part } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
-import type { Demands } from '../demands.js';
+import type { Demands } from '../required-capabilities.js';
 import { cachedUpTo, type CacheTtl, documentPart, imagePart, textPart } from '../parts.js';
 import { readDataUri, textOf } from './data-uri.js';
 import type { ContentPart, FilePart, ImagePart } from './message-schema.js';

@@ -1,6 +1,6 @@
 // The caller's own chat-completions body, for upstreams of this format.
 import { type NativeRequest, WireFormat } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../demands.js';
+import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase } from '../native-fields.js';

@@ -1,6 +1,6 @@
 // How much a chat-completions request wants the model to think, and the reasoning of earlier answers that it brings back.
 import type { Part, Reasoning } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../demands.js';
+import type { Demands } from '../required-capabilities.js';
 import { reasoningPart } from '../parts.js';
 import type { MessageOf } from './message-schema.js';
 import type { ChatCompletionRequest } from './schema.js';

@@ -1,7 +1,7 @@
 // A chat-completions request → the common inference call, and the caller's own fields beside it.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../body-reader.js';
-import { Demands } from '../demands.js';
+import { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';

@@ -1,7 +1,7 @@
 // The tools of a chat-completions request and the choice among them → the common prompt.
 import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
-import type { Demands } from '../demands.js';
+import type { Demands } from '../required-capabilities.js';
 import { assertNoFileIds, cacheTtl } from './content.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';

@@ -1,6 +1,6 @@
 // The caller's own messages body, for upstreams of this format.
 import { type NativeRequest, WireFormat } from '#proto/inference/v1/inference.js';
-import type { Demands } from '../demands.js';
+import type { Demands } from '../required-capabilities.js';
 import { fieldsWithout } from '../native-fields.js';
 import { mendHistory } from './history.js';
 import type { CountTokensRequest } from './schema.js';

@@ -1,6 +1,6 @@
 // What is gathered while a messages body is read, and the checks that hold wherever in the body something stands.
 import { fieldError } from '../body-reader.js';
-import { Demands } from '../demands.js';
+import { Demands } from '../required-capabilities.js';
 import type { CacheTtl } from '../parts.js';
 
 /** From this version on there are no sampling parameters, no documents in assistant messages and no citations on the user's text. */

@@ -2,7 +2,7 @@
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { AccountStore } from '../store/accounts.js';
-import type { Postman } from './mail/postman.js';
+import type { Postman } from './mail/mail-sender.js';
 import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';

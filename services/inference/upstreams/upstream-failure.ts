@@ -1,6 +1,6 @@
 // What a vendor's refusal means for the caller, and what of it operators may read. Pure; shared by both wire formats.
 import { AppError } from '#kit/errors/app-error.js';
-import type { Reason } from '#kit/errors/reasons.js';
+import type { Reason } from '#rules/reasons.js';
 
 /** Longest vendor text that is passed on, in characters. */
 export const vendorTextCharsMax = 1000;

@@ -1,5 +1,5 @@
 // The one error that is meant for somebody: thrown where the cause is known, untouched on the way, rendered once at the edge.
-import { isReason, type Reason, reasons } from './reasons.js';
+import { isReason, type Reason, reasons } from '#rules/reasons.js';
 import type { Status } from './status.js';
 
 /** Options of an `AppError`. */

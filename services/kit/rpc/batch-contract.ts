@@ -2,7 +2,7 @@
 // answered by a stream of messages with many outcomes each. The case of an operation and of its outcome is the name of the method
 // that it stands for. `Apply` of the ledger is one.
 import { AppError } from '../errors/app-error.js';
-import { isReason } from '../errors/reasons.js';
+import { isReason } from '#rules/reasons.js';
 
 /** One of the cases of a oneof. */
 export interface Case {

@@ -2,7 +2,7 @@
 import { Metadata, type ServiceError, status as grpcStatus } from '@grpc/grpc-js';
 import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
 import { abortError, AppError, decodeAppError, encodeAppError, internalMessage } from '../errors/app-error.js';
-import type { Reason } from '../errors/reasons.js';
+import type { Reason } from '#rules/reasons.js';
 import { messageBytesMax } from './codec.js';
 
 /** Metadata by which a caller names itself where no certificate does. */

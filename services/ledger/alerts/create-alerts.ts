@@ -10,7 +10,7 @@ import { SecretBox } from '#kit/secrets/secret-box.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
-import { Courier } from './courier.js';
+import { Courier } from './delivery-worker.js';
 import type { AlertDeps } from './deps.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';

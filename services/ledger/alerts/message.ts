@@ -1,5 +1,5 @@
 // What is told, to programs and to people. Pure.
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { rearmAtNanoUsd } from './hysteresis.js';
 import type { Delivery } from './model.js';
 

@@ -5,7 +5,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import { type Account, AccountState, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
 import { noteAudit } from '../../audit.js';
-import { unlessAway } from '../../away.js';
+import { unlessAway } from '../../unavailable.js';
 import { briefly, contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { idempotencyKeyOf } from '../../idempotency-key.js';

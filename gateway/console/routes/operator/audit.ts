@@ -5,7 +5,7 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { ListAuditRequest } from '#proto/auth/v1/people.js';
-import { leaving } from '../../../leaving.js';
+import { leaving } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
 import { contextOf } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';

@@ -1,6 +1,6 @@
 // Large amounts are said twice, so that a slip of the finger does not move them.
 import { AppError } from '#kit/errors/app-error.js';
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 import type { ConsoleDeps } from '../../deps.js';
 
 /** `amountNanoUsd` is all that the request gives away or takes. Raises invalid_request when it is large, and was not said again or not the same. */

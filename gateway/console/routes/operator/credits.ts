@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { formatUsd, parseUsd } from '#kit/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
 import { type Balance, BookAccount, DepositSource, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { noteAudit } from '../../audit.js';
 import { contextOf } from '../../call-contexts.js';

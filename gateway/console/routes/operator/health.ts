@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { toAppError } from '#kit/errors/app-error.js';
-import { formatUsd } from '#kit/money.js';
+import { formatUsd } from '#rules/money.js';
 import { thisProcess } from '#kit/process-info.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';

@@ -1,7 +1,7 @@
 // Prices of models for operators: draft, look at the difference, publish.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { parseUsd } from '#kit/money.js';
+import { parseUsd } from '#rules/money.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { noteAudit } from '../../audit.js';
 import { contextOf } from '../../call-contexts.js';

@@ -7,7 +7,7 @@ import { CreateUserRequest, type Invitation, type InviteResponse, MailState, Rol
 import { newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { mailsPerHourMax as invitationsMax } from '../rpcs/invite.js';
 import { mailWindowMs } from '../store/mail-budget.js';
-import { mailsPerHourMax } from './postman.js';
+import { mailsPerHourMax } from './mail-sender.js';
 
 const { MAIL_STATE_PENDING: pending, MAIL_STATE_SENT: sent, MAIL_STATE_FAILED: failed, MAIL_STATE_UNSPECIFIED: none } = MailState;
 

@@ -5,8 +5,8 @@ import type { CreateSignInLinkRequest, CreateSignInLinkResponse, User } from '#p
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
-import { signInLetter } from '../mail/letters.js';
-import { type MailStanding, off } from '../mail/standing.js';
+import { signInLetter } from '../mail/mail-templates.js';
+import { type MailStanding, off } from '../mail/mail-state.js';
 import { mintToken } from '../token.js';
 
 /** Raises invalid_request and not_found. */

@@ -7,8 +7,8 @@ import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
-import { invitationLetter } from '../mail/letters.js';
-import { type MailStanding, off } from '../mail/standing.js';
+import { invitationLetter } from '../mail/mail-templates.js';
+import { type MailStanding, off } from '../mail/mail-state.js';
 import { mintToken } from '../token.js';
 
 /** Mails of invitations within an hour. */

@@ -4,7 +4,7 @@ import type { CallContext } from '#kit/rpc/call-context.js';
 import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '#proto/auth/v1/people.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
-import { resetLetter } from '../mail/letters.js';
+import { resetLetter } from '../mail/mail-templates.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 import { mintToken } from '../token.js';
 

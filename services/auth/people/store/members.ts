@@ -5,7 +5,7 @@ import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Invitation, MailState, type Member, type Membership, Role } from '#proto/auth/v1/people.js';
-import { abandoned, type MailStanding } from '../mail/standing.js';
+import { abandoned, type MailStanding } from '../mail/mail-state.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { personColumns, userOfJoin } from './people.js';
 

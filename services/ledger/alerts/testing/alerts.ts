@@ -10,7 +10,7 @@ import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../../migrations/index.js';
 import { Reads } from '../../store/reads.js';
 import { startTestLedger, type TestLedger } from '../../testing/ledger.js';
-import { Courier } from '../courier.js';
+import { Courier } from '../delivery-worker.js';
 import type { AlertDeps } from '../deps.js';
 import { alertService } from '../service.js';
 import { AlertStore } from '../store/alerts.js';

@@ -1,7 +1,7 @@
 // Lets a request in by its platform key, from either of the two headers that clients use.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
-import type { KeyReplica } from '../replicas/keys.js';
+import type { KeyReplica } from '../../replicas/keys.js';
 import { stateOf } from '../request-state.js';
 
 /** The secrets a request carries: x-api-key first, then the bearer token. */

@@ -6,7 +6,7 @@ import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { Outage } from './outage.js';
-import type { GatewayPeers } from './peers.js';
+import type { GatewayPeers } from '../peers.js';
 
 /** Beyond these a hold is left to its expiry. */
 const holdsMax = 10_000;

@@ -1,6 +1,6 @@
 // Reads an answer on for a little while after its caller has left, so that the upstream's own figures are known where it gives
 // any: they come with the end of an answer. Bounded in time, in tokens and in calls, for the caller pays for what is read.
-import type { GatewayConfig } from './config.js';
+import type { GatewayConfig } from '../config.js';
 
 /** An answer that may be read on. */
 export interface Readable {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { untilTrue } from '#kit/testing/waiting.js';
-import { leaving } from './leaving.js';
+import { leaving } from './disconnect-signal.js';
 
 describe('a caller that leaves', () => {
   let server: Server;

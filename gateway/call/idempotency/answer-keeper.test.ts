@@ -6,10 +6,10 @@ import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { UsageRecord } from '#proto/metering/v1/metering.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { chatCompletions } from '../formats/chat-completions/index.js';
-import type { Format } from '../formats/format.js';
-import { messages } from '../formats/messages/index.js';
-import { nativeChatAnswers, nativeMessageAnswers } from '../formats/testing/native-answers.js';
+import { chatCompletions } from '../../formats/chat-completions/index.js';
+import type { Format } from '../../formats/format.js';
+import { messages } from '../../formats/messages/index.js';
+import { nativeChatAnswers, nativeMessageAnswers } from '../../formats/testing/native-answers.js';
 import type { CallStep } from '../metered-call.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Context } from 'koa';
 import { Key } from '#proto/auth/v1/auth.js';
 import { failureOf, promised } from '#kit/testing/waiting.js';
-import { chatCompletions } from '../formats/chat-completions/index.js';
+import { chatCompletions } from '../../formats/chat-completions/index.js';
 import { beginState } from '../request-state.js';
 import { admit, type AdmissionOptions } from './admit.js';
 

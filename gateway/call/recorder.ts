@@ -7,7 +7,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { Outage } from './outage.js';
-import type { GatewayPeers } from './peers.js';
+import type { GatewayPeers } from '../peers.js';
 import { isMeteringAway, isRefusal } from './spool/poster.js';
 import type { Spool } from './spool/spool.js';
 

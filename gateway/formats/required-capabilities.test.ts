@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Modality } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { bodyReader } from './body-reader.js';
-import { Demands } from './demands.js';
+import { Demands } from './required-capabilities.js';
 import { ignored, nativeOnly, optional, passedOn, unknownKind } from './fields.js';
 import { fieldsWithout } from './native-fields.js';
 

@@ -3,7 +3,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import { Capability, Modality, type Model } from '#proto/catalog/v1/catalog.js';
 import { Format } from '#proto/metering/v1/metering.js';
-import type { ModalityNeed, ParsedCall } from './formats/format.js';
+import type { ModalityNeed, ParsedCall } from '../formats/format.js';
 
 /** The key must be allowed to use the model; raises model_not_permitted. */
 export function assertPermitted(key: Key, model: Model): void {

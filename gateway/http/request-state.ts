@@ -1,7 +1,7 @@
 // What the middleware learns about a request, typed once; koa's own ctx.state is open to anything.
 import type { Context } from 'koa';
 import type { Key } from '#proto/auth/v1/auth.js';
-import type { Format } from './formats/format.js';
+import type { Format } from '../formats/format.js';
 
 /** Facts about one request. */
 export interface RequestState {

@@ -5,10 +5,10 @@ import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
-import type { MeteringConfig } from './config.js';
-import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold, waitingAfter } from './store/fold.js';
-import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './rollups/step-size.js';
-import { SeriesNumbers } from './store/rollups.js';
+import type { MeteringConfig } from '../config.js';
+import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold, waitingAfter } from '../store/fold.js';
+import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './step-size.js';
+import { SeriesNumbers } from '../store/rollups.js';
 
 /** A replica that stopped without a word is followed by another after this. */
 const leaseMs = 15_000;

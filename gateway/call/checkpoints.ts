@@ -5,7 +5,7 @@ import type { Call } from '#proto/metering/v1/metering.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import type { GatewayPeers } from './peers.js';
+import type { GatewayPeers } from '../peers.js';
 
 /** Items of one request; more calls in flight are noted in several. */
 const itemsMax = 1000;

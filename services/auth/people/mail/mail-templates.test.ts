@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Role } from '#proto/auth/v1/people.js';
-import { invitationLetter, plainName } from './letters.js';
+import { invitationLetter, plainName } from './mail-templates.js';
 
 describe('a name in a mail', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#kit/errors/app-error.js';
-import { unlessAway } from './away.js';
+import { unlessAway } from './unavailable.js';
 
 describe('what can be done without', () => {
   it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)('is undefined when the answer is %s', async (reason) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { Call, Ending, RecordUsageRequest } from '#proto/metering/v1/metering.js';
-import { Progress, reportOf } from './ending.js';
+import { Progress, reportOf } from './outcome.js';
 
 const startedAtMs = 1_800_000_000_000;
 

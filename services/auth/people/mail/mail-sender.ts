@@ -5,8 +5,8 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { MailFailure, type Mailer, mailTimeoutMs } from '#kit/mail/mailer.js';
 import type { MailBudget } from '../store/mail-budget.js';
-import type { Letter } from './letters.js';
-import { abandoned, failed, type MailStanding, off, pending, sent } from './standing.js';
+import type { Letter } from './mail-templates.js';
+import { abandoned, failed, type MailStanding, off, pending, sent } from './mail-state.js';
 
 /** A mail to be sent. */
 export interface Parcel {

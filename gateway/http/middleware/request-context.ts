@@ -4,7 +4,7 @@ import type { Context, Middleware, Next } from 'koa';
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import type { Format } from '../formats/format.js';
+import type { Format } from '../../formats/format.js';
 import { beginState, stateOf } from '../request-state.js';
 
 const tracer = trace.getTracer('tollgate.gateway');

@@ -5,7 +5,7 @@ import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Ending, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#kit/errors/app-error.js';
 import { AttemptLog } from './attempts.js';
-import type { Readable } from './read-on.js';
+import type { Readable } from './drain-after-disconnect.js';
 
 const uint32Max = 4_294_967_295;
 
