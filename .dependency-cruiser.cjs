@@ -11,18 +11,62 @@ module.exports = {
   forbidden: [
     only('kit-knows-nothing', '^services/kit/', ['^services/kit/'], 'The kit has no domain word and imports nothing of ours.'),
     ...['auth', 'catalog', 'ledger', 'metering', 'inference'].map((service) =>
-      only(`${service}-stands-alone`, `^services/${service}/`, [`^services/${service}/`, '^services/kit/'], 'A service sees itself, the kit and generated code.'),
+      only(
+        `${service}-stands-alone`,
+        `^services/${service}/`,
+        [`^services/${service}/`, '^services/kit/'],
+        'A service sees itself, the kit and generated code.',
+      ),
     ),
-    only('gateway-sees-interfaces', '^gateway/', ['^gateway/', '^services/kit/'], 'The gateway knows services only as generated interfaces.'),
+    only(
+      'gateway-sees-interfaces',
+      '^gateway/',
+      ['^gateway/', '^services/kit/'],
+      'The gateway knows services only as generated interfaces.',
+    ),
     only('cli-sees-interfaces', '^cli/', ['^cli/', '^services/kit/'], 'The command knows services only as generated interfaces.'),
-    only('deploy-composes', '^deploy/', ['^deploy/', '^services/kit/', '^services/[a-z]+/(index|config|main)\\.ts$', '^gateway/(index|config|main)\\.ts$', '^cli/'], 'Composition sees only the front door of each part.'),
+    only(
+      'deploy-composes',
+      '^deploy/',
+      ['^deploy/', '^services/kit/', '^services/[a-z]+/(index|config|main)\\.ts$', '^gateway/(index|config|main)\\.ts$', '^cli/'],
+      'Composition sees only the front door of each part.',
+    ),
     only('console-sees-http', '^console/', ['^console/'], 'The console knows the gateway as HTTP alone.'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'resolvable', severity: 'error', comment: 'What cannot be followed cannot be checked.', from: {}, to: { couldNotResolve: true } },
-    { name: 'grpc-only-in-the-transport', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/rpc/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(@grpc/|grpc-health-check)' } },
-    { name: 'knex-only-in-stores', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/(db|testing)/|/store[a-z-]*\\.ts$|/store/|/migrations/|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/(knex|mysql2|better-sqlite3)', dependencyTypesNot: ['type-only'] } },
-    { name: 'koa-only-in-the-gateway', severity: 'error', from: { path: '^(services|cli|deploy)/' }, to: { path: 'node_modules/(koa|@koa)' } },
-    { name: 'telemetry-sdk-only-in-the-kit', severity: 'error', from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/telemetry|\\.test\\.ts$|/testing/' }, to: { path: 'node_modules/@opentelemetry/(?!api)' } },
+    {
+      name: 'resolvable',
+      severity: 'error',
+      comment: 'What cannot be followed cannot be checked.',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'grpc-only-in-the-transport',
+      severity: 'error',
+      from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/rpc/|\\.test\\.ts$|/testing/' },
+      to: { path: 'node_modules/(@grpc/|grpc-health-check)' },
+    },
+    {
+      name: 'knex-only-in-stores',
+      severity: 'error',
+      from: {
+        path: '^(services|gateway|cli|deploy)/',
+        pathNot: '^services/kit/(db|testing)/|/store[a-z-]*\\.ts$|/store/|/migrations/|\\.test\\.ts$|/testing/',
+      },
+      to: { path: 'node_modules/(knex|mysql2|better-sqlite3)', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'koa-only-in-the-gateway',
+      severity: 'error',
+      from: { path: '^(services|cli|deploy)/' },
+      to: { path: 'node_modules/(koa|@koa)' },
+    },
+    {
+      name: 'telemetry-sdk-only-in-the-kit',
+      severity: 'error',
+      from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/telemetry|\\.test\\.ts$|/testing/' },
+      to: { path: 'node_modules/@opentelemetry/(?!api)' },
+    },
   ],
   required: [
     {

@@ -16,7 +16,7 @@ SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
 .NOTPARALLEL:
-.PHONY: help run run-distributed run-galera generate build check test nightly static bench distributed-programs galera-programs test-programs clean
+.PHONY: help run run-distributed run-galera generate build check test nightly static format bench distributed-programs galera-programs test-programs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -37,7 +37,7 @@ build: dist/.built ## compile to dist/
 # What takes its time: mutants, campaigns against several processes' worth of faults.
 NOT_IN_CHECK = services/ledger/mutation services/metering/reconcile/job services/kit/rpc/batch-outage
 
-check: node_modules/.for-tests static ## the fast loop: lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
+check: node_modules/.for-tests static ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=100% $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK)
 
 # Unit tests wait for MariaDB for much of their time, so that three files find room on two cores; whole systems take a core each, and some of
@@ -57,6 +57,9 @@ static: node_modules/.for-tests proto/gen/.generated
 	@$(WITH_NODE) npm run -s breaking
 	@$(WITH_NODE) npm run -s typecheck
 	@$(WITH_NODE) npm run -s imports
+
+format: node_modules/.for-tests ## format the sources in place
+	@$(WITH_NODE) npm run -s format
 
 bench: node_modules/.for-tests dist/.built ## what a call costs beside plain relays, measured in two minutes
 	@$(WITH_NODE) npm run -s bench

@@ -3,7 +3,11 @@ const shared = {
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
-      { jsc: { parser: { syntax: 'typescript' }, target: 'es2023', experimental: { keepImportAttributes: true } }, module: { type: 'es6' }, sourceMaps: 'inline' },
+      {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2023', experimental: { keepImportAttributes: true } },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
     ],
   },
   extensionsToTreatAsEsm: ['.ts'],

@@ -25,7 +25,8 @@ function sqliteFile(): NewDatabase {
 
 async function mysqlSchema(): Promise<NewDatabase> {
   const address = process.env['TOLLGATE_BENCH_MYSQL_URL'];
-  if (address === undefined) throw new Error('Set TOLLGATE_BENCH_MYSQL_URL to mysql://user:password@host:port/ of a server whose user may create schemas.');
+  if (address === undefined)
+    throw new Error('Set TOLLGATE_BENCH_MYSQL_URL to mysql://user:password@host:port/ of a server whose user may create schemas.');
   const server = new URL(address);
   const schema = newId('bench');
   const admin = createKnex({

@@ -65,7 +65,13 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   } finally {
     await pool.destroy();
   }
-  return { calls: latenciesMs.length, events, seconds: (performance.now() - startedMs) / 1000, latenciesMs: latenciesMs.sort((a, b) => a - b), firstTokensMs: firstTokensMs.sort((a, b) => a - b) };
+  return {
+    calls: latenciesMs.length,
+    events,
+    seconds: (performance.now() - startedMs) / 1000,
+    latenciesMs: latenciesMs.sort((a, b) => a - b),
+    firstTokensMs: firstTokensMs.sort((a, b) => a - b),
+  };
 }
 
 /** The value below which this share of the sorted values lies. */

@@ -29,7 +29,10 @@ const bodyOf = (model: string, tokens: number): string =>
 
 async function lines(): Promise<Line[]> {
   const chat = await startUpstream();
-  const vendors = { 'chat-completions': { contender: chat, model: 'openai/gpt-4.1-mini' }, messages: { contender: atMessages(chat), model: 'anthropic/claude-haiku-4-5' } };
+  const vendors = {
+    'chat-completions': { contender: chat, model: 'openai/gpt-4.1-mini' },
+    messages: { contender: atMessages(chat), model: 'anthropic/claude-haiku-4-5' },
+  };
   const tollgate = await startTollgate('single', chat);
   const all: Line[] = [];
   for (const upstream of ['chat-completions', 'messages'] as const) {
@@ -60,25 +63,42 @@ async function measure(line: Line): Promise<Run> {
   return { cpuPerEventUs: (perCall(long) - perCall(short)) / (streamTokens - 16), firstTokensMs: first.firstTokensMs };
 }
 
-const median = (values: readonly number[]): number => percentile([...values].sort((a, b) => a - b), 0.5);
+const median = (values: readonly number[]): number =>
+  percentile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  );
 
 function report(all: readonly Line[], results: ReadonlyMap<Line, readonly Run[]>): void {
-  process.stdout.write('| upstream | | CPU per event, µs | least–most | × JSON relay | first token p50 ms | added p50 | added p90 |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n');
+  process.stdout.write(
+    '| upstream | | CPU per event, µs | least–most | × JSON relay | first token p50 ms | added p50 | added p90 |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n',
+  );
   for (const line of all) {
-    const runsOf = (role: Line['role']): readonly Run[] => results.get(all.find((other) => other.upstream === line.upstream && other.role === role)!)!;
+    const runsOf = (role: Line['role']): readonly Run[] =>
+      results.get(all.find((other) => other.upstream === line.upstream && other.role === role)!)!;
     const costs = (runs: readonly Run[]): number[] => runs.map(({ cpuPerEventUs }) => cpuPerEventUs);
-    const firsts = (runs: readonly Run[], share: number): number => median(runs.map(({ firstTokensMs }) => percentile(firstTokensMs, share)));
+    const firsts = (runs: readonly Run[], share: number): number =>
+      median(runs.map(({ firstTokensMs }) => percentile(firstTokensMs, share)));
     const runs = results.get(line)!;
     const direct = runsOf('direct');
     const cost = costs(runs);
-    const cpu = line.role === 'direct' ? ['', '', ''] : [median(cost).toFixed(1), `${Math.min(...cost).toFixed(1)}–${Math.max(...cost).toFixed(1)}`, (median(cost) / median(costs(runsOf('json')))).toFixed(2)];
+    const cpu =
+      line.role === 'direct'
+        ? ['', '', '']
+        : [
+            median(cost).toFixed(1),
+            `${Math.min(...cost).toFixed(1)}–${Math.max(...cost).toFixed(1)}`,
+            (median(cost) / median(costs(runsOf('json')))).toFixed(2),
+          ];
     const first = [firsts(runs, 0.5).toFixed(2), ...[0.5, 0.9].map((share) => (firsts(runs, share) - firsts(direct, share)).toFixed(2))];
     process.stdout.write(`| ${[line.upstream, line.name, ...cpu, ...first].join(' | ')} |\n`);
   }
 }
 
 try {
-  process.stdout.write(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`);
+  process.stdout.write(
+    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
+  );
   const all = await lines();
   const results = new Map(all.map((line) => [line, [] as Run[]]));
   // The code of each is compiled before it is measured.

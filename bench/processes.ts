@@ -90,7 +90,11 @@ export async function startTollgate(mode: 'single' | 'distributed', upstream: Co
     encoding: 'utf8',
   });
   const { secret } = JSON.parse(made) as { secret: string };
-  return { url: `${baseUrl}/v1/chat/completions`, headers: { authorization: `Bearer ${secret}` }, pids: mode === 'single' ? [child.pid!] : servicePids(dataDir) };
+  return {
+    url: `${baseUrl}/v1/chat/completions`,
+    headers: { authorization: `Bearer ${secret}` },
+    pids: mode === 'single' ? [child.pid!] : servicePids(dataDir),
+  };
 }
 
 function operatorEnv(dataDir: string): Record<string, string> {
@@ -121,7 +125,9 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
 
 /** Our environment without any setting of Tollgate's or of vendors'. */
 function cleanEnv(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|OTEL_|OPENAI_|ANTHROPIC_|PORT$|NODE_OPTIONS$)/.test(name)));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|OTEL_|OPENAI_|ANTHROPIC_|PORT$|NODE_OPTIONS$)/.test(name)),
+  );
 }
 
 async function eventually<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {

@@ -4,7 +4,9 @@ import { parseArgs } from 'node:util';
 import { type Load, type LoadResult, percentile, runLoad } from './load.ts';
 import { type Contender, cpuMicroseconds, startRelay, startTollgate, startUpstream, stopAll } from './processes.ts';
 
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, distributed: { type: 'boolean', default: false } } });
+const { values: options } = parseArgs({
+  options: { rounds: { type: 'string', default: '3' }, distributed: { type: 'boolean', default: false } },
+});
 const rounds = Number(options.rounds);
 const streamTokens = 240;
 
@@ -32,7 +34,8 @@ const pacedStreams = { callers: 32, durationMs: 1000 };
 const oneCaller = { callers: 1, durationMs: 1000 };
 const manyCallers = { callers: 32, durationMs: 1500, callsPerSecond: 300 };
 
-const ask = (model: string, content: string, stream = false): string => JSON.stringify({ model, stream, max_tokens: 512, messages: [{ role: 'user', content }] });
+const ask = (model: string, content: string, stream = false): string =>
+  JSON.stringify({ model, stream, max_tokens: 512, messages: [{ role: 'user', content }] });
 const hello = 'Say hello in a few words, tokens=8';
 const story = `Tell a story, tokens=${streamTokens}`;
 const paced = `${story} delay=5ms`;
@@ -59,7 +62,12 @@ async function cases(): Promise<Case[]> {
     { group: 'paced', name: 'bytes relay', contender: bytes, body: ask(relayed, paced, true), pressure: pacedStreams },
     { group: 'paced', name: 'JSON relay', contender: json, body: ask(relayed, paced, true), pressure: pacedStreams },
     { group: 'paced', name: 'Tollgate, relayed', contender: single, body: ask(relayed, paced, true), pressure: pacedStreams },
-    ...([['one caller', oneCaller], ['32 callers', manyCallers]] as const).flatMap(([group, pressure]): Case[] => [
+    ...(
+      [
+        ['one caller', oneCaller],
+        ['32 callers', manyCallers],
+      ] as const
+    ).flatMap(([group, pressure]): Case[] => [
       { group, name: 'no relay', contender: upstream, body: ask(relayed, hello), pressure },
       { group, name: 'Koa relay', contender: koa, body: ask(relayed, hello), pressure },
       { group, name: 'Tollgate, sandbox/echo', contender: single, body: ask('sandbox/echo', hello), pressure },
@@ -69,9 +77,27 @@ async function cases(): Promise<Case[]> {
   if (options.distributed) {
     const distributed = await startTollgate('distributed', upstream);
     all.push(
-      { group: 'whole', name: 'Tollgate distributed, sandbox/echo', contender: distributed, body: ask('sandbox/echo', hello), pressure: full },
-      { group: 'streamed', name: 'Tollgate distributed, relayed', contender: distributed, body: ask(relayed, story, true), pressure: streams },
-      { group: '32 callers', name: 'Tollgate distributed, relayed', contender: distributed, body: ask(relayed, hello), pressure: manyCallers },
+      {
+        group: 'whole',
+        name: 'Tollgate distributed, sandbox/echo',
+        contender: distributed,
+        body: ask('sandbox/echo', hello),
+        pressure: full,
+      },
+      {
+        group: 'streamed',
+        name: 'Tollgate distributed, relayed',
+        contender: distributed,
+        body: ask(relayed, story, true),
+        pressure: streams,
+      },
+      {
+        group: '32 callers',
+        name: 'Tollgate distributed, relayed',
+        contender: distributed,
+        body: ask(relayed, hello),
+        pressure: manyCallers,
+      },
     );
   }
   return all;
@@ -85,7 +111,10 @@ async function measure({ contender, body, pressure }: Case): Promise<Measured> {
 }
 
 function median(values: readonly number[]): number {
-  return percentile([...values].sort((a, b) => a - b), 0.5);
+  return percentile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  );
 }
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
@@ -119,7 +148,14 @@ function report(all: readonly Case[], results: ReadonlyMap<Case, readonly Measur
     const direct = rows[0]!;
     table(
       [`latency, ${group}`, 'p50 ms', 'p99 ms', 'added p50', 'added p99', 'CPU µs per call'],
-      rows.map(({ name, p50, p99, cost }) => [name, p50.toFixed(2), p99.toFixed(2), (p50 - direct.p50).toFixed(2), (p99 - direct.p99).toFixed(2), cost.toFixed(0)]),
+      rows.map(({ name, p50, p99, cost }) => [
+        name,
+        p50.toFixed(2),
+        p99.toFixed(2),
+        (p50 - direct.p50).toFixed(2),
+        (p99 - direct.p99).toFixed(2),
+        cost.toFixed(0),
+      ]),
     );
   };
   costTable('whole', 'call', ['Node relay', 'Koa relay']);
@@ -130,11 +166,14 @@ function report(all: readonly Case[], results: ReadonlyMap<Case, readonly Measur
 }
 
 try {
-  process.stdout.write(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`);
+  process.stdout.write(
+    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
+  );
   const all = await cases();
   const results = new Map(all.map((each) => [each, [] as Measured[]]));
   // The code of each is compiled before it is measured.
-  for (const each of all) if (each.group === 'whole' || each.group === 'streamed') await measure({ ...each, pressure: { ...each.pressure, ...warmUp } });
+  for (const each of all)
+    if (each.group === 'whole' || each.group === 'streamed') await measure({ ...each, pressure: { ...each.pressure, ...warmUp } });
   for (let round = 0; round < rounds; round += 1) {
     for (const each of all) results.get(each)!.push(await measure(each));
   }

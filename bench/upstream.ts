@@ -11,7 +11,16 @@ const frame = (delta: object, finish: string | null): string =>
 const tokenFrame = frame({ content: ' token' }, null);
 
 const event = (type: string, fields: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
-const message = { id: 'msg_bench', type: 'message', role: 'assistant', model: 'claude-haiku-4-5', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 8, output_tokens: 1 } };
+const message = {
+  id: 'msg_bench',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-haiku-4-5',
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: { input_tokens: 8, output_tokens: 1 },
+};
 const tokenEvent = event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ' token' } });
 
 interface Frames {
@@ -46,7 +55,14 @@ const server = createServer(async (request, response) => {
   if (/"stream": ?true/.test(body)) return answerStreaming(response, frames, tokens, Number(/delay=(\d+)ms/.exec(body)?.[1] ?? 0));
   const whole = { role: 'assistant', content: ' token'.repeat(tokens), refusal: null };
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ ...fixed, object: 'chat.completion', choices: [{ index: 0, message: whole, logprobs: null, finish_reason: 'stop' }], usage: usageOf(tokens) }));
+  response.end(
+    JSON.stringify({
+      ...fixed,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: whole, logprobs: null, finish_reason: 'stop' }],
+      usage: usageOf(tokens),
+    }),
+  );
 });
 
 async function answerStreaming(response: ServerResponse, { first, token, last }: Frames, tokens: number, delayMs: number): Promise<void> {

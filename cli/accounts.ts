@@ -16,7 +16,10 @@ export async function chooseAccount(auth: Services['auth'], given: string | unde
   const [first, second] = accounts;
   if (first === undefined) throw new CliError('There is no account yet.', { fix: 'Make one with `tollgate account create <name>`.' });
   if (second !== undefined) {
-    throw new CliError('There are several accounts; say which with --account.', { fix: '`tollgate account list` shows them.', exitCode: 2 });
+    throw new CliError('There are several accounts; say which with --account.', {
+      fix: '`tollgate account list` shows them.',
+      exitCode: 2,
+    });
   }
   return first.id;
 }

@@ -16,7 +16,11 @@ interface AnyNoted {
 /** The same services, whose changes are noted. `userName` is that of the person at the machine; `warn` tells of a note that was lost. */
 export function audited(services: Services, userName: string | undefined, warn: (text: string) => void): Services {
   async function note({ detail, ...done }: Deed): Promise<void> {
-    const entry = { ...done, actorName: cliActorName, detailJson: JSON.stringify(userName === undefined ? detail : { ...detail, machine_user: userName }) };
+    const entry = {
+      ...done,
+      actorName: cliActorName,
+      detailJson: JSON.stringify(userName === undefined ? detail : { ...detail, machine_user: userName }),
+    };
     try {
       await services.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), operatorCall());
     } catch (error) {

@@ -15,7 +15,12 @@ const model = Model.fromPartial({
   routes: [{ upstreamId: 'acme', upstreamModel: 'one' }],
   aliases: ['one'],
 });
-const price = PriceVersion.fromPartial({ modelId: 'acme/one', inputNanoUsdPerMtok: 1_000_000_001n, outputNanoUsdPerMtok: 5n, reasoningNanoUsdPerMtok: 7n });
+const price = PriceVersion.fromPartial({
+  modelId: 'acme/one',
+  inputNanoUsdPerMtok: 1_000_000_001n,
+  outputNanoUsdPerMtok: 5n,
+  reasoningNanoUsdPerMtok: 7n,
+});
 
 const changed = (change: (entry: Record<string, unknown>) => void): string => {
   const document = JSON.parse(catalogText([{ ...model, price }])) as { models: Record<string, unknown>[] };
@@ -25,7 +30,10 @@ const changed = (change: (entry: Record<string, unknown>) => void): string => {
 
 describe('the catalog as a document', () => {
   it('comes back as it was written, unpriced models too', () => {
-    const text = catalogText([{ ...model, price: { ...price, id: 'price_1', effectiveFromMs: 5n } }, { ...model, id: 'acme/two', aliases: [] }]);
+    const text = catalogText([
+      { ...model, price: { ...price, id: 'price_1', effectiveFromMs: 5n } },
+      { ...model, id: 'acme/two', aliases: [] },
+    ]);
     expect(parseCatalogFile(text)).toEqual([
       { model, price },
       { model: { ...model, id: 'acme/two', aliases: [] }, price: undefined },

@@ -30,7 +30,13 @@ export const importView: View<ImportOutcome> = {
   ],
 };
 
-type FigureName = 'inputNanoUsdPerMtok' | 'cacheReadNanoUsdPerMtok' | 'cacheWrite5mNanoUsdPerMtok' | 'cacheWrite1hNanoUsdPerMtok' | 'outputNanoUsdPerMtok' | 'reasoningNanoUsdPerMtok';
+type FigureName =
+  | 'inputNanoUsdPerMtok'
+  | 'cacheReadNanoUsdPerMtok'
+  | 'cacheWrite5mNanoUsdPerMtok'
+  | 'cacheWrite1hNanoUsdPerMtok'
+  | 'outputNanoUsdPerMtok'
+  | 'reasoningNanoUsdPerMtok';
 
 const figures: readonly [json: string, name: FigureName][] = [
   ['input', 'inputNanoUsdPerMtok'],
@@ -46,7 +52,10 @@ export function catalogText(models: readonly Model[]): string {
   const entries = models.map((model) => {
     const { price: _price, created_at: _createdAt, ...fields } = modelView.json(model);
     const { price } = model;
-    const shown = price === undefined ? null : Object.fromEntries(figures.map(([json, name]) => [json, price[name] === undefined ? null : formatUsd(price[name])]));
+    const shown =
+      price === undefined
+        ? null
+        : Object.fromEntries(figures.map(([json, name]) => [json, price[name] === undefined ? null : formatUsd(price[name])]));
     return { ...fields, usd_per_million_tokens: shown };
   });
   return `${JSON.stringify({ models: entries }, undefined, 2)}\n`;
@@ -56,12 +65,17 @@ export function catalogText(models: readonly Model[]): string {
 export function parseCatalogFile(text: string): CatalogEntry[] {
   const document = parseJson(text) as { models?: unknown } | null;
   const models = typeof document === 'object' && document !== null ? document.models : undefined;
-  if (!Array.isArray(models)) throw new CliError('The document has no list "models".', { fix: '`tollgate model export` writes one.', exitCode: 2 });
+  if (!Array.isArray(models))
+    throw new CliError('The document has no list "models".', { fix: '`tollgate model export` writes one.', exitCode: 2 });
   return models.map((entry: unknown, index) => readEntry(entry, `models[${index}]`));
 }
 
 /** Puts what is new or differs, and drafts prices that differ from those in force. */
-export async function importModels(catalog: Services['catalog'], entries: readonly CatalogEntry[], isDryRun: boolean): Promise<ImportOutcome[]> {
+export async function importModels(
+  catalog: Services['catalog'],
+  entries: readonly CatalogEntry[],
+  isDryRun: boolean,
+): Promise<ImportOutcome[]> {
   const { models } = await catalog.listModels({}, operatorCall());
   const outcomes: ImportOutcome[] = [];
   for (const { model, price } of entries) {
@@ -93,14 +107,16 @@ function readFigures(modelId: string, usd: unknown): PriceVersion {
     const value = (usd as Record<string, unknown>)[json];
     if (name === 'reasoningNanoUsdPerMtok' && (value === null || value === undefined)) continue;
     const nanoUsd = typeof value === 'string' ? parseUsd(value) : undefined;
-    if (nanoUsd === undefined || nanoUsd < 0n) throw new CliError(`usd_per_million_tokens.${json} must be an amount in USD as text, such as "2.5".`, { exitCode: 2 });
+    if (nanoUsd === undefined || nanoUsd < 0n)
+      throw new CliError(`usd_per_million_tokens.${json} must be an amount in USD as text, such as "2.5".`, { exitCode: 2 });
     price[name] = nanoUsd;
   }
   return price;
 }
 
 function isSameModel(one: Model, other: Model): boolean {
-  const bytes = (model: Model): string => Buffer.from(Model.encode({ ...model, price: undefined, createdAtMs: 0n }).finish()).toString('base64');
+  const bytes = (model: Model): string =>
+    Buffer.from(Model.encode({ ...model, price: undefined, createdAtMs: 0n }).finish()).toString('base64');
   return bytes(one) === bytes(other);
 }
 

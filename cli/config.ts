@@ -13,10 +13,22 @@ const { tlsCa, tlsCert, tlsKey } = commonSettings('operator');
 
 /** All settings of the command. */
 export const cliSettings = {
-  dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', { default: './data' }),
-  port: integer('PORT', 'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console.', { default: 8080, min: 0, max: 65_535 }),
-  gatewayUrl: optionalText('TOLLGATE_GATEWAY_URL', 'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>.'),
-  publicUrl: optionalText('TOLLGATE_GATEWAY_PUBLIC_URL', 'Where browsers reach the gateway, for links into the console; absent: its address.'),
+  dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', {
+    default: './data',
+  }),
+  port: integer('PORT', 'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console.', {
+    default: 8080,
+    min: 0,
+    max: 65_535,
+  }),
+  gatewayUrl: optionalText(
+    'TOLLGATE_GATEWAY_URL',
+    'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>.',
+  ),
+  publicUrl: optionalText(
+    'TOLLGATE_GATEWAY_PUBLIC_URL',
+    'Where browsers reach the gateway, for links into the console; absent: its address.',
+  ),
   auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway.'),
   catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service.'),
   ledger: optionalText('TOLLGATE_LEDGER_ADDRESS', 'host:port of the ledger service.'),
@@ -49,7 +61,15 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
   const missing = serviceNames.filter((name) => values[name] === undefined);
   if (missing.length === serviceNames.length) return { ...common, mode: 'single', dataDir: values.dataDir };
   if (missing.length > 0) {
-    throw new ConfigError(missing.map((name) => `${cliSettings[name].env} is required when the address of another service is set: ${cliSettings[name].description}`));
+    throw new ConfigError(
+      missing.map(
+        (name) => `${cliSettings[name].env} is required when the address of another service is set: ${cliSettings[name].description}`,
+      ),
+    );
   }
-  return { ...common, mode: 'distributed', addresses: Object.fromEntries(serviceNames.map((name) => [name, values[name]!])) as Record<ServiceName, string> };
+  return {
+    ...common,
+    mode: 'distributed',
+    addresses: Object.fromEntries(serviceNames.map((name) => [name, values[name]!])) as Record<ServiceName, string>,
+  };
 }

@@ -26,9 +26,33 @@ const definitions = {
 const reads = /^(get|find|list|watch|verify|authenticate|estimate|count|reconcile$)/;
 /** What calls and the gateway do, or people for themselves; the command has no use for it. */
 const ofOthers = new Set([
-  'hold', 'checkpoint', 'settle', 'release', 'expireHolds', 'apply', 'checkpointUsage', 'recordUsage', 'recordBatches', 'beginKeyedCall', 'abandonKeyedCall', 'generate',
-  'setPassword', 'updateProfile', 'confirmPassword', 'signUp', 'signInByIdentity', 'connectIdentity', 'disconnectIdentity', 'signIn', 'redeemSignInLink',
-  'invite', 'revokeInvitation', 'acceptInvitation', 'requestPasswordReset', 'resetPassword', 'appendAudit',
+  'hold',
+  'checkpoint',
+  'settle',
+  'release',
+  'expireHolds',
+  'apply',
+  'checkpointUsage',
+  'recordUsage',
+  'recordBatches',
+  'beginKeyedCall',
+  'abandonKeyedCall',
+  'generate',
+  'setPassword',
+  'updateProfile',
+  'confirmPassword',
+  'signUp',
+  'signInByIdentity',
+  'connectIdentity',
+  'disconnectIdentity',
+  'signIn',
+  'redeemSignInLink',
+  'invite',
+  'revokeInvitation',
+  'acceptInvitation',
+  'requestPasswordReset',
+  'resetPassword',
+  'appendAudit',
 ]);
 
 describe('the operator’s command', () => {
@@ -46,11 +70,19 @@ describe('the operator’s command', () => {
   it('notes each deed once, and repeats not at all', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     const { id } = gateway.state.accounts[0]!;
-    for (let repeat = 0; repeat < 2; repeat += 1) await tollgate(gateway, ['balance', 'deposit', '5', '--reason', 'paid', '--idempotency-key', 'k']);
+    for (let repeat = 0; repeat < 2; repeat += 1)
+      await tollgate(gateway, ['balance', 'deposit', '5', '--reason', 'paid', '--idempotency-key', 'k']);
     await tollgate(gateway, ['account', 'rename', id, 'Acme Ltd']);
-    expect(gateway.state.audit.map(({ action, actorName, accountId, detailJson }) => [action, actorName, accountId, JSON.parse(detailJson)])).toEqual([
+    expect(
+      gateway.state.audit.map(({ action, actorName, accountId, detailJson }) => [action, actorName, accountId, JSON.parse(detailJson)]),
+    ).toEqual([
       ['account.create', 'operator CLI', id, { name: 'Acme' }],
-      ['account.credit', 'operator CLI', id, { amount_usd: '5', reason: 'paid', source: 'cash', before: { available_usd: '0' }, after: { available_usd: '5' } }],
+      [
+        'account.credit',
+        'operator CLI',
+        id,
+        { amount_usd: '5', reason: 'paid', source: 'cash', before: { available_usd: '0' }, after: { available_usd: '5' } },
+      ],
       ['account.rename', 'operator CLI', id, { before: { name: 'Acme' }, after: { name: 'Acme Ltd' } }],
     ]);
   });

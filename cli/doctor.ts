@@ -48,12 +48,18 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
   yield await check('gateway', async () => {
     const url = `${config.gatewayUrl}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
-      throw new CliError(`${url} does not answer.`, { fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to where it listens.', cause: error });
+      throw new CliError(`${url} does not answer.`, {
+        fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to where it listens.',
+        cause: error,
+      });
     });
     date = response.headers.get('date');
     const text = (await response.text()).slice(0, readyTextMax);
     spool = spoolOf(text);
-    if (!response.ok) throw new CliError(`${url} answers ${response.status}: ${text.slice(0, 200)}`, { fix: 'The checks below show what it is waiting for.' });
+    if (!response.ok)
+      throw new CliError(`${url} answers ${response.status}: ${text.slice(0, 200)}`, {
+        fix: 'The checks below show what it is waiting for.',
+      });
     return `ready at ${config.gatewayUrl}`;
   });
   if (spool !== undefined) yield await check('spool', () => Promise.resolve(checkSpool(spool!)));
@@ -100,7 +106,7 @@ function spoolOf(readyText: string): SpoolView | undefined {
 function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView): string {
   if (refused + damagedFiles === 0) return `${waiting} ended calls wait for metering to record them`;
   throw new CliError(`The gateway's spool holds ${refused} calls that metering refused for good and ${damagedFiles} damaged files.`, {
-    fix: 'Look at refused.jsonl and *.damaged in its spool folder and at the gateway\'s log, correct accounts with `tollgate balance adjust`, then move the files away.',
+    fix: "Look at refused.jsonl and *.damaged in its spool folder and at the gateway's log, correct accounts with `tollgate balance adjust`, then move the files away.",
   });
 }
 
@@ -123,9 +129,12 @@ export function checkNode(version: string): string {
 export function checkClock(theirsMs: number, oursMs: number): string {
   const skewMs = theirsMs - oursMs;
   if (Math.abs(skewMs) <= clockSkewMsMax) return `within ${clockSkewMsMax / 1000} s of the gateway's`;
-  throw new CliError(`The gateway's clock is ${Math.abs(Math.round(skewMs / 1000))} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's.`, {
-    fix: 'Set both by NTP (timedatectl set-ntp true): expiry of keys, holds and prices follow the clock.',
-  });
+  throw new CliError(
+    `The gateway's clock is ${Math.abs(Math.round(skewMs / 1000))} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's.`,
+    {
+      fix: 'Set both by NTP (timedatectl set-ntp true): expiry of keys, holds and prices follow the clock.',
+    },
+  );
 }
 
 async function checkService(services: Services, name: ServiceName): Promise<string> {
@@ -136,7 +145,10 @@ async function checkService(services: Services, name: ServiceName): Promise<stri
     const { version, nodeVersion, databaseEngine, databaseVersion, startedAtMs } = running;
     return `serving; version ${version} on Node ${nodeVersion} and ${databaseEngine} ${databaseVersion}, since ${instant(startedAtMs)}`;
   } catch (error) {
-    throw new CliError(error instanceof Error ? error.message : String(error), { fix: `Start the ${name} service, or read its log for what it is waiting for.`, cause: error });
+    throw new CliError(error instanceof Error ? error.message : String(error), {
+      fix: `Start the ${name} service, or read its log for what it is waiting for.`,
+      cause: error,
+    });
   }
 }
 
@@ -152,7 +164,9 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ people }) {
         const { fault, entriesChecked } = await people.verifyAudit({ number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
         if (fault === '') return `${entriesChecked} entries are as they were written`;
-        throw new CliError(`The audit log is not as it was written. ${fault}`, { fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.' });
+        throw new CliError(`The audit log is not as it was written. ${fault}`, {
+          fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.',
+        });
       },
     },
   ],
@@ -163,8 +177,11 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const { models } = await catalog.listModels({}, operatorCall());
         const offered = models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED);
         const unpriced = offered.filter((model) => model.price === undefined);
-        if (offered.length > unpriced.length) return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} are unpriced and so refused`}`;
-        throw new CliError('No model has a price, so every call is refused.', { fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.' });
+        if (offered.length > unpriced.length)
+          return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} are unpriced and so refused`}`;
+        throw new CliError('No model has a price, so every call is refused.', {
+          fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.',
+        });
       },
     },
   ],
@@ -174,7 +191,9 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ ledger }) {
         const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
         if (isRight(result)) return `${result.entriesChecked} entries of ${result.accountsChecked} accounts agree with the balances`;
-        throw new CliError(`${result.drifts.length} figures are not what the journal says.`, { fix: 'Run `tollgate balance verify` to see them.' });
+        throw new CliError(`${result.drifts.length} figures are not what the journal says.`, {
+          fix: 'Run `tollgate balance verify` to see them.',
+        });
       },
     },
     {
@@ -182,9 +201,13 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ ledger }, nowMs) {
         const { openHolds, oldestOpenHoldAtMs, holdsPastExpiry } = await ledger.getHealth({}, operatorCall());
         if (holdsPastExpiry > overdueHoldsMax) {
-          throw new CliError(`${holdsPastExpiry} holds are open past their expiry.`, { fix: 'The ledger ends them by itself; read its log for why it does not.' });
+          throw new CliError(`${holdsPastExpiry} holds are open past their expiry.`, {
+            fix: 'The ledger ends them by itself; read its log for why it does not.',
+          });
         }
-        return openHolds === 0n ? 'none open' : `${openHolds} open, the oldest for ${Math.max(0, Math.round((nowMs - Number(oldestOpenHoldAtMs)) / 1000))} s`;
+        return openHolds === 0n
+          ? 'none open'
+          : `${openHolds} open, the oldest for ${Math.max(0, Math.round((nowMs - Number(oldestOpenHoldAtMs)) / 1000))} s`;
       },
     },
   ],
@@ -210,9 +233,12 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ metering }) {
         const { quarantinedLastHour } = await metering.getHealth({}, operatorCall());
         if (quarantinedLastHour === 0n) return 'no upstream broke a rule in the last hour';
-        throw new CliError(`Upstreams told figures that break a rule for ${quarantinedLastHour} calls of the last hour; these were counted by us.`, {
-          fix: 'Run `tollgate usage list --from 1h --json` and look at ending_detail where quarantined is true; it names what was wrong.',
-        });
+        throw new CliError(
+          `Upstreams told figures that break a rule for ${quarantinedLastHour} calls of the last hour; these were counted by us.`,
+          {
+            fix: 'Run `tollgate usage list --from 1h --json` and look at ending_detail where quarantined is true; it names what was wrong.',
+          },
+        );
       },
     },
     { title: 'reconcile', look: lookAtReconciliation },
@@ -222,9 +248,14 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       title: 'upstreams',
       async look({ inference }) {
         const enabled = (await inference.listUpstreams({}, operatorCall())).upstreams.filter((upstream) => upstream.enabled);
-        if (enabled.length === 0) throw new CliError('No upstream is enabled, so no model can answer.', { fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.' });
+        if (enabled.length === 0)
+          throw new CliError('No upstream is enabled, so no model can answer.', {
+            fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.',
+          });
         const isSandboxOnly = enabled.every((upstream) => upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX);
-        return isSandboxOnly ? 'only the sandbox; `tollgate upstream add` adds a vendor' : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
+        return isSandboxOnly
+          ? 'only the sandbox; `tollgate upstream add` adds a vendor'
+          : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
       },
     },
   ],
@@ -234,14 +265,19 @@ async function lookAtReconciliation({ metering }: Services, nowMs: number): Prom
   const { recent, full, drifts } = await metering.getReconciliation({}, operatorCall());
   if (drifts.length > 0) {
     const [first] = drifts;
-    throw new CliError(`Records and ledger disagree in ${drifts.length} places: ${first!.what}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`, {
-      fix: 'Run `tollgate ledger verify`; docs/reconciling.md says what each means.',
-    });
+    throw new CliError(
+      `Records and ledger disagree in ${drifts.length} places: ${first!.what}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`,
+      {
+        fix: 'Run `tollgate ledger verify`; docs/reconciling.md says what each means.',
+      },
+    );
   }
   if (recent === undefined) return 'has not run yet';
   const agoMs = nowMs - Number(recent.finishedAtMs);
   if (agoMs > reconcileAgeMsMax) {
-    throw new CliError(`The books were last compared ${Math.round(agoMs / 60_000)} minutes ago.`, { fix: 'Read the log of the metering service for why it cannot compare them.' });
+    throw new CliError(`The books were last compared ${Math.round(agoMs / 60_000)} minutes ago.`, {
+      fix: 'Read the log of the metering service for why it cannot compare them.',
+    });
   }
   const whole = full === undefined ? 'everything not yet' : `everything at ${instant(full.finishedAtMs)}`;
   return `no drift; compared ${Math.round(agoMs / 1000)} s ago, ${whole}`;

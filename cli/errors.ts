@@ -39,13 +39,17 @@ const fixes: Partial<Record<Reason, string>> = {
 export function explain(error: unknown): Failure {
   // Commander has written its own message; help and version are no failures.
   if (error instanceof CommanderError) return { lines: [], exitCode: error.exitCode === 0 ? 0 : 2 };
-  if (error instanceof CliError) return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
+  if (error instanceof CliError)
+    return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
   if (error instanceof ConfigError) return { lines: [`error: ${error.message}`], exitCode: 2 };
   if (error instanceof AppError) {
     const fix = fixes[error.reason];
     return { lines: [`error: ${error.message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
   }
-  return { lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a fault of the command itself; please report it.'], exitCode: 1 };
+  return {
+    lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a fault of the command itself; please report it.'],
+    exitCode: 1,
+  };
 }
 
 /** Whether the outcome of a write that ended so is unknown, so that only a repeat with the same idempotency key is safe. */

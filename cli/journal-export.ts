@@ -26,7 +26,12 @@ export interface Exported {
 }
 
 /** Writes to a file of this name, which is there whole or not at all, or to standard output. */
-export async function exportJournal(ledger: Pick<LedgerService, 'listJournal'>, request: ExportRequest, format: ExportFormat, to: string | Sink): Promise<Exported> {
+export async function exportJournal(
+  ledger: Pick<LedgerService, 'listJournal'>,
+  request: ExportRequest,
+  format: ExportFormat,
+  to: string | Sink,
+): Promise<Exported> {
   if (typeof to !== 'string') return writePages(ledger, request, format, async (text) => to.stdout(text));
   const partPath = `${to}.part`;
   const file = await open(partPath, 'w', 0o600);
@@ -43,7 +48,12 @@ export async function exportJournal(ledger: Pick<LedgerService, 'listJournal'>, 
   }
 }
 
-async function writePages(ledger: Pick<LedgerService, 'listJournal'>, request: ExportRequest, format: ExportFormat, write: (text: string) => Promise<void>): Promise<Exported> {
+async function writePages(
+  ledger: Pick<LedgerService, 'listJournal'>,
+  request: ExportRequest,
+  format: ExportFormat,
+  write: (text: string) => Promise<void>,
+): Promise<Exported> {
   let [entries, accounts, lastAccountId, pageToken] = [0, 0, '', ''];
   if (format === 'csv') await write(`${columns.join(',')}\r\n`);
   do {
@@ -60,8 +70,22 @@ async function writePages(ledger: Pick<LedgerService, 'listJournal'>, request: E
 }
 
 const columns = [
-  'id', 'account_id', 'seq', 'kind', 'debit', 'credit', 'amount_nano_usd', 'credited_after_nano_usd', 'spent_after_nano_usd', 'held_after_nano_usd',
-  'reference', 'key_id', 'reason', 'linked_entry_id', 'idempotency_key', 'created_at',
+  'id',
+  'account_id',
+  'seq',
+  'kind',
+  'debit',
+  'credit',
+  'amount_nano_usd',
+  'credited_after_nano_usd',
+  'spent_after_nano_usd',
+  'held_after_nano_usd',
+  'reference',
+  'key_id',
+  'reason',
+  'linked_entry_id',
+  'idempotency_key',
+  'created_at',
 ] as const;
 
 function rowOf(entry: Entry): Record<(typeof columns)[number], string> {

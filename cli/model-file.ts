@@ -73,13 +73,17 @@ function checked(value: unknown): Static<typeof ModelFile> {
     const where = error.instancePath === '' ? 'the model' : error.instancePath.slice(1).replaceAll('/', '.');
     if (error.keyword === 'additionalProperties') {
       const known = error.instancePath === '' ? Object.keys(ModelFile.properties) : ['upstream_id', 'upstream_model'];
-      for (const name of error.params.additionalProperties) faults.push(`${where} has no field "${name}"; did you mean "${nearest(name, known)}"?`);
+      for (const name of error.params.additionalProperties)
+        faults.push(`${where} has no field "${name}"; did you mean "${nearest(name, known)}"?`);
     } else if (error.keyword !== 'boolean') {
       // An unknown field is also reported as a "boolean" fault of its own schema, false.
       faults.push(`${where} ${error.message}`);
     }
   }
-  if (faults.length > 0) throw new CliError(`The model has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}.`, { exitCode: 2 });
+  if (faults.length > 0)
+    throw new CliError(`The model has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${faults.join('; ')}.`, {
+      exitCode: 2,
+    });
   return value as Static<typeof ModelFile>;
 }
 

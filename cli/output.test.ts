@@ -46,7 +46,9 @@ describe('a list', () => {
       out.list(view, fruits);
       out.aside('There are more.');
     });
-    expect(stdout).toBe('{"name":"fig","price_usd":"0.25","price_nano_usd":"250000000"}\n{"name":"pomegranate","price_usd":"12","price_nano_usd":"12000000000"}\n');
+    expect(stdout).toBe(
+      '{"name":"fig","price_usd":"0.25","price_nano_usd":"250000000"}\n{"name":"pomegranate","price_usd":"12","price_nano_usd":"12000000000"}\n',
+    );
     expect(stderr).toBe('There are more.\n');
     expect(write(true, (out) => out.list(view, [])).stdout).toBe('');
   });
@@ -58,7 +60,9 @@ describe('one thing', () => {
   });
 
   it('is one object for programs, with what people read in notes', () => {
-    expect(write(true, (out) => out.show(view, fruits[0]!, { ripe: true })).stdout).toBe('{"name":"fig","price_usd":"0.25","price_nano_usd":"250000000","ripe":true}\n');
+    expect(write(true, (out) => out.show(view, fruits[0]!, { ripe: true })).stdout).toBe(
+      '{"name":"fig","price_usd":"0.25","price_nano_usd":"250000000","ripe":true}\n',
+    );
   });
 });
 

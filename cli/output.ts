@@ -62,7 +62,13 @@ export class Output {
         if (isEmpty) rows.unshift(view.columns.map((column) => column.title));
         isEmpty = false;
         widths = widest(rows, widths);
-        this.sink.stdout(alignRows(rows, view.columns.map((column) => column.align === 'right'), widths));
+        this.sink.stdout(
+          alignRows(
+            rows,
+            view.columns.map((column) => column.align === 'right'),
+            widths,
+          ),
+        );
       },
       end: () => {
         if (!this.json && isEmpty) this.sink.stdout('none\n');
@@ -89,7 +95,13 @@ export class Output {
 export function alignRows(rows: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
   const widths = widest(rows, least);
   return rows
-    .map((row) => `${row.map((text, index) => (right[index] === true ? text.padStart(widths[index]!) : text.padEnd(widths[index]!))).join('  ').trimEnd()}\n`)
+    .map(
+      (row) =>
+        `${row
+          .map((text, index) => (right[index] === true ? text.padStart(widths[index]!) : text.padEnd(widths[index]!)))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
     .join('');
 }
 

@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { KeyState } from '#proto/auth/v1/auth.js';
-import { parseAmount, parseCount, parseInstant, parseLimit, parseList, parseOffset, parsePositiveAmount, parsePrice, wordsOf } from './parse.js';
+import {
+  parseAmount,
+  parseCount,
+  parseInstant,
+  parseLimit,
+  parseList,
+  parseOffset,
+  parsePositiveAmount,
+  parsePrice,
+  wordsOf,
+} from './parse.js';
 
 const nowMs = Date.parse('2027-01-15T08:00:00Z');
 const iso = (ms: bigint): string => new Date(Number(ms)).toISOString();
@@ -47,7 +57,14 @@ describe('instants', () => {
 });
 
 describe('offsets from UTC', () => {
-  it.each([['Z', 0], ['+00:00', 0], ['-00:00', 0], ['+05:45', 345], ['-11:00', -660], ['+14:00', 840]] as const)('%s are %i minutes', (text, minutes) => {
+  it.each([
+    ['Z', 0],
+    ['+00:00', 0],
+    ['-00:00', 0],
+    ['+05:45', 345],
+    ['-11:00', -660],
+    ['+14:00', 840],
+  ] as const)('%s are %i minutes', (text, minutes) => {
     expect(parseOffset(text)).toBe(minutes);
   });
 

@@ -80,7 +80,10 @@ function parseIso(text: string): number | undefined {
 
 /** The parts of "a,b, c", without empty ones; at least one. */
 export function parseList(text: string): string[] {
-  const parts = text.split(',').map((part) => part.trim()).filter((part) => part !== '');
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
   if (parts.length === 0) throw new InvalidArgumentError('Give one or more, separated by commas.');
   return parts;
 }

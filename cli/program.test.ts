@@ -19,7 +19,11 @@ describe('faults', () => {
         'error: No Tollgate is running for ./nowhere; start it with `make run`.\n' +
         'For another data folder set TOLLGATE_DATA_DIR; for a distributed gateway set TOLLGATE_AUTH_ADDRESS and the like.\n',
     });
-    expect(await tollgate(gateway, ['account', 'show', 'acct_9'])).toEqual({ code: 1, stdout: '', stderr: 'error: There is no account acct_9.\n' });
+    expect(await tollgate(gateway, ['account', 'show', 'acct_9'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: There is no account acct_9.\n',
+    });
   });
 
   it.each([
@@ -52,5 +56,7 @@ describe('faults', () => {
 
 it('shows its settings and where they come from', async () => {
   const settings = await tollgateJson(gateway, ['config'], { env: { TOLLGATE_DATA_DIR: '/srv/tollgate' } });
-  expect(settings).toContainEqual(expect.objectContaining({ name: 'TOLLGATE_DATA_DIR', value: '/srv/tollgate', origin: 'environment', default: './data' }));
+  expect(settings).toContainEqual(
+    expect.objectContaining({ name: 'TOLLGATE_DATA_DIR', value: '/srv/tollgate', origin: 'environment', default: './data' }),
+  );
 });

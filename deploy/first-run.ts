@@ -48,14 +48,23 @@ export async function ensureFirstRun(
   const accountId = account!.id;
   if (startingBalanceNanoUsd > 0n) {
     await ledger.deposit(
-      { idempotencyKey: `first-run-${accountId}`, accountId, amountNanoUsd: startingBalanceNanoUsd, source: DepositSource.DEPOSIT_SOURCE_PROMOTION, reason: 'starting balance' },
+      {
+        idempotencyKey: `first-run-${accountId}`,
+        accountId,
+        amountNanoUsd: startingBalanceNanoUsd,
+        source: DepositSource.DEPOSIT_SOURCE_PROMOTION,
+        reason: 'starting balance',
+      },
       context,
     );
   }
   await people.putMember({ accountId, userId: await operatorId(people, operatorEmail), role: Role.ROLE_OWNER }, context);
   const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '', newestFirst: false }, context);
   for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id }, context);
-  const { secret } = await auth.createKey({ accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' }, context);
+  const { secret } = await auth.createKey(
+    { accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' },
+    context,
+  );
   show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });
   writeFileSync(notePath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
 }
@@ -79,7 +88,11 @@ export interface ConsoleLink {
 }
 
 /** Makes a link for this person. Raises not_found. */
-export async function makeConsoleLink(people: Pick<PeopleService, 'createSignInLink'>, email: string, address: string): Promise<ConsoleLink> {
+export async function makeConsoleLink(
+  people: Pick<PeopleService, 'createSignInLink'>,
+  email: string,
+  address: string,
+): Promise<ConsoleLink> {
   const { token, expiresAtMs } = await people.createSignInLink({ email, sendMail: false }, callContext({ caller: 'operator', timeoutMs }));
   return { url: `${address}/console/link#${token}`, expiresAtMs: Number(expiresAtMs) };
 }

@@ -25,7 +25,12 @@ function isAdditive(statement: string, newTables: ReadonlySet<string> = new Set(
   return column !== undefined && (column.includes('DEFAULT') || !column.includes('NOT NULL'));
 }
 
-describe.each([['auth', auth], ['catalog', catalog], ['ledger', ledger], ['metering', metering]] as const)('migrations of %s', (_service, migrations) => {
+describe.each([
+  ['auth', auth],
+  ['catalog', catalog],
+  ['ledger', ledger],
+  ['metering', metering],
+] as const)('migrations of %s', (_service, migrations) => {
   it.each(engines)('only add, on %s', (engine) => {
     const later = migrations.slice(1).flatMap((migration) => migration.statements(dialects[engine]));
     expect(later.length).toBeGreaterThan(0);
@@ -41,7 +46,14 @@ describe.each([['auth', auth], ['catalog', catalog], ['ledger', ledger], ['meter
 });
 
 it('knows what does not only add', () => {
-  for (const statement of ['DROP TABLE a', 'ALTER TABLE a DROP COLUMN b', 'ALTER TABLE a ADD COLUMN b BIGINT NOT NULL', 'CREATE UNIQUE INDEX a ON b (c)', 'INSERT INTO a (b) VALUES (1)', 'UPDATE a SET b = 1']) {
+  for (const statement of [
+    'DROP TABLE a',
+    'ALTER TABLE a DROP COLUMN b',
+    'ALTER TABLE a ADD COLUMN b BIGINT NOT NULL',
+    'CREATE UNIQUE INDEX a ON b (c)',
+    'INSERT INTO a (b) VALUES (1)',
+    'UPDATE a SET b = 1',
+  ]) {
     expect(isAdditive(statement)).toBe(false);
   }
 });

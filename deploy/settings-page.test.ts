@@ -21,15 +21,28 @@ const everyProcess = { ...common, instanceId: { ...instanceId, default: 'the hos
 const { firstPort, database, restartDelayMs } = distributedSettings;
 
 const page = settingsPage([
-  { title: 'Where, and the first start', readBy: 'Read by the single process and by the launcher of the distributed mode.', settings: singleSettings },
-  { title: 'Launcher of the distributed mode', readBy: 'Read by `make run-distributed` and `make run-galera`.', settings: { firstPort, database, restartDelayMs } },
+  {
+    title: 'Where, and the first start',
+    readBy: 'Read by the single process and by the launcher of the distributed mode.',
+    settings: singleSettings,
+  },
+  {
+    title: 'Launcher of the distributed mode',
+    readBy: 'Read by `make run-distributed` and `make run-galera`.',
+    settings: { firstPort, database, restartDelayMs },
+  },
   { title: 'Gateway', readBy: service('the gateway'), settings: gatewaySettings },
   { title: 'auth', readBy: service('auth'), settings: authSettings },
   { title: 'catalog', readBy: service('the catalog'), settings: catalogSettings },
   { title: 'ledger', readBy: service('the ledger'), settings: ledgerSettings },
   { title: 'metering', readBy: service('metering'), settings: meteringSettings },
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
-  { title: 'Mail', readBy: 'Read by the single process and by the processes of the ledger, for alerts, and of auth, for invitations. Plain text, to one recipient at a time.', settings: mailSettings },
+  {
+    title: 'Mail',
+    readBy:
+      'Read by the single process and by the processes of the ledger, for alerts, and of auth, for invitations. Plain text, to one recipient at a time.',
+    settings: mailSettings,
+  },
   { title: 'Every process', readBy: 'Logs, telemetry, certificates and the end.', settings: everyProcess },
 ]);
 

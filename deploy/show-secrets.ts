@@ -15,7 +15,12 @@ export function showFirstKey({ secret }: FirstRun, dataDir: string, isTerminal: 
 }
 
 /** What the welcome says of the first run. Off a terminal the link is written to its file. */
-export function firstRunFacts({ secret, startingBalanceNanoUsd }: FirstRun, { url, expiresAtMs }: ConsoleLink, dataDir: string, isTerminal: boolean): NonNullable<Welcome['firstRun']> {
+export function firstRunFacts(
+  { secret, startingBalanceNanoUsd }: FirstRun,
+  { url, expiresAtMs }: ConsoleLink,
+  dataDir: string,
+  isTerminal: boolean,
+): NonNullable<Welcome['firstRun']> {
   const consoleMs = expiresAtMs - Date.now();
   if (isTerminal) return { startingBalanceNanoUsd, secret, console: { url }, consoleMs };
   writeFileSync(linkPath(dataDir), `${url}\n`, { mode: 0o600 });

@@ -30,16 +30,24 @@ const rule = '─'.repeat(78);
 /** The text, ending in a newline. It holds secrets only if `firstRun` does. */
 export function welcomeText(welcome: Welcome): string {
   const { address, firstRun, command } = welcome;
-  const lines = [rule, ` Tollgate is ready in ${(welcome.startedInMs / 1000).toFixed(1)} s at ${address}`, ` ${welcome.mode}; data in ${welcome.dataDir}`];
+  const lines = [
+    rule,
+    ` Tollgate is ready in ${(welcome.startedInMs / 1000).toFixed(1)} s at ${address}`,
+    ` ${welcome.mode}; data in ${welcome.dataDir}`,
+  ];
   if (firstRun !== undefined) {
     const key = firstRun.secret ?? `$(cat ${quoted(firstRun.keyPath!)})`;
     const { console } = firstRun;
     const once = `works once, within ${Math.round(firstRun.consoleMs / 60_000)} minutes; a new one: ${command} console link`;
     lines.push(
       '',
-      'url' in console ? ` console           ${console.url}` : ` console           open the link in ${console.path} (readable by you alone)`,
+      'url' in console
+        ? ` console           ${console.url}`
+        : ` console           open the link in ${console.path} (readable by you alone)`,
       `                   (${once})`,
-      firstRun.secret === undefined ? ` platform key      in ${firstRun.keyPath} (readable by you alone; not shown again)` : ` platform key      ${firstRun.secret}   (shown once)`,
+      firstRun.secret === undefined
+        ? ` platform key      in ${firstRun.keyPath} (readable by you alone; not shown again)`
+        : ` platform key      ${firstRun.secret}   (shown once)`,
       ` starting balance  $${formatUsd(firstRun.startingBalanceNanoUsd)}`,
       ' model             sandbox/echo: built in, needs no vendor account',
       '',
@@ -53,7 +61,12 @@ export function welcomeText(welcome: Welcome): string {
       ` a real upstream   set OPENAI_API_KEY or ANTHROPIC_API_KEY and start again, or: ${command} upstream add --help`,
     );
   } else {
-    lines.push('', ` console           ${address}/console; a link that signs you in: ${command} console link`, ` a new key         ${command} key create --name "my app"`, ` is all well?      ${command} doctor`);
+    lines.push(
+      '',
+      ` console           ${address}/console; a link that signs you in: ${command} console link`,
+      ` a new key         ${command} key create --name "my app"`,
+      ` is all well?      ${command} doctor`,
+    );
   }
   lines.push(rule, '');
   return lines.join('\n');
@@ -62,7 +75,10 @@ export function welcomeText(welcome: Welcome): string {
 /** The operator's command for a single process, with the settings by which it finds this one where they are not the usual ones. */
 export function commandFor(dataDir: string, address: string): string {
   const { port } = new URL(address);
-  const settings = [...(dataDir === './data' ? [] : [`TOLLGATE_DATA_DIR=${quoted(dataDir)}`]), ...(port === '8080' ? [] : [`PORT=${port}`])];
+  const settings = [
+    ...(dataDir === './data' ? [] : [`TOLLGATE_DATA_DIR=${quoted(dataDir)}`]),
+    ...(port === '8080' ? [] : [`PORT=${port}`]),
+  ];
   return [...settings, './tollgate'].join(' ');
 }
 

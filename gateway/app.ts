@@ -52,10 +52,12 @@ export function createApp(deps: AppDeps): Koa {
   const keyed = authenticate(deps.keys);
   const { callsMax, callsPerAccountMax } = deps.config;
   const admitted = admit({ callsMax, callsPerAccountMax, isDraining: deps.isDraining });
-  const in_ = (dialect: Format): Middleware => (ctx: Context, next: Next) => {
-    stateOf(ctx).dialect = dialect;
-    return next();
-  };
+  const in_ =
+    (dialect: Format): Middleware =>
+    (ctx: Context, next: Next) => {
+      stateOf(ctx).dialect = dialect;
+      return next();
+    };
 
   const router = new Router();
   router.get('/models', forBrowsers(catalogHtml(deps)));
@@ -80,9 +82,16 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/v1/catalog', getCatalog(deps.models));
   router.get('/openapi.json', sent(openapi));
   // Whoever types the bare address wants the console, or its sign-in.
-  router.get('/', forBrowsers((ctx: Context) => ctx.redirect('console/')), nothingThere);
+  router.get(
+    '/',
+    forBrowsers((ctx: Context) => ctx.redirect('console/')),
+    nothingThere,
+  );
   if (deps.payments !== undefined) {
-    router.post(`/payments/${deps.payments.name}/webhook`, paymentWebhook(deps.payments, { ledger: deps.peers.ledger, log: deps.log, rpcTimeoutMs: deps.config.rpcTimeoutMs }));
+    router.post(
+      `/payments/${deps.payments.name}/webhook`,
+      paymentWebhook(deps.payments, { ledger: deps.peers.ledger, log: deps.log, rpcTimeoutMs: deps.config.rpcTimeoutMs }),
+    );
   }
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
@@ -125,7 +134,9 @@ function dialectOf(ctx: Context): Pick<Format, 'error'> {
 function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
   return async (ctx: Context, next: Next) => {
     // The first that is no mere middleware: the console's pages, which come after its API, match all below /console.
-    const layer = routerOf(ctx).match(ctx.path, ctx.method).pathAndMethod.find(({ methods }) => methods.length > 0);
+    const layer = routerOf(ctx)
+      .match(ctx.path, ctx.method)
+      .pathAndMethod.find(({ methods }) => methods.length > 0);
     if (layer !== undefined) stateOf(ctx).route = String(layer.path);
     await next();
   };
@@ -145,5 +156,7 @@ function notFound(routerOf: (ctx: Context) => Router): Middleware {
 }
 
 function nothingThere(ctx: Context): never {
-  throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists what there is.`, { details: { what: 'path' } });
+  throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists what there is.`, {
+    details: { what: 'path' },
+  });
 }

@@ -12,26 +12,50 @@ export const gatewaySettings = {
     max: 256 * 1024 * 1024,
     default: 32 * 1024 * 1024,
   }),
-  callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', { min: 1, max: 1_000_000, default: 2000 }),
-  callsPerAccountMax: integer('TOLLGATE_GATEWAY_CALLS_PER_ACCOUNT_MAX', 'calls of one account in flight before its new ones are refused with 503', {
+  callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', {
     min: 1,
     max: 1_000_000,
-    default: 1000,
+    default: 2000,
   }),
+  callsPerAccountMax: integer(
+    'TOLLGATE_GATEWAY_CALLS_PER_ACCOUNT_MAX',
+    'calls of one account in flight before its new ones are refused with 503',
+    {
+      min: 1,
+      max: 1_000_000,
+      default: 1000,
+    },
+  ),
   connectionsMax: integer('TOLLGATE_GATEWAY_CONNECTIONS_MAX', 'open connections of clients before new ones are closed at once', {
     min: 1,
     max: 1_000_000,
     default: 10_000,
   }),
   keysCachedMax: integer('TOLLGATE_GATEWAY_KEYS_CACHED_MAX', 'keys kept in the local cache', { min: 1, max: 10_000_000, default: 100_000 }),
-  holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'life of a hold without a checkpoint', { minMs: 1000, maxMs: 3_600_000, default: 120_000 }),
-  checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often usage so far is noted', { minMs: 50, maxMs: 60_000, default: 1000 }),
-  rpcTimeoutMs: duration('TOLLGATE_GATEWAY_RPC_TIMEOUT', 'patience with a service before a call is refused', { minMs: 50, maxMs: 60_000, default: 5000 }),
-  spoolAfterMs: duration('TOLLGATE_GATEWAY_SPOOL_AFTER', 'how long metering is tried before the report of an ended call is made durable in the spool instead', {
-    minMs: 0,
-    maxMs: 60_000,
-    default: 2000,
+  holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'life of a hold without a checkpoint', {
+    minMs: 1000,
+    maxMs: 3_600_000,
+    default: 120_000,
   }),
+  checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often usage so far is noted', {
+    minMs: 50,
+    maxMs: 60_000,
+    default: 1000,
+  }),
+  rpcTimeoutMs: duration('TOLLGATE_GATEWAY_RPC_TIMEOUT', 'patience with a service before a call is refused', {
+    minMs: 50,
+    maxMs: 60_000,
+    default: 5000,
+  }),
+  spoolAfterMs: duration(
+    'TOLLGATE_GATEWAY_SPOOL_AFTER',
+    'how long metering is tried before the report of an ended call is made durable in the spool instead',
+    {
+      minMs: 0,
+      maxMs: 60_000,
+      default: 2000,
+    },
+  ),
   spoolDir: optionalText(
     'TOLLGATE_GATEWAY_SPOOL_DIR',
     'folder of the spool, for this gateway alone and on a disk that outlives it; unless set: spool in TOLLGATE_DATA_DIR, and ./data/spool of a gateway process',
@@ -41,67 +65,114 @@ export const gatewaySettings = {
     max: 16 * 1024 * 1024 * 1024,
     default: 64 * 1024 * 1024,
   }),
-  spoolReportsMax: integer('TOLLGATE_GATEWAY_SPOOL_REPORTS_MAX', 'calls in the spool beyond which ended calls wait for metering in memory', {
-    min: 1,
-    max: 10_000_000,
-    default: 50_000,
+  spoolReportsMax: integer(
+    'TOLLGATE_GATEWAY_SPOOL_REPORTS_MAX',
+    'calls in the spool beyond which ended calls wait for metering in memory',
+    {
+      min: 1,
+      max: 10_000_000,
+      default: 50_000,
+    },
+  ),
+  recordPatienceMs: duration(
+    'TOLLGATE_GATEWAY_RECORD_PATIENCE',
+    'how long an ended call waits for metering or the spool before its end is reported as a fault',
+    {
+      minMs: 0,
+      maxMs: 600_000,
+      default: 15_000,
+    },
+  ),
+  recordPersistenceMs: duration(
+    'TOLLGATE_GATEWAY_RECORD_PERSISTENCE',
+    'how long an ended call that not even the spool took is tried to be recorded',
+    {
+      minMs: 0,
+      maxMs: 86_400_000,
+      default: 3_600_000,
+    },
+  ),
+  callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest life of one call', {
+    minMs: 1000,
+    maxMs: 86_400_000,
+    default: 900_000,
   }),
-  recordPatienceMs: duration('TOLLGATE_GATEWAY_RECORD_PATIENCE', 'how long an ended call waits for metering or the spool before its end is reported as a fault', {
-    minMs: 0,
+  readOnTimeMs: duration(
+    'TOLLGATE_GATEWAY_READ_ON_TIME',
+    "how long an answer is read on after its caller left, for the upstream's own figures; 0 not at all",
+    {
+      minMs: 0,
+      maxMs: 600_000,
+      default: 3000,
+    },
+  ),
+  readOnTokensMax: integer(
+    'TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX',
+    'most output tokens that are read on, and so charged, after a caller left',
+    {
+      min: 0,
+      max: 1_000_000,
+      default: 256,
+    },
+  ),
+  readOnCallsMax: integer('TOLLGATE_GATEWAY_READ_ON_CALLS_MAX', 'answers read on at a time; further ones are cancelled at once', {
+    min: 0,
+    max: 100_000,
+    default: 100,
+  }),
+  keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', {
+    minMs: 100,
     maxMs: 600_000,
     default: 15_000,
   }),
-  recordPersistenceMs: duration('TOLLGATE_GATEWAY_RECORD_PERSISTENCE', 'how long an ended call that not even the spool took is tried to be recorded', {
-    minMs: 0,
-    maxMs: 86_400_000,
-    default: 3_600_000,
-  }),
-  callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest life of one call', { minMs: 1000, maxMs: 86_400_000, default: 900_000 }),
-  readOnTimeMs: duration('TOLLGATE_GATEWAY_READ_ON_TIME', "how long an answer is read on after its caller left, for the upstream's own figures; 0 not at all", {
-    minMs: 0,
-    maxMs: 600_000,
-    default: 3000,
-  }),
-  readOnTokensMax: integer('TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX', 'most output tokens that are read on, and so charged, after a caller left', {
-    min: 0,
-    max: 1_000_000,
-    default: 256,
-  }),
-  readOnCallsMax: integer('TOLLGATE_GATEWAY_READ_ON_CALLS_MAX', 'answers read on at a time; further ones are cancelled at once', { min: 0, max: 100_000, default: 100 }),
-  keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', { minMs: 100, maxMs: 600_000, default: 15_000 }),
   slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may be stuck because its reader does not read', {
     minMs: 100,
     maxMs: 3_600_000,
     default: 60_000,
   }),
-  keptAnswerBytesMax: integer('TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX', 'largest answer that is kept for repeats with the same Idempotency-Key', {
-    min: 1,
-    max: 6 * 1024 * 1024,
-    default: 4 * 1024 * 1024,
+  keptAnswerBytesMax: integer(
+    'TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX',
+    'largest answer that is kept for repeats with the same Idempotency-Key',
+    {
+      min: 1,
+      max: 6 * 1024 * 1024,
+      default: 4 * 1024 * 1024,
+    },
+  ),
+  upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', {
+    minMs: 50,
+    maxMs: 60_000,
+    default: 1000,
   }),
-  upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', { minMs: 50, maxMs: 60_000, default: 1000 }),
   ...paymentSettings,
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
-  proxies: integer('TOLLGATE_GATEWAY_PROXIES', 'how many proxies of yours a request passes, one behind the other, each of which adds to X-Forwarded-For; what stands before theirs anybody could have sent', {
-    min: 1,
-    max: 10,
-    default: 1,
-  }),
+  proxies: integer(
+    'TOLLGATE_GATEWAY_PROXIES',
+    'how many proxies of yours a request passes, one behind the other, each of which adds to X-Forwarded-For; what stands before theirs anybody could have sent',
+    {
+      min: 1,
+      max: 10,
+      default: 1,
+    },
+  ),
   publicUrl: {
     env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
-    description: 'where browsers reach this gateway, for example https://ai.example.com/tollgate, for links that lead back to it; unless set, as each request came',
+    description:
+      'where browsers reach this gateway, for example https://ai.example.com/tollgate, for links that lead back to it; unless set, as each request came',
     default: undefined,
     parse: baseUrl,
   },
   traceUrl: {
     env: 'TOLLGATE_GATEWAY_TRACE_URL',
-    description: "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; unless set, they show the id alone",
+    description:
+      "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; unless set, they show the id alone",
     default: undefined,
     parse: traceUrl,
   },
   confirmAboveNanoUsd: {
     env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',
-    description: 'credits, debits, reversals and batches of redemption codes above this amount have to be confirmed by the operator who makes them in the console',
+    description:
+      'credits, debits, reversals and batches of redemption codes above this amount have to be confirmed by the operator who makes them in the console',
     default: 100_000_000_000n,
     parse(value: string) {
       const amount = parseUsd(value);
@@ -118,16 +189,26 @@ export const gatewaySettings = {
     parse(value: string) {
       const url = baseUrl(value);
       const { protocol, hostname } = new URL(url);
-      if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)) throw new Error('must begin with https://, unless it is on this machine');
+      if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+        throw new Error('must begin with https://, unless it is on this machine');
       // As it was written, since a provider may end its name with a slash.
       return value;
     },
   },
-  oidcClientId: optionalText('TOLLGATE_GATEWAY_OIDC_CLIENT_ID', 'as which client the gateway is known to that provider; its redirect address is <public address>/console/api/oidc/callback'),
-  oidcClientSecret: optionalText('TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', { secret: true }),
+  oidcClientId: optionalText(
+    'TOLLGATE_GATEWAY_OIDC_CLIENT_ID',
+    'as which client the gateway is known to that provider; its redirect address is <public address>/console/api/oidc/callback',
+  ),
+  oidcClientSecret: optionalText('TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', {
+    secret: true,
+  }),
   oidcName: text('TOLLGATE_GATEWAY_OIDC_NAME', 'what people know that provider as', { default: 'single sign-on' }),
   oidcScopes: text('TOLLGATE_GATEWAY_OIDC_SCOPES', 'what that provider is asked to tell', { default: 'openid email profile' }),
-  oidcSignUp: flag('TOLLGATE_GATEWAY_OIDC_SIGN_UP', 'whoever that provider lets in with a verified e-mail address may come, with an account of their own', { default: false }),
+  oidcSignUp: flag(
+    'TOLLGATE_GATEWAY_OIDC_SIGN_UP',
+    'whoever that provider lets in with a verified e-mail address may come, with an account of their own',
+    { default: false },
+  ),
 } satisfies Settings;
 
 /** An address without a trailing slash. */

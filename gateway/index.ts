@@ -58,7 +58,14 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const { rpcTimeoutMs } = config;
   const payments = createPayments(config, { clock, log });
   const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
-  const models = createModelReplica({ catalog: peers.catalog, inference: peers.inference, clock, log, upstreamsIntervalMs: config.upstreamsIntervalMs, rpcTimeoutMs });
+  const models = createModelReplica({
+    catalog: peers.catalog,
+    inference: peers.inference,
+    clock,
+    log,
+    upstreamsIntervalMs: config.upstreamsIntervalMs,
+    rpcTimeoutMs,
+  });
   const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: config.checkpointIntervalMs, rpcTimeoutMs });
   const recorder = createRecorder(
     {
@@ -110,8 +117,29 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
-      const app = createApp({ peers, payments, models, keys, checkpoints, recorder, unknownHolds, readOn, keyedCalls, config, clock, log, readiness, spoolState: () => spool.state(), isDraining: () => isDraining });
-      server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, noDelay: true });
+      const app = createApp({
+        peers,
+        payments,
+        models,
+        keys,
+        checkpoints,
+        recorder,
+        unknownHolds,
+        readOn,
+        keyedCalls,
+        config,
+        clock,
+        log,
+        readiness,
+        spoolState: () => spool.state(),
+        isDraining: () => isDraining,
+      });
+      server = createServer({
+        headersTimeout: headersTimeoutMs,
+        requestTimeout: requestTimeoutMs,
+        keepAliveTimeout: idleTimeoutMs,
+        noDelay: true,
+      });
       server.maxConnections = config.connectionsMax;
       connections = watchConnections(server, config);
       server.on('request', connections.guard(app.callback()));
@@ -121,7 +149,8 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       isDraining = true;
       endObserving();
       readOn.close();
-      if (server !== undefined && connections !== undefined) await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
+      if (server !== undefined && connections !== undefined)
+        await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
       keyedCalls.stop();
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
@@ -142,7 +171,13 @@ async function listen(server: Server, { host, port }: GatewayConfig): Promise<vo
   await new Promise<void>((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => {
       const isTaken = error.code === 'EADDRINUSE';
-      reject(isTaken ? new AppError('failed_precondition', `Port ${port} of ${host} is taken by another process; set PORT to another one.`, { cause: error }) : error);
+      reject(
+        isTaken
+          ? new AppError('failed_precondition', `Port ${port} of ${host} is taken by another process; set PORT to another one.`, {
+              cause: error,
+            })
+          : error,
+      );
     };
     server.once('error', fail);
     server.listen(port, host, () => {

@@ -13,6 +13,10 @@ export interface GatewayPeers {
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
   readonly alerts: ConsolePeers['alerts'];
-  readonly metering: Pick<MeteringService, 'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'> & ConsolePeers['metering'];
+  readonly metering: Pick<
+    MeteringService,
+    'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'
+  > &
+    ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'> & ConsolePeers['inference'];
 }

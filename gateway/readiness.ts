@@ -12,7 +12,13 @@ const checkTimeoutMs = 1000;
 const keptMs = 250;
 
 /** A function that names the parts which are missing; none when calls can be served. */
-export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; models: ModelReplica; recorder: Pick<Recorder, 'isRecording'>; clock: Clock }): () => Promise<string[]> {
+export function createReadiness(deps: {
+  peers: GatewayPeers;
+  keys: KeyReplica;
+  models: ModelReplica;
+  recorder: Pick<Recorder, 'isRecording'>;
+  clock: Clock;
+}): () => Promise<string[]> {
   const { peers, keys, models, recorder, clock } = deps;
   // Any account will do: the ledger answers zero for one that it does not know.
   const probeAccountId = newId('acct');
@@ -20,12 +26,22 @@ export function createReadiness(deps: { peers: GatewayPeers; keys: KeyReplica; m
 
   async function findMissing(): Promise<string[]> {
     const context = callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs });
-    const isReached = (answer: Promise<unknown>): Promise<boolean> => answer.then(() => true, () => false);
+    const isReached = (answer: Promise<unknown>): Promise<boolean> =>
+      answer.then(
+        () => true,
+        () => false,
+      );
     const [ledger, metering] = await Promise.all([
       isReached(peers.ledger.getBalance({ accountId: probeAccountId }, context)),
       isReached(peers.metering.getOutbox({}, context)),
     ]);
-    const parts: Record<string, boolean> = { auth: keys.isLive(), catalog: models.hasCatalog(), ledger, metering: metering && recorder.isRecording(), inference: models.isInferenceReached() };
+    const parts: Record<string, boolean> = {
+      auth: keys.isLive(),
+      catalog: models.hasCatalog(),
+      ledger,
+      metering: metering && recorder.isRecording(),
+      inference: models.isInferenceReached(),
+    };
     return Object.keys(parts).filter((name) => !parts[name]);
   }
 

@@ -30,7 +30,13 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
     }
 
     const ask = (secret: string, maxTokens: number, content = 'tokens=5', init: RequestInit = {}): Promise<Response> =>
-      post(system, paths[format], secret, { model: 'sandbox/story', max_tokens: maxTokens, stream: content.includes('delay'), messages: [{ role: 'user', content }] }, init);
+      post(
+        system,
+        paths[format],
+        secret,
+        { model: 'sandbox/story', max_tokens: maxTokens, stream: content.includes('delay'), messages: [{ role: 'user', content }] },
+        init,
+      );
 
     async function refusalOf(response: Response): Promise<Refusal> {
       const { headers } = response;
@@ -49,7 +55,12 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
     it('is told exactly how many tokens can, and those can', async () => {
       const { accountId, secret } = await customer('0.0002');
       const refused = await refusalOf(await ask(secret, 8000));
-      expect(refused).toMatchObject({ status: 402, retryAfter: null, shouldRetry: 'false', error: { reason: 'balance_empty', available: '0.0002', held: '0' } });
+      expect(refused).toMatchObject({
+        status: 402,
+        retryAfter: null,
+        shouldRetry: 'false',
+        error: { reason: 'balance_empty', available: '0.0002', held: '0' },
+      });
       const affordable = Number(refused.error['affordable_output_tokens']);
       expect(refused.error['message']).toContain(`at most ${affordable} output tokens`);
       expect(Number(refused.error['needed'])).toBeGreaterThan(0.0002);
@@ -88,12 +99,22 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
     it('is told that the key is at its limit, though the account is not', async () => {
       const { accountId, secret } = await customer('1', '--limit', '0.0002');
       const refused = await refusalOf(await ask(secret, 8000));
-      expect(refused).toMatchObject({ status: 402, retryAfter: null, shouldRetry: 'false', error: { reason: 'key_limit_reached', limit: '0.0002', spent: '0', available: '0.0002' } });
+      expect(refused).toMatchObject({
+        status: 402,
+        retryAfter: null,
+        shouldRetry: 'false',
+        error: { reason: 'key_limit_reached', limit: '0.0002', spent: '0', available: '0.0002' },
+      });
       const affordable = Number(refused.error['affordable_output_tokens']);
       expect((await ask(secret, affordable + 1)).status).toBe(402);
       const end = await inFlight(secret, affordable - 20);
       const held = await refusalOf(await ask(secret, 100));
-      expect(held).toMatchObject({ status: 402, retryAfter: '2', shouldRetry: 'true', error: { reason: 'key_limit_reached', limit: '0.0002' } });
+      expect(held).toMatchObject({
+        status: 402,
+        retryAfter: '2',
+        shouldRetry: 'true',
+        error: { reason: 'key_limit_reached', limit: '0.0002' },
+      });
       end();
       await settled(system, accountId, 1);
       await eventually(async () => ((await ask(secret, 50)).status === 200 ? true : undefined));
@@ -105,7 +126,10 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
     await system.cli('balance', 'deposit', '0.0004', '--account', accountId);
     for (const options of [[], ['--limit', '0.0002']]) {
       const { secret } = await createKey(system, 'key', '--account', accountId, ...options);
-      const response = await post(system, paths['chat-completions'], secret, { model: 'sandbox/story', messages: [{ role: 'user', content: 'tokens=9999' }] });
+      const response = await post(system, paths['chat-completions'], secret, {
+        model: 'sandbox/story',
+        messages: [{ role: 'user', content: 'tokens=9999' }],
+      });
       const { usage, choices } = (await response.json()) as { usage: { completion_tokens: number }; choices: { finish_reason: string }[] };
       expect(response.headers.get('x-tollgate-output-cap')).toBe(String(usage.completion_tokens));
       expect(choices[0]!.finish_reason).toBe('length');

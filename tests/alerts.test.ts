@@ -74,17 +74,35 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
     return browser;
   }
 
-  const put = (fields: object) => billing.must<{ alert: Record<string, unknown>; webhook_secret: string | null }>('PUT', `${account}/alerts`, { enabled: true, threshold_usd: '4.999', emails: ['ops@example.com'], ...fields }, 200);
-  const deliveries = async (): Promise<DeliveryView[]> => (await billing.get<{ data: DeliveryView[] }>(`${account}/alerts/deliveries`)).data;
+  const put = (fields: object) =>
+    billing.must<{ alert: Record<string, unknown>; webhook_secret: string | null }>(
+      'PUT',
+      `${account}/alerts`,
+      { enabled: true, threshold_usd: '4.999', emails: ['ops@example.com'], ...fields },
+      200,
+    );
+  const deliveries = async (): Promise<DeliveryView[]> =>
+    (await billing.get<{ data: DeliveryView[] }>(`${account}/alerts/deliveries`)).data;
   const balance = (): Promise<BalanceView> => billing.get<BalanceView>(`${account}/balance`);
 
   it('are off at first, and set by those who may change money', async () => {
-    expect(await billing.get(`${account}/alerts`)).toMatchObject({ enabled: false, threshold_usd: null, emails: [], webhook_url: null, low: false, mail_configured: true });
+    expect(await billing.get(`${account}/alerts`)).toMatchObject({
+      enabled: false,
+      threshold_usd: null,
+      emails: [],
+      webhook_url: null,
+      low: false,
+      mail_configured: true,
+    });
     expect(await balance()).toMatchObject({ low: false, threshold_usd: null });
     const statuses = async (name: string) => {
       const browser = await browserOf(name);
       const send = async (method: string, path: string, body?: object) => (await browser.ask(method, `${account}${path}`, body)).status;
-      return [await send('GET', '/alerts'), await send('PUT', '/alerts', { enabled: false, threshold_usd: '1' }), await send('POST', '/alerts/test')];
+      return [
+        await send('GET', '/alerts'),
+        await send('PUT', '/alerts', { enabled: false, threshold_usd: '1' }),
+        await send('POST', '/alerts/test'),
+      ];
     };
     expect(await statuses('developer')).toEqual([200, 403, 403]);
     expect(await statuses('viewer')).toEqual([200, 403, 403]);
@@ -137,7 +155,10 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
     const viewer = await browserOf('viewer');
     expect(await viewer.get(`${account}/alerts`)).toMatchObject({ webhook_url: `${hook.url}/…` });
     const seen = (await viewer.get<{ data: { channel: string; destination: string }[] }>(`${account}/alerts/deliveries`)).data;
-    expect(seen.map(({ channel, destination }) => [channel, destination]).sort()).toEqual([['mail', 'ops@example.com'], ['webhook', `${hook.url}/…`]]);
+    expect(seen.map(({ channel, destination }) => [channel, destination]).sort()).toEqual([
+      ['mail', 'ops@example.com'],
+      ['webhook', `${hook.url}/…`],
+    ]);
     for (let call = 0; call < 3; call += 1) await (await chat(system, secret)).text();
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect([mail.mails.length, hook.requests.length]).toEqual([1, 1]);
@@ -182,17 +203,42 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
     expect([failing.code, failing.stdout]).toEqual([1, expect.stringContaining('no such mailbox')]);
     mail.refused.clear();
     expect(await system.cli('alert', 'test', '--account', accountId)).toContain('delivered');
-    const lines = (await system.cli('alert', 'deliveries', '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as DeliveryView);
+    const lines = (await system.cli('alert', 'deliveries', '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as DeliveryView);
     expect(lines.map(({ id }) => id)).toEqual((await deliveries()).map(({ id }) => id));
   });
 
   it('are set and shown by the command as in the console', async () => {
-    const set = await system.json<{ webhook_secret: string }>('alert', 'set', '2.5', '--email', 'a@example.com', '--email', 'b@example.com', '--webhook', `${hook.url}/low`, '--new-secret', '--account', accountId);
+    const set = await system.json<{ webhook_secret: string }>(
+      'alert',
+      'set',
+      '2.5',
+      '--email',
+      'a@example.com',
+      '--email',
+      'b@example.com',
+      '--webhook',
+      `${hook.url}/low`,
+      '--new-secret',
+      '--account',
+      accountId,
+    );
     expect(set.webhook_secret).toMatch(/^whsec_/);
     const got = await system.json('alert', 'get', '--account', accountId);
-    expect(got).toMatchObject({ enabled: true, threshold_usd: '2.5', emails: ['a@example.com', 'b@example.com'], webhook_url: `${hook.url}/low` });
+    expect(got).toMatchObject({
+      enabled: true,
+      threshold_usd: '2.5',
+      emails: ['a@example.com', 'b@example.com'],
+      webhook_url: `${hook.url}/low`,
+    });
     expect(JSON.stringify(got)).not.toContain('whsec_');
-    expect(await billing.get(`${account}/alerts`)).toMatchObject({ enabled: true, threshold_usd: '2.5', emails: ['a@example.com', 'b@example.com'] });
+    expect(await billing.get(`${account}/alerts`)).toMatchObject({
+      enabled: true,
+      threshold_usd: '2.5',
+      emails: ['a@example.com', 'b@example.com'],
+    });
     await system.cli('alert', 'set', '2.5', '--off', '--account', accountId);
     expect(await balance()).toMatchObject({ low: false, threshold_usd: null });
     const { data } = await (await browserOf('owner')).get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);

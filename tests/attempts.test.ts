@@ -33,7 +33,13 @@ interface Attempt {
 }
 
 /** What is the same in every place that shows an attempt. */
-const publicPart = ({ number, started_at, duration_ms, outcome, reason }: Attempt) => ({ number, started_at, duration_ms, outcome, reason });
+const publicPart = ({ number, started_at, duration_ms, outcome, reason }: Attempt) => ({
+  number,
+  started_at,
+  duration_ms,
+  outcome,
+  reason,
+});
 const inShort = ({ outcome, reason, upstream, http_status }: Attempt) => [upstream?.id, outcome, reason, http_status];
 
 describe.each(modes)('attempts at upstreams, %s', (mode) => {
@@ -52,24 +58,51 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     await addUpstream(system, 'spare', 'messages', spare.baseUrl, stubApiKey);
     await addUpstream(system, 'nobody', 'chat-completions', 'http://127.0.0.1:9/v1', stubApiKey);
     const models: Record<string, [string, string][]> = {
-      'first-500': [['broken', 'status-500'], ['spare', 'text']],
-      'first-refused': [['nobody', 'x'], ['spare', 'text']],
-      'first-silent': [['broken', 'slow-headers'], ['spare', 'text']],
-      'all-fail': [['broken', 'status-401'], ['nobody', 'x'], ['spare', 'status-529']],
-      'refuses': [['broken', 'status-400'], ['spare', 'text']],
-      'breaks-off': [['broken', 'status-503'], ['spare', 'cut']],
-      'one': [['spare', 'text']],
-      'passed-over': [['broken', 'text'], ['spare', 'text']],
+      'first-500': [
+        ['broken', 'status-500'],
+        ['spare', 'text'],
+      ],
+      'first-refused': [
+        ['nobody', 'x'],
+        ['spare', 'text'],
+      ],
+      'first-silent': [
+        ['broken', 'slow-headers'],
+        ['spare', 'text'],
+      ],
+      'all-fail': [
+        ['broken', 'status-401'],
+        ['nobody', 'x'],
+        ['spare', 'status-529'],
+      ],
+      refuses: [
+        ['broken', 'status-400'],
+        ['spare', 'text'],
+      ],
+      'breaks-off': [
+        ['broken', 'status-503'],
+        ['spare', 'cut'],
+      ],
+      one: [['spare', 'text']],
+      'passed-over': [
+        ['broken', 'text'],
+        ['spare', 'text'],
+      ],
     };
     for (const [name, routes] of Object.entries(models)) {
-      await addModel(system, `test/${name}`, '', '', { routes: routes.map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model })) });
+      await addModel(system, `test/${name}`, '', '', {
+        routes: routes.map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model })),
+      });
     }
-    await eventually(async () => ((await (await get(system, '/v1/models', system.firstKey)).text()).includes('test/passed-over') ? true : undefined));
+    await eventually(async () =>
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes('test/passed-over') ? true : undefined,
+    );
     ({ account_id: accountId } = (await (await get(system, '/v1/key', system.firstKey)).json()) as { account_id: string });
     account = `/accounts/${accountId}`;
     await addPerson(system, 'operator@example.com', password, '--name', 'Olga', '--operator');
     await addPerson(system, 'member@example.com', password, '--name', 'Mel');
-    for (const email of ['operator@example.com', 'member@example.com']) await system.cli('member', 'put', email, '--role', 'viewer', '--account', accountId);
+    for (const email of ['operator@example.com', 'member@example.com'])
+      await system.cli('member', 'put', email, '--role', 'viewer', '--account', accountId);
     [operator, member] = [new Browser(system), new Browser(system)];
     await operator.signIn('operator@example.com', password);
     await member.signIn('member@example.com', password);
@@ -92,11 +125,21 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     expect(byMember.attempts).toEqual(seen.attempts);
     expect(byOperator.attempts.map(publicPart)).toEqual(seen.attempts);
     expect(JSON.stringify([seen, byMember])).not.toMatch(/broken|spare|nobody|req_stub|http_status|"upstream"|status-|slow-headers/);
-    const [shown] = (await system.cli('usage', 'show', id, '--json')).trim().split('\n').map((line) => JSON.parse(line) as { attempts: { upstream_id: string; started_at: string; reason: string | null; answered: boolean }[] });
-    expect(shown!.attempts.map(({ upstream_id, started_at, reason }) => [upstream_id, started_at, reason])).toEqual(byOperator.attempts.map(({ upstream, started_at, reason }) => [upstream!.id, started_at, reason]));
+    const [shown] = (await system.cli('usage', 'show', id, '--json'))
+      .trim()
+      .split('\n')
+      .map(
+        (line) => JSON.parse(line) as { attempts: { upstream_id: string; started_at: string; reason: string | null; answered: boolean }[] },
+      );
+    expect(shown!.attempts.map(({ upstream_id, started_at, reason }) => [upstream_id, started_at, reason])).toEqual(
+      byOperator.attempts.map(({ upstream, started_at, reason }) => [upstream!.id, started_at, reason]),
+    );
     // Each begins when the one before has ended, and the last ends with the call.
-    const spans = seen.attempts.map(({ started_at, duration_ms }) => [Date.parse(started_at), Date.parse(started_at) + duration_ms] as const);
-    for (const [index, [began]] of spans.entries()) expect(began).toBeGreaterThanOrEqual(spans[index - 1]?.[1] ?? Date.parse(seen.started_at));
+    const spans = seen.attempts.map(
+      ({ started_at, duration_ms }) => [Date.parse(started_at), Date.parse(started_at) + duration_ms] as const,
+    );
+    for (const [index, [began]] of spans.entries())
+      expect(began).toBeGreaterThanOrEqual(spans[index - 1]?.[1] ?? Date.parse(seen.started_at));
     expect(spans.at(-1)?.[1] ?? 0).toBeLessThanOrEqual(Date.parse(seen.started_at) + seen.duration_ms);
     return { seen, byOperator };
   }
@@ -110,23 +153,26 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     ['500', 'first-500', ['broken', 'failed', 'upstream_failed', 500]],
     ['a refused connection', 'first-refused', ['nobody', 'failed', 'upstream_unavailable', null]],
     ['silence', 'first-silent', ['broken', 'failed', 'upstream_timeout', null]],
-  ])('are both on record where the first fails by %s and the second answers, and the charge is of the second', async (_how, model, first) => {
-    for (const stream of [true, false]) {
-      const before = spare.requests.length;
-      const response = await chat(system, system.firstKey, { model: `test/${model}`, stream });
-      expect(response.status).toBe(200);
-      if (stream) expect((await readSse(response)).at(-1)?.data).toBe('[DONE]');
-      else expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello from the stub upstream.' } }] });
-      expect(spare.requests).toHaveLength(before + 1);
-      const { seen, byOperator } = await recordOf(response);
-      expect(byOperator.attempts.map(inShort)).toEqual([first, ['spare', 'answered', null, null]]);
-      expect(byOperator).toMatchObject({ ending: 'completed', upstream: { id: 'spare', model: 'text' } });
-      expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
-      expect(seen.charge_usd).toBe(costOf(seen));
-      expect(seen.charge_usd).not.toBe('0');
-      if (model === 'first-silent') expect(seen.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(990);
-    }
-  });
+  ])(
+    'are both on record where the first fails by %s and the second answers, and the charge is of the second',
+    async (_how, model, first) => {
+      for (const stream of [true, false]) {
+        const before = spare.requests.length;
+        const response = await chat(system, system.firstKey, { model: `test/${model}`, stream });
+        expect(response.status).toBe(200);
+        if (stream) expect((await readSse(response)).at(-1)?.data).toBe('[DONE]');
+        else expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello from the stub upstream.' } }] });
+        expect(spare.requests).toHaveLength(before + 1);
+        const { seen, byOperator } = await recordOf(response);
+        expect(byOperator.attempts.map(inShort)).toEqual([first, ['spare', 'answered', null, null]]);
+        expect(byOperator).toMatchObject({ ending: 'completed', upstream: { id: 'spare', model: 'text' } });
+        expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
+        expect(seen.charge_usd).toBe(costOf(seen));
+        expect(seen.charge_usd).not.toBe('0');
+        if (model === 'first-silent') expect(seen.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(990);
+      }
+    },
+  );
 
   it('are all on record where all fail, and nothing is charged', async () => {
     for (const stream of [true, false]) {
@@ -156,7 +202,12 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     const response = await fetch(`${system.baseUrl}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': system.firstKey, 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify({ model: 'test/passed-over', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], tools: [{ type: 'bash_20250124', name: 'bash' }] }),
+      body: JSON.stringify({
+        model: 'test/passed-over',
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'Hello' }],
+        tools: [{ type: 'bash_20250124', name: 'bash' }],
+      }),
     });
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hello from the stub')]);
     const { byOperator } = await recordOf(response);
@@ -180,8 +231,15 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
   });
 
   it('are what was known when the caller left', async () => {
-    await addModel(system, 'test/left', '', '', { routes: [{ upstream_id: 'nobody', upstream_model: 'x' }, { upstream_id: 'spare', upstream_model: 'slow-headers' }] });
-    await eventually(async () => ((await (await get(system, '/v1/models', system.firstKey)).text()).includes('test/left') ? true : undefined));
+    await addModel(system, 'test/left', '', '', {
+      routes: [
+        { upstream_id: 'nobody', upstream_model: 'x' },
+        { upstream_id: 'spare', upstream_model: 'slow-headers' },
+      ],
+    });
+    await eventually(async () =>
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes('test/left') ? true : undefined,
+    );
     const before = spare.requests.length;
     const left = new AbortController();
     const calling = chat(system, system.firstKey, { model: 'test/left', stream: true }, { signal: left.signal }).catch(() => undefined);
@@ -203,7 +261,16 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     const response = await chat(system, system.firstKey, { model: 'test/one' });
     await response.text();
     const { byOperator } = await recordOf(response);
-    expect(byOperator.attempts).toEqual([{ ...publicPart(byOperator.attempts[0]!), outcome: 'answered', reason: null, upstream: { id: 'spare', model: 'text' }, http_status: null, upstream_request_id: null }]);
+    expect(byOperator.attempts).toEqual([
+      {
+        ...publicPart(byOperator.attempts[0]!),
+        outcome: 'answered',
+        reason: null,
+        upstream: { id: 'spare', model: 'text' },
+        http_status: null,
+        upstream_request_id: null,
+      },
+    ]);
     const { data } = await operator.get<{ data: object[] }>(`${account}/usage/records`);
     for (const record of data) expect(record).not.toHaveProperty('attempts');
   });

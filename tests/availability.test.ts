@@ -71,7 +71,8 @@ describeIfDistributed('a distributed system that loses a process', () => {
       const untilRestarted = killOne(system, name);
       await Promise.all([whileAway(), untilRestarted().then(() => (restartedAtMs = Date.now()))]);
       // MariaDB answers by the time that its restart is noted.
-      const servingAtMs = name === 'mariadb' ? restartedAtMs : await eventually(() => startedSince(system, name, killedAtMs), restartedMsMax);
+      const servingAtMs =
+        name === 'mariadb' ? restartedAtMs : await eventually(() => startedSince(system, name, killedAtMs), restartedMsMax);
       await untilReady();
       readyAtMs = Date.now();
       expect(readyAtMs - servingAtMs).toBeLessThan(foundMsMax);

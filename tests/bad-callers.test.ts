@@ -37,7 +37,10 @@ function packedHead(contentLength: number): string {
 
 /** The log lines of requests to this route. */
 function requestsTo(route: string): { status: number }[] {
-  const lines = system.output().split('\n').filter((line) => line.includes('"msg":"request"') && line.includes(`"route":"${route}"`));
+  const lines = system
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"request"') && line.includes(`"route":"${route}"`));
   return lines.map((line) => JSON.parse(line) as { status: number });
 }
 
@@ -64,9 +67,17 @@ describe('bodies', () => {
   });
 
   it.each([
-    ['/v1/chat/completions', (deep: string) => `{"model":"sandbox/echo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"a":${deep}}}}]}`],
+    [
+      '/v1/chat/completions',
+      (deep: string) =>
+        `{"model":"sandbox/echo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"a":${deep}}}}]}`,
+    ],
     ['/v1/chat/completions', (deep: string) => `{"model":"sandbox/echo","messages":[{"role":${deep},"content":"x"}]}`],
-    ['/v1/messages', (deep: string) => `{"model":"sandbox/echo","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","a":${deep}}}]}`],
+    [
+      '/v1/messages',
+      (deep: string) =>
+        `{"model":"sandbox/echo","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","a":${deep}}}]}`,
+    ],
   ])('nested beyond reason are refused as such: %s', async (path, body) => {
     const levels = 200_000;
     const refused = await post(system, path, system.firstKey, body('['.repeat(levels) + ']'.repeat(levels)));
@@ -94,10 +105,17 @@ describe('requests', () => {
   it('broken off in their answer are nothing to look into', async () => {
     for (let call = 0; call < 5; call += 1) {
       const left = new AbortController();
-      await chat(system, system.firstKey, { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=5ms' }] }, { signal: left.signal });
+      await chat(
+        system,
+        system.firstKey,
+        { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=5ms' }] },
+        { signal: left.signal },
+      );
       left.abort();
     }
-    await eventually(async () => ((await system.json<{ held_nano_usd: string }>('balance', 'show')).held_nano_usd === '0' ? true : undefined));
+    await eventually(async () =>
+      (await system.json<{ held_nano_usd: string }>('balance', 'show')).held_nano_usd === '0' ? true : undefined,
+    );
     expect(system.output()).not.toMatch(/"level":[45]0/);
   });
 });

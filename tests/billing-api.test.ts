@@ -83,8 +83,10 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       expect(told[name]).toEqual(month![name as keyof StatementView]);
     }
     const lines: Line[] = [];
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const page: { statement: StatementView; data: Line[]; next: string | null } = await billing.get(`${account}/statements/${month!.month}?order=oldest&limit=2&cursor=${cursor}`);
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: { statement: StatementView; data: Line[]; next: string | null } = await billing.get(
+        `${account}/statements/${month!.month}?order=oldest&limit=2&cursor=${cursor}`,
+      );
       expect(page.statement).toEqual(month);
       lines.push(...page.data);
       cursor = page.next;
@@ -100,7 +102,10 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     }
     const only = await billing.get<{ data: Line[] }>(`${account}/statements/${month!.month}?kind=charge`);
     expect(only.data).toEqual(charges.toReversed());
-    const commandLines = (await system.cli('statement', 'lines', month!.month, '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as { id: string });
+    const commandLines = (await system.cli('statement', 'lines', month!.month, '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string });
     expect(commandLines.map(({ id }) => id)).toEqual(lines.map(({ id }) => id));
     expect(await billing.refusal('GET', `${account}/statements/1999-01`)).toEqual([404, 'not_found']);
     expect(await billing.refusal('GET', `${account}/statements/1999-13`)).toEqual([400, 'invalid_request']);
@@ -111,13 +116,18 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     const [month] = await statements();
     const response = await billing.ask('GET', `${account}/statements/${month!.month}?format=csv`);
     expect(response.headers.get('content-disposition')).toBe(`attachment; filename="statement-${month!.month}.csv"`);
-    const [head, ...rows] = (await response.text()).trimEnd().split('\r\n').map((line) => line.split(','));
+    const [head, ...rows] = (await response.text())
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(','));
     const of = (name: string) => rows.map((row) => row[head!.indexOf(name)]!);
     expect(of('kind')).toEqual(['opening', 'deposit', 'charge', 'charge', 'charge', 'closing']);
     expect([of('balance_usd')[0], of('balance_usd').at(-1)]).toEqual([month!.opening_usd, month!.closing_usd]);
     expect(of('reason')[1]).toBe("'=1+1");
     const balances = of('balance_usd').map(nano);
-    of('effect_usd').slice(1, -1).forEach((effect, index) => expect(balances[index]! + nano(effect)).toBe(balances[index + 1]));
+    of('effect_usd')
+      .slice(1, -1)
+      .forEach((effect, index) => expect(balances[index]! + nano(effect)).toBe(balances[index + 1]));
   });
 
   it('has a receipt for each deposit and for nothing else', async () => {
@@ -133,7 +143,9 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       balance_after_usd: '5',
     });
     const [{ month }] = (await statements()) as [StatementView];
-    const { data: [charge] } = await billing.get<{ data: Line[] }>(`${account}/statements/${month}?kind=charge`);
+    const {
+      data: [charge],
+    } = await billing.get<{ data: Line[] }>(`${account}/statements/${month}?kind=charge`);
     expect(await billing.refusal('GET', `${account}/receipts/${charge!.id}`)).toEqual([404, 'not_found']);
     expect(await billing.refusal('GET', `${account}/receipts/ent_00`)).toEqual([404, 'not_found']);
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
@@ -143,9 +155,14 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
 
   it('credits a code once, whoever asks at once how often', async () => {
     const before = nano((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd);
-    const { data: [made], batch_id } = await operator.must<{ data: Code[]; batch_id: string }>('POST', '/operator/codes', { amount_usd: '1.25', note: 'conference' }, 201);
+    const {
+      data: [made],
+      batch_id,
+    } = await operator.must<{ data: Code[]; batch_id: string }>('POST', '/operator/codes', { amount_usd: '1.25', note: 'conference' }, 201);
     expect(made).toMatchObject({ state: 'open', batch_id, code: expect.stringMatching(/^TGC(-[0-9A-Z]{5}){4}$/) });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => billing.ask('POST', `${account}/redemptions`, { code: made!.code })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => billing.ask('POST', `${account}/redemptions`, { code: made!.code })),
+    );
     const bodies = (await Promise.all(answers.map((answer) => answer.json()))) as { entry: Line; replayed: boolean }[];
     expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201]);
     expect(new Set(bodies.map(({ entry }) => entry.id)).size).toBe(1);
@@ -160,13 +177,19 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
   });
 
   it('lets roles redeem as they may change money, and only operators make codes', async () => {
-    for (const [role, status] of [['developer', 403], ['viewer', 403]] as const) {
+    for (const [role, status] of [
+      ['developer', 403],
+      ['viewer', 403],
+    ] as const) {
       expect((await (await browserOf(role)).ask('POST', `${account}/redemptions`, { code: 'x' })).status).toBe(status);
     }
     expect(await billing.refusal('GET', '/operator/codes')).toEqual([404, 'not_found']);
     expect(await billing.refusal('POST', '/operator/codes', { amount_usd: '1' })).toEqual([404, 'not_found']);
     expect(await operator.refusal('POST', '/operator/codes', { amount_usd: '0' })).toEqual([400, 'invalid_request']);
-    expect(await operator.refusal('POST', '/operator/codes', { amount_usd: '1', expires_at: '2020-01-01T00:00:00Z' })).toEqual([400, 'invalid_request']);
+    expect(await operator.refusal('POST', '/operator/codes', { amount_usd: '1', expires_at: '2020-01-01T00:00:00Z' })).toEqual([
+      400,
+      'invalid_request',
+    ]);
   });
 
   it('makes a batch that is worth much only when its sum was said again', async () => {
@@ -175,19 +198,39 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       const response = await operator.ask('POST', '/operator/codes', { ...batch, ...confirm });
       return { status: response.status, ...((await response.json()) as { error?: object }).error };
     };
-    expect(await ask({})).toMatchObject({ status: 400, code: 'invalid_request', field: 'confirm_amount_usd', message: expect.stringContaining('send 100.25 here again') });
-    expect(await ask({ confirm_amount_usd: '100' })).toMatchObject({ status: 400, field: 'confirm_amount_usd', message: expect.stringContaining('which is 100.25') });
-    const { data, batch_id } = await operator.must<{ data: Code[]; batch_id: string }>('POST', '/operator/codes', { ...batch, confirm_amount_usd: '100.25' }, 201);
+    expect(await ask({})).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      field: 'confirm_amount_usd',
+      message: expect.stringContaining('send 100.25 here again'),
+    });
+    expect(await ask({ confirm_amount_usd: '100' })).toMatchObject({
+      status: 400,
+      field: 'confirm_amount_usd',
+      message: expect.stringContaining('which is 100.25'),
+    });
+    const { data, batch_id } = await operator.must<{ data: Code[]; batch_id: string }>(
+      'POST',
+      '/operator/codes',
+      { ...batch, confirm_amount_usd: '100.25' },
+      201,
+    );
     expect(data).toHaveLength(401);
     expect(await operator.must('POST', `/operator/codes/${batch_id}/void`, {}, 200)).toEqual({ voided: 401 });
   });
 
   it('refuses codes that are void, and those who guess, until they have waited', async () => {
-    const codes = (await system.cli('code', 'create', '3', '--count', '2', '--note', 'by command', '--json')).trim().split('\n').map((line) => JSON.parse(line) as Code);
+    const codes = (await system.cli('code', 'create', '3', '--count', '2', '--note', 'by command', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Code);
     expect(await system.json('code', 'void', codes[0]!.id)).toEqual({ voided: 1 });
     expect(await billing.refusal('POST', `${account}/redemptions`, { code: codes[0]!.code })).toEqual([409, 'code_refused']);
     expect(await operator.must('POST', `/operator/codes/${codes[1]!.batch_id}/void`, {}, 200)).toEqual({ voided: 1 });
-    const listed = (await system.cli('code', 'list', '--batch', codes[0]!.batch_id, '--json')).trim().split('\n').map((line) => JSON.parse(line) as Code);
+    const listed = (await system.cli('code', 'list', '--batch', codes[0]!.batch_id, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Code);
     expect(listed.map(({ state }) => state)).toEqual(['void', 'void']);
     for (let guess = 0; guess < 9; guess += 1) await billing.refusal('POST', `${account}/redemptions`, { code: `guess ${guess}` });
     const response = await billing.ask('POST', `${account}/redemptions`, { code: codes[1]!.code });

@@ -24,7 +24,8 @@ describe.each(modes)('the public catalog, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  const browse = (path: string): Promise<Response> => fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' } });
+  const browse = (path: string): Promise<Response> =>
+    fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' } });
 
   it('shows every model with its prices to a browser, in little', async () => {
     const response = await browse('/models');
@@ -43,7 +44,11 @@ describe.each(modes)('the public catalog, %s', (mode) => {
   it('is searched, filtered and sorted by the address, alike as page, JSON and CSV', async () => {
     const query = '?q=sandbox&with=tools&sort=name&order=desc';
     const { data } = (await (await fetch(`${system.baseUrl}/models.json${query}`)).json()) as { data: Listed[] };
-    const csv = (await (await fetch(`${system.baseUrl}/models.csv${query}`)).text()).trim().split('\r\n').slice(1).map((line) => line.split(',')[0]);
+    const csv = (await (await fetch(`${system.baseUrl}/models.csv${query}`)).text())
+      .trim()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(',')[0]);
     const page = [...(await (await browse(`/models${query}`)).text()).matchAll(/<br><code>([^<]+)<\/code>/g)].map((match) => match[1]);
     expect(data.length).toBeGreaterThan(0);
     expect(data.length).toBeLessThan(listed.length);
@@ -60,7 +65,9 @@ describe.each(modes)('the public catalog, %s', (mode) => {
     });
     const { usage } = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
     const charge = answer.headers.get('x-tollgate-charge-usd')!;
-    const text = await (await browse(`/models/sandbox/echo?input=${usage.prompt_tokens}&cached=0&output=${usage.completion_tokens}&calls=1`)).text();
+    const text = await (
+      await browse(`/models/sandbox/echo?input=${usage.prompt_tokens}&cached=0&output=${usage.completion_tokens}&calls=1`)
+    ).text();
     expect(text).toContain(`<output>${shown(charge)}</output>`);
     expect(text).toContain('Price history');
     expect(text).toContain(`${system.baseUrl}/v1`);
@@ -78,7 +85,8 @@ describe.each(modes)('the public catalog, %s', (mode) => {
     expect((await read('/models', 'fr'))[0]).toContain('<html lang="en">');
     const [chosen] = await read('/models?lang=en', 'zh-CN');
     expect(chosen).toContain('<h1>Models</h1>');
-    for (const link of chosen.match(/href="[^"]*models[^"]*"/g)!.filter((each) => !/models\.(json|csv)/.test(each))) expect(link).toMatch(/lang=(en|zh-CN)"/);
+    for (const link of chosen.match(/href="[^"]*models[^"]*"/g)!.filter((each) => !/models\.(json|csv)/.test(each)))
+      expect(link).toMatch(/lang=(en|zh-CN)"/);
     expect(chosen).toContain('<input type="hidden" name="lang" value="en">');
     const [model] = await read('/models/sandbox/echo?lang=zh-CN', 'en');
     expect(model).toContain('价格历史');
@@ -99,7 +107,9 @@ describe.each(modes)('the public catalog, %s', (mode) => {
     expect((await get(system, '/models', system.firstKey)).status).toBe(200);
     expect((await fetch(`${system.baseUrl}/models`)).status).toBe(401);
     expect((await fetch(`${system.baseUrl}/models`, { headers: { accept: 'application/json' } })).status).toBe(401);
-    const keyed = await fetch(`${system.baseUrl}/models/sandbox/echo`, { headers: { accept: 'text/html', authorization: `Bearer ${system.firstKey}` } });
+    const keyed = await fetch(`${system.baseUrl}/models/sandbox/echo`, {
+      headers: { accept: 'text/html', authorization: `Bearer ${system.firstKey}` },
+    });
     expect(await keyed.json()).toMatchObject({ id: 'sandbox/echo' });
   });
 });

@@ -41,7 +41,8 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
   it('finds an answer with a field more, a field less, another value, another status, type or parameter', async () => {
     const check = await answerCheck(system.baseUrl);
     const balance = await operator.get(`${account}/balance`);
-    const answer = (body: unknown, status = 200, type = 'application/json'): Response => new Response(JSON.stringify(body), { status, headers: { 'content-type': type } });
+    const answer = (body: unknown, status = 200, type = 'application/json'): Response =>
+      new Response(JSON.stringify(body), { status, headers: { 'content-type': type } });
     const held = (response: Response, path = `${account}/balance`): Promise<void> => check('GET', path, response);
     await held(answer(balance));
     const { low: _low, ...less } = balance;
@@ -57,7 +58,12 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
 
   it('is true of money that is held for a call, and of what became of it', async () => {
     const leaving = new AbortController();
-    const call = await chat(system, secret, { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=5000' }] }, { signal: leaving.signal });
+    const call = await chat(
+      system,
+      secret,
+      { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=5000' }] },
+      { signal: leaving.signal },
+    );
     const requestId = call.headers.get('x-request-id')!;
     const { data: holds } = await operator.get<{ data: { request_id: string }[] }>(`${account}/holds`);
     expect(holds.map(({ request_id }) => request_id)).toEqual([requestId]);
@@ -78,7 +84,12 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
   });
 
   it('is true of members, invitations, sessions, settings and lists of drafts', async () => {
-    const { invitation } = await operator.must<{ invitation: { id: string } }>('POST', `${account}/invitations`, { email: 'guest@example.com', role: 'viewer' }, 201);
+    const { invitation } = await operator.must<{ invitation: { id: string } }>(
+      'POST',
+      `${account}/invitations`,
+      { email: 'guest@example.com', role: 'viewer' },
+      201,
+    );
     expect((await operator.get<{ data: unknown[] }>(`${account}/invitations`)).data).toHaveLength(1);
     await operator.must('DELETE', `${account}/invitations/${invitation.id}`, undefined, 204);
     await addPerson(system, 'member@example.com', password);
@@ -88,12 +99,16 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
     const elsewhere = new Browser(system);
     await elsewhere.signIn('operator@example.com', password);
     const { data: sessions } = await operator.get<{ data: { id: string; present: boolean }[] }>('/me/sessions');
-    expect(await operator.must('DELETE', `/me/sessions/${sessions.find(({ present }) => !present)!.id}`, undefined, 200)).toEqual({ ended: 1 });
+    expect(await operator.must('DELETE', `/me/sessions/${sessions.find(({ present }) => !present)!.id}`, undefined, 200)).toEqual({
+      ended: 1,
+    });
     expect(await operator.get('/settings')).toEqual({ trace_url: null });
 
     const prices = { input: '1', cache_read: '1', cache_write_5m: '1', cache_write_1h: '1', output: '2' };
     await operator.must('PUT', '/operator/price-drafts/sandbox/echo', { usd_per_million_tokens: prices }, 200);
     expect((await operator.get<{ data: unknown[] }>('/operator/price-drafts')).data).toHaveLength(1);
-    expect((await operator.get<{ data: { draft: unknown }[] }>('/operator/models')).data.filter(({ draft }) => draft !== null)).toHaveLength(1);
+    expect(
+      (await operator.get<{ data: { draft: unknown }[] }>('/operator/models')).data.filter(({ draft }) => draft !== null),
+    ).toHaveLength(1);
   });
 });

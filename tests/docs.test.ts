@@ -13,11 +13,14 @@ describe.each(modes)('the docs, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  const browse = (path: string, init: RequestInit = {}): Promise<Response> => fetch(new URL(path, system.baseUrl), { headers: { accept: 'text/html,*/*;q=0.8' }, redirect: 'manual', ...init });
+  const browse = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(new URL(path, system.baseUrl), { headers: { accept: 'text/html,*/*;q=0.8' }, redirect: 'manual', ...init });
 
   /** The addresses that a page links to within the site. */
   function linksOf(text: string, address: string): URL[] {
-    return [...text.matchAll(/href="([^"]+)"/g)].map(([, href]) => new URL(href!, new URL(address, system.baseUrl))).filter(({ origin }) => origin === system.baseUrl);
+    return [...text.matchAll(/href="([^"]+)"/g)]
+      .map(([, href]) => new URL(href!, new URL(address, system.baseUrl)))
+      .filter(({ origin }) => origin === system.baseUrl);
   }
 
   it('can be walked from the index: every link of every page leads to a page, and to its anchor', async () => {
@@ -42,9 +45,24 @@ describe.each(modes)('the docs, %s', (mode) => {
         if (hash !== '') anchors.push([path, pathname, decodeURIComponent(hash.slice(1))]);
       }
     }
-    expect([...texts.keys()]).toEqual(expect.arrayContaining(['/docs/clients', '/docs/api', '/docs/errors', '/docs/charging', '/docs/api.md', '/docs/console-api', '/llms.txt', '/llms-full.txt', '/models', '/openapi.json', '/console/openapi.json']));
+    expect([...texts.keys()]).toEqual(
+      expect.arrayContaining([
+        '/docs/clients',
+        '/docs/api',
+        '/docs/errors',
+        '/docs/charging',
+        '/docs/api.md',
+        '/docs/console-api',
+        '/llms.txt',
+        '/llms-full.txt',
+        '/models',
+        '/openapi.json',
+        '/console/openapi.json',
+      ]),
+    );
     expect(anchors.length).toBeGreaterThan(50);
-    for (const [from, to, anchor] of anchors) expect({ from, to, anchor, found: texts.get(to)!.includes(` id="${anchor}"`) }).toEqual({ from, to, anchor, found: true });
+    for (const [from, to, anchor] of anchors)
+      expect({ from, to, anchor, found: texts.get(to)!.includes(` id="${anchor}"`) }).toEqual({ from, to, anchor, found: true });
   });
 
   it('are Markdown to programs, the very files', async () => {
@@ -76,7 +94,10 @@ describe.each(modes)('the docs, %s', (mode) => {
   });
 
   it('send an address with a slash at its end to the one without, by a relative address', async () => {
-    for (const [from, to] of [['/docs/', '/docs'], ['/docs/errors/', '/docs/errors']] as const) {
+    for (const [from, to] of [
+      ['/docs/', '/docs'],
+      ['/docs/errors/', '/docs/errors'],
+    ] as const) {
       const response = await browse(from);
       expect([response.status, new URL(response.headers.get('location')!, new URL(from, system.baseUrl)).pathname]).toEqual([308, to]);
     }

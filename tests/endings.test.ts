@@ -54,7 +54,9 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
       await addModel(system, `${upstream}/filler`, upstream, 'filler');
     }
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
-    await eventually(async () => ((await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/filler') ? true : undefined));
+    await eventually(async () =>
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/filler') ? true : undefined,
+    );
   });
 
   afterAll(async () => {
@@ -64,7 +66,9 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
 
   /** The account's money by GET /v1/key, which costs no process as the command does. */
   async function money(): Promise<{ spent: bigint; held: bigint }> {
-    const { balance } = (await (await get(system, '/v1/key', system.firstKey)).json()) as { balance: { spent_usd: string; held_usd: string } };
+    const { balance } = (await (await get(system, '/v1/key', system.firstKey)).json()) as {
+      balance: { spent_usd: string; held_usd: string };
+    };
     return { spent: nanoUsd(balance.spent_usd), held: nanoUsd(balance.held_usd) };
   }
 
@@ -75,7 +79,9 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     return eventually(async () => {
       if ((await money()).held !== 0n) return undefined;
       const lines = (await system.cli('usage', 'list', '--limit', '100', '--json', '--account', accountId)).trim().split('\n');
-      const rows = lines.map((line) => JSON.parse(line) as UsageRow & { client_request_id: string }).filter((row) => clientRequestIds.includes(row.client_request_id));
+      const rows = lines
+        .map((line) => JSON.parse(line) as UsageRow & { client_request_id: string })
+        .filter((row) => clientRequestIds.includes(row.client_request_id));
       if (rows.length < clientRequestIds.length || rows.some((row) => row.settled_at === null)) return undefined;
       return new Map(rows.map((row) => [row.client_request_id, row]));
     }, 60_000);
@@ -84,12 +90,20 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
   /** What the calls in flight had used at their last checkpoints. */
   const checkpoints = async (): Promise<string[]> => {
     const lines = (await system.cli('balance', 'holds', '--json', '--account', accountId)).trim();
-    return lines === '' ? [] : lines.split('\n').map((line) => (JSON.parse(line) as { checkpoint_nano_usd: string }).checkpoint_nano_usd).sort();
+    return lines === ''
+      ? []
+      : lines
+          .split('\n')
+          .map((line) => (JSON.parse(line) as { checkpoint_nano_usd: string }).checkpoint_nano_usd)
+          .sort();
   };
 
-  const costOf = ({ input, cacheRead, output }: Tokens): bigint => BigInt(input) * stubPrices.input + BigInt(cacheRead) * stubPrices.cacheRead + BigInt(output) * stubPrices.output;
+  const costOf = ({ input, cacheRead, output }: Tokens): bigint =>
+    BigInt(input) * stubPrices.input + BigInt(cacheRead) * stubPrices.cacheRead + BigInt(output) * stubPrices.output;
   /** Of a whole answer nothing would be charged if its gateway vanished. */
-  const partCosts = combinations.map(({ upstream, streaming }) => (streaming ? String(costOf(ours(upstream, part, 'running'))) : '0')).sort();
+  const partCosts = combinations
+    .map(({ upstream, streaming }) => (streaming ? String(costOf(ours(upstream, part, 'running'))) : '0'))
+    .sort();
 
   /** Waits until every call has its part, and a checkpoint after it. */
   async function untilPart(): Promise<void> {
@@ -101,11 +115,21 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
   function start(leaving?: AbortController, onText?: (text: string) => void): { ids: string[]; answers: Promise<Seen[]> } {
     const ids = combinations.map(() => `case-${(calls += 1)}`);
     const options = { maxTokens, ...(leaving === undefined ? {} : { leaving }), ...(onText === undefined ? {} : { onText }) };
-    return { ids, answers: Promise.all(combinations.map((combination, index) => call(system, system.firstKey, combination, { ...options, clientRequestId: ids[index]! }))) };
+    return {
+      ids,
+      answers: Promise.all(
+        combinations.map((combination, index) => call(system, system.firstKey, combination, { ...options, clientRequestId: ids[index]! })),
+      ),
+    };
   }
 
   /** Compares everything about each call, and the balance with all of them. */
-  async function check(ids: readonly string[], answers: readonly Seen[], spentBefore: bigint, expected: (combination: Combination) => Expected): Promise<void> {
+  async function check(
+    ids: readonly string[],
+    answers: readonly Seen[],
+    spentBefore: bigint,
+    expected: (combination: Combination) => Expected,
+  ): Promise<void> {
     const records = await recordsOf(ids);
     let total = 0n;
     for (const [index, combination] of combinations.entries()) {
@@ -125,7 +149,13 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
         captured: record.captured_nano_usd,
         shortfall: record.shortfall_nano_usd,
         isComplete: seen.isComplete,
-        ...(status === undefined ? {} : { status: seen.status === 529 || seen.status === 503 ? 503 : seen.status, hasError: seen.error !== undefined, requestId: seen.requestId }),
+        ...(status === undefined
+          ? {}
+          : {
+              status: seen.status === 529 || seen.status === 503 ? 503 : seen.status,
+              hasError: seen.error !== undefined,
+              requestId: seen.requestId,
+            }),
         ...(text === undefined ? {} : { text: seen.text }),
       }).toEqual({
         combination,
@@ -142,24 +172,28 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     expect((await spent()) - spentBefore).toBe(total);
   }
 
-  it.each(cases.filter(({ inDistributed }) => mode === 'single' || inDistributed === true))('$row: $what', async ({ script, leave, expected }) => {
-    stub.script('case-cc', script('cc'));
-    stub.script('case-m', script('m'));
-    const spentBefore = await spent();
-    const asked = stub.requests.length;
-    const leaving = leave === undefined ? undefined : new AbortController();
-    let begun = 0;
-    const { ids, answers } = start(leaving, () => (begun += 1));
-    const requests = () => stub.requests.slice(asked);
-    if (leaving !== undefined) await eventually(() => (requests().length === combinations.length ? true : undefined));
-    if (leave === 'after-part') await untilPart();
-    if (leave === 'in-the-middle') await eventually(() => (begun >= combinations.length ? true : undefined));
-    leaving?.abort();
-    await check(ids, await answers, spentBefore, expected);
-    if (leave === 'when-asked' || leave === 'after-part') {
-      for (const { clientLeft } of requests()) expect(await clientLeft).toBe(true);
-    }
-  }, 120_000);
+  it.each(cases.filter(({ inDistributed }) => mode === 'single' || inDistributed === true))(
+    '$row: $what',
+    async ({ script, leave, expected }) => {
+      stub.script('case-cc', script('cc'));
+      stub.script('case-m', script('m'));
+      const spentBefore = await spent();
+      const asked = stub.requests.length;
+      const leaving = leave === undefined ? undefined : new AbortController();
+      let begun = 0;
+      const { ids, answers } = start(leaving, () => (begun += 1));
+      const requests = () => stub.requests.slice(asked);
+      if (leaving !== undefined) await eventually(() => (requests().length === combinations.length ? true : undefined));
+      if (leave === 'after-part') await untilPart();
+      if (leave === 'in-the-middle') await eventually(() => (begun >= combinations.length ? true : undefined));
+      leaving?.abort();
+      await check(ids, await answers, spentBefore, expected);
+      if (leave === 'when-asked' || leave === 'after-part') {
+        for (const { clientLeft } of requests()) expect(await clientLeft).toBe(true);
+      }
+    },
+    120_000,
+  );
 
   it('gateway_error: before output, is free', async () => {
     // Calls of somebody else take all the room that there is for calls of an upstream.
@@ -171,7 +205,12 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
     const asked = stub.requests.length;
     const fillers = (['cc', 'm'] as const).flatMap((upstream) =>
       Array.from({ length: 8 }, (_, index) =>
-        call(system, secret, { client: 'chat-completions', streaming: true, upstream }, { maxTokens, leaving, clientRequestId: `filler-${index}`, model: `${upstream}/filler` }),
+        call(
+          system,
+          secret,
+          { client: 'chat-completions', streaming: true, upstream },
+          { maxTokens, leaving, clientRequestId: `filler-${index}`, model: `${upstream}/filler` },
+        ),
       ),
     );
     await eventually(() => (stub.requests.length === asked + fillers.length ? true : undefined));
@@ -213,7 +252,9 @@ describe.each(modes)('an ending, %s', (mode: Mode) => {
       const counts = async () => {
         const headers = { 'content-type': 'application/json', 'x-api-key': system.firstKey, 'anthropic-version': '2023-06-01' };
         const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
-        return (await fetch(`${system.baseUrl}/v1/messages/count_tokens`, { method: 'POST', headers, body })).status === 200 ? true : undefined;
+        return (await fetch(`${system.baseUrl}/v1/messages/count_tokens`, { method: 'POST', headers, body })).status === 200
+          ? true
+          : undefined;
       };
       await eventually(counts, 60_000);
     }, 120_000);

@@ -35,7 +35,9 @@ async function shown(client: Upstream, upstream: Upstream): Promise<Shown> {
   const error: unknown =
     client === 'messages'
       ? await new Anthropic({ ...options, baseURL: stage.system.baseUrl }).messages.create(body).catch((thrown: unknown) => thrown)
-      : await new OpenAI({ ...options, baseURL: `${stage.system.baseUrl}/v1` }).chat.completions.create(body).catch((thrown: unknown) => thrown);
+      : await new OpenAI({ ...options, baseURL: `${stage.system.baseUrl}/v1` }).chat.completions
+          .create(body)
+          .catch((thrown: unknown) => thrown);
   if (error instanceof OpenAI.APIError) {
     const { status, type, code, param, headers, requestID, error: inner } = error;
     expect(requestID).toMatch(/^req_/);
@@ -45,7 +47,15 @@ async function shown(client: Upstream, upstream: Upstream): Promise<Shown> {
     const { status, type, headers, requestID, error: body } = error;
     const { error: inner, request_id } = body as { error: Json & { message: string; details: Json }; request_id: string };
     expect([requestID, request_id]).toEqual([expect.stringMatching(/^req_/), requestID]);
-    return { status, class: error.constructor.name, type, code: inner.details['error_code'], param: inner['param'], text: inner.message, ...waits(headers!) };
+    return {
+      status,
+      class: error.constructor.name,
+      type,
+      code: inner.details['error_code'],
+      param: inner['param'],
+      text: inner.message,
+      ...waits(headers!),
+    };
   }
   throw new Error('The call did not end with an error of the library.', { cause: error });
 }
@@ -54,7 +64,10 @@ function waits(headers: Headers): Pick<Shown, 'retryAfter' | 'shouldRetry'> {
   return { retryAfter: headers.get('retry-after'), shouldRetry: headers.get('x-should-retry') };
 }
 
-const vendor = (type: string, message: string, more: Json = {}): unknown => ({ type: 'error', error: { type, message, param: null, code: null, ...more } });
+const vendor = (type: string, message: string, more: Json = {}): unknown => ({
+  type: 'error',
+  error: { type, message, param: null, code: null, ...more },
+});
 
 interface Case {
   readonly name: string;
@@ -69,22 +82,47 @@ interface Case {
 
 const mine = { shouldRetry: 'false', retryAfter: null };
 const repeat = { shouldRetry: null, retryAfter: null };
-const invalid = { openai: { type: 'invalid_request_error', class: 'BadRequestError' }, anthropic: { type: 'invalid_request_error', class: 'BadRequestError' } };
-const busy = { openai: { status: 503, type: 'server_error', class: 'InternalServerError' }, anthropic: { status: 529, type: 'overloaded_error', class: 'OverloadedError' } };
+const invalid = {
+  openai: { type: 'invalid_request_error', class: 'BadRequestError' },
+  anthropic: { type: 'invalid_request_error', class: 'BadRequestError' },
+};
+const busy = {
+  openai: { status: 503, type: 'server_error', class: 'InternalServerError' },
+  anthropic: { status: 529, type: 'overloaded_error', class: 'OverloadedError' },
+};
 const limited = { openai: { type: 'requests', class: 'RateLimitError' }, anthropic: { type: 'rate_limit_error', class: 'RateLimitError' } };
-const broken = { openai: { type: 'server_error', class: 'InternalServerError' }, anthropic: { type: 'api_error', class: 'InternalServerError' } };
+const broken = {
+  openai: { type: 'server_error', class: 'InternalServerError' },
+  anthropic: { type: 'api_error', class: 'InternalServerError' },
+};
 const unavailable = { code: 'upstream_unavailable', param: null, text: 'The upstream is not available at the moment.', ...repeat };
 
 const cases: readonly Case[] = [
   {
     name: 'a value that the vendor refuses, with its code and field',
     status: 400,
-    body: vendor('invalid_request_error', 'temperature: must be at most 1', { code: 'unsupported_value', param: 'temperature', details: { error_code: 'unsupported_value' } }),
+    body: vendor('invalid_request_error', 'temperature: must be at most 1', {
+      code: 'unsupported_value',
+      param: 'temperature',
+      details: { error_code: 'unsupported_value' },
+    }),
     told: { status: 400, code: 'unsupported_value', text: 'temperature: must be at most 1', ...mine },
     ...invalid,
   },
-  { name: 'what the vendor gives no code for', status: 400, body: vendor('invalid_request_error', 'Not this.'), told: { status: 400, code: 'upstream_rejected', param: null, text: 'Not this.', ...mine }, ...invalid },
-  { name: 'a body that the vendor cannot make sense of', status: 422, body: vendor('invalid_request_error', 'No.'), told: { status: 400, code: 'upstream_rejected', text: 'No.', ...mine }, ...invalid },
+  {
+    name: 'what the vendor gives no code for',
+    status: 400,
+    body: vendor('invalid_request_error', 'Not this.'),
+    told: { status: 400, code: 'upstream_rejected', param: null, text: 'Not this.', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'a body that the vendor cannot make sense of',
+    status: 422,
+    body: vendor('invalid_request_error', 'No.'),
+    told: { status: 400, code: 'upstream_rejected', text: 'No.', ...mine },
+    ...invalid,
+  },
   {
     name: 'a prompt that is too long',
     status: 400,
@@ -92,7 +130,13 @@ const cases: readonly Case[] = [
     told: { status: 400, code: 'context_length_exceeded', text: 'prompt is too long: 250000 tokens > 200000 maximum', ...mine },
     ...invalid,
   },
-  { name: 'a filter', status: 400, body: vendor('invalid_request_error', 'Output blocked by content filtering policy', { code: 'content_filter' }), told: { status: 400, code: 'content_filter', ...mine }, ...invalid },
+  {
+    name: 'a filter',
+    status: 400,
+    body: vendor('invalid_request_error', 'Output blocked by content filtering policy', { code: 'content_filter' }),
+    told: { status: 400, code: 'content_filter', ...mine },
+    ...invalid,
+  },
   {
     name: 'a body that is too large for the vendor',
     status: 413,
@@ -101,22 +145,117 @@ const cases: readonly Case[] = [
     openai: { type: 'invalid_request_error', class: 'APIError' },
     anthropic: { type: 'request_too_large', class: 'ContentTooLargeError' },
   },
-  { name: 'our own key', status: 401, body: vendor('authentication_error', 'Incorrect API key provided: sk-secret-of-ours', { code: 'invalid_api_key' }), told: unavailable, ...busy },
+  {
+    name: 'our own key',
+    status: 401,
+    body: vendor('authentication_error', 'Incorrect API key provided: sk-secret-of-ours', { code: 'invalid_api_key' }),
+    told: unavailable,
+    ...busy,
+  },
   { name: 'our own debts', status: 402, body: vendor('billing_error', 'Your credit balance is too low.'), told: unavailable, ...busy },
-  { name: 'our own permissions', status: 403, body: vendor('permission_error', 'Your organization org-ours may not.'), told: unavailable, ...busy },
-  { name: 'a model that we name wrongly', status: 404, body: vendor('not_found_error', 'model: chat-completions'), told: unavailable, ...busy },
-  { name: 'our own quota', status: 429, body: vendor('insufficient_quota', 'You exceeded your current quota.', { code: 'insufficient_quota' }), headers: { 'retry-after': '86400' }, told: unavailable, ...busy },
-  { name: 'our own empty account, told as a 400', status: 400, body: vendor('invalid_request_error', 'Your credit balance is too low to access the API.'), told: unavailable, ...busy },
-  { name: 'a rate limit that says when', status: 429, body: vendor('rate_limit_error', 'Org org-ours: slow down.'), headers: { 'retry-after': '7' }, told: { status: 429, code: 'rate_limit_exceeded', shouldRetry: null, retryAfter: '7' }, ...limited },
-  { name: 'a rate limit that asks for an hour', status: 429, body: vendor('rate_limit_error', 'Slow.'), headers: { 'retry-after': '3600' }, told: { status: 429, shouldRetry: null, retryAfter: '60' }, ...limited },
-  { name: 'a rate limit that does not say when', status: 429, body: vendor('rate_limit_error', 'Slow.'), told: { status: 429, ...repeat }, ...limited },
-  { name: 'an internal error', status: 500, body: vendor('api_error', 'stack trace at db-7.internal'), told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat }, ...broken },
-  { name: 'a page of a proxy', status: 502, body: '<html><body><h1>502 Bad Gateway</h1>proxy-17.internal</body></html>', told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat }, ...broken },
-  { name: 'a page in place of an answer', status: 200, body: '<html><body>Please log in to proxy-17.internal</body></html>', told: { status: 502, code: 'upstream_failed', ...repeat }, ...broken },
-  { name: 'a page that says 400', status: 400, body: '<html>proxy-17.internal</html>', told: { status: 400, code: 'upstream_rejected', text: 'The upstream refused the request with status 400.', ...mine }, ...invalid },
-  { name: 'an overloaded vendor', status: 529, body: vendor('overloaded_error', 'Overloaded'), told: { code: 'upstream_overloaded', ...repeat }, ...busy },
-  { name: 'a vendor out of service', status: 503, body: vendor('server_error', 'The engine is down'), headers: { 'retry-after': '3' }, told: { code: 'upstream_overloaded', shouldRetry: null, retryAfter: '3' }, ...busy },
-  { name: 'a vendor that ran out of time', status: 408, body: vendor('timeout_error', 'Timed out'), told: { status: 504, code: 'upstream_timeout', ...repeat }, openai: { type: 'server_error', class: 'InternalServerError' }, anthropic: { type: 'timeout_error', class: 'GatewayTimeoutError' } },
+  {
+    name: 'our own permissions',
+    status: 403,
+    body: vendor('permission_error', 'Your organization org-ours may not.'),
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'a model that we name wrongly',
+    status: 404,
+    body: vendor('not_found_error', 'model: chat-completions'),
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'our own quota',
+    status: 429,
+    body: vendor('insufficient_quota', 'You exceeded your current quota.', { code: 'insufficient_quota' }),
+    headers: { 'retry-after': '86400' },
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'our own empty account, told as a 400',
+    status: 400,
+    body: vendor('invalid_request_error', 'Your credit balance is too low to access the API.'),
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'a rate limit that says when',
+    status: 429,
+    body: vendor('rate_limit_error', 'Org org-ours: slow down.'),
+    headers: { 'retry-after': '7' },
+    told: { status: 429, code: 'rate_limit_exceeded', shouldRetry: null, retryAfter: '7' },
+    ...limited,
+  },
+  {
+    name: 'a rate limit that asks for an hour',
+    status: 429,
+    body: vendor('rate_limit_error', 'Slow.'),
+    headers: { 'retry-after': '3600' },
+    told: { status: 429, shouldRetry: null, retryAfter: '60' },
+    ...limited,
+  },
+  {
+    name: 'a rate limit that does not say when',
+    status: 429,
+    body: vendor('rate_limit_error', 'Slow.'),
+    told: { status: 429, ...repeat },
+    ...limited,
+  },
+  {
+    name: 'an internal error',
+    status: 500,
+    body: vendor('api_error', 'stack trace at db-7.internal'),
+    told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
+    ...broken,
+  },
+  {
+    name: 'a page of a proxy',
+    status: 502,
+    body: '<html><body><h1>502 Bad Gateway</h1>proxy-17.internal</body></html>',
+    told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
+    ...broken,
+  },
+  {
+    name: 'a page in place of an answer',
+    status: 200,
+    body: '<html><body>Please log in to proxy-17.internal</body></html>',
+    told: { status: 502, code: 'upstream_failed', ...repeat },
+    ...broken,
+  },
+  {
+    name: 'a page that says 400',
+    status: 400,
+    body: '<html>proxy-17.internal</html>',
+    told: { status: 400, code: 'upstream_rejected', text: 'The upstream refused the request with status 400.', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'an overloaded vendor',
+    status: 529,
+    body: vendor('overloaded_error', 'Overloaded'),
+    told: { code: 'upstream_overloaded', ...repeat },
+    ...busy,
+  },
+  {
+    name: 'a vendor out of service',
+    status: 503,
+    body: vendor('server_error', 'The engine is down'),
+    headers: { 'retry-after': '3' },
+    told: { code: 'upstream_overloaded', shouldRetry: null, retryAfter: '3' },
+    ...busy,
+  },
+  {
+    name: 'a vendor that ran out of time',
+    status: 408,
+    body: vendor('timeout_error', 'Timed out'),
+    told: { status: 504, code: 'upstream_timeout', ...repeat },
+    openai: { type: 'server_error', class: 'InternalServerError' },
+    anthropic: { type: 'timeout_error', class: 'GatewayTimeoutError' },
+  },
 ];
 
 const paths = upstreams.flatMap((client) => upstreams.map((upstream) => ({ client, upstream })));
@@ -127,7 +266,11 @@ describe('a refusal of the vendor is told by', () => {
     for (const upstream of upstreams) stage.play(upstream, { fault });
     for (const { client, upstream } of paths) {
       const error = await shown(client, upstream);
-      expect({ client, upstream, error }).toMatchObject({ client, upstream, error: { ...told, ...(client === 'messages' ? anthropic : openai) } });
+      expect({ client, upstream, error }).toMatchObject({
+        client,
+        upstream,
+        error: { ...told, ...(client === 'messages' ? anthropic : openai) },
+      });
       expect(error.text).not.toMatch(/internal|org-|sk-secret|<|credit|quota/);
     }
     // Our own rules refuse nothing here; the vendor did what it was told.
@@ -143,17 +286,41 @@ describe('a refusal of the vendor is told by', () => {
 
 describe('in the middle of a stream', () => {
   const frames: readonly [string, Json, { openai: string; anthropic: string; code: string }][] = [
-    ['overloaded', { type: 'overloaded_error', message: 'db-7.internal' }, { openai: 'server_error', anthropic: 'overloaded_error', code: 'upstream_overloaded' }],
-    ['rate limited', { type: 'rate_limit_error', message: 'org-ours is slow' }, { openai: 'requests', anthropic: 'rate_limit_error', code: 'rate_limit_exceeded' }],
-    ['an account of ours', { type: 'authentication_error', message: 'sk-secret-of-ours' }, { openai: 'server_error', anthropic: 'overloaded_error', code: 'upstream_unavailable' }],
-    ['anything else', { type: 'api_error', message: 'db-7.internal' }, { openai: 'server_error', anthropic: 'api_error', code: 'upstream_failed' }],
+    [
+      'overloaded',
+      { type: 'overloaded_error', message: 'db-7.internal' },
+      { openai: 'server_error', anthropic: 'overloaded_error', code: 'upstream_overloaded' },
+    ],
+    [
+      'rate limited',
+      { type: 'rate_limit_error', message: 'org-ours is slow' },
+      { openai: 'requests', anthropic: 'rate_limit_error', code: 'rate_limit_exceeded' },
+    ],
+    [
+      'an account of ours',
+      { type: 'authentication_error', message: 'sk-secret-of-ours' },
+      { openai: 'server_error', anthropic: 'overloaded_error', code: 'upstream_unavailable' },
+    ],
+    [
+      'anything else',
+      { type: 'api_error', message: 'db-7.internal' },
+      { openai: 'server_error', anthropic: 'api_error', code: 'upstream_failed' },
+    ],
   ];
 
-  it.each(frames)('%s ends the stream with one frame of the caller\'s format, with the request id', async (_name, error, expected) => {
+  it.each(frames)("%s ends the stream with one frame of the caller's format, with the request id", async (_name, error, expected) => {
     for (const { client, upstream } of paths) {
-      stage.play(upstream, { blocks: [{ type: 'text', text: 'It was a bright cold day in April.' }], fault: { kind: 'error-frame', afterFrames: 6, error: { param: null, code: null, ...error } } });
+      stage.play(upstream, {
+        blocks: [{ type: 'text', text: 'It was a bright cold day in April.' }],
+        fault: { kind: 'error-frame', afterFrames: 6, error: { param: null, code: null, ...error } },
+      });
       const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
-      const response = await post(stage.system, path, stage.system.firstKey, { model: stage.model(upstream), max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], stream: true });
+      const response = await post(stage.system, path, stage.system.firstKey, {
+        model: stage.model(upstream),
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'Hello' }],
+        stream: true,
+      });
       const text = await response.text();
       const last = text.trimEnd().split('\n\n').at(-1)!;
       const [, eventName, data] = /^(?:event: (\w+)\n)?data: (.*)$/.exec(last)!;
@@ -169,10 +336,21 @@ describe('in the middle of a stream', () => {
 });
 
 describe('our own refusals', () => {
-  const ask = async (path: string, init: RequestInit): Promise<{ status: number; allow: string | null; ids: (string | null)[]; error: Json }> => {
-    const response = await fetch(`${stage.system.baseUrl}${path}`, { ...init, headers: { authorization: `Bearer ${stage.system.firstKey}`, 'content-type': 'application/json' } });
+  const ask = async (
+    path: string,
+    init: RequestInit,
+  ): Promise<{ status: number; allow: string | null; ids: (string | null)[]; error: Json }> => {
+    const response = await fetch(`${stage.system.baseUrl}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${stage.system.firstKey}`, 'content-type': 'application/json' },
+    });
     const { error } = (await response.json()) as { error: Json };
-    return { status: response.status, allow: response.headers.get('allow'), ids: ['x-request-id', 'request-id'].map((name) => response.headers.get(name)), error };
+    return {
+      status: response.status,
+      allow: response.headers.get('allow'),
+      ids: ['x-request-id', 'request-id'].map((name) => response.headers.get(name)),
+      error,
+    };
   };
 
   it.each([

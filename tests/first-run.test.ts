@@ -39,7 +39,10 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(printed).not.toContain(token);
     const browser = new Browser(system);
     await browser.must('POST', '/session/link', { token }, 204);
-    expect(await browser.get('/me')).toMatchObject({ user: { email: 'operator@localhost', is_operator: true, has_password: false }, accounts: [{ name: 'default', role: 'owner' }] });
+    expect(await browser.get('/me')).toMatchObject({
+      user: { email: 'operator@localhost', is_operator: true, has_password: false },
+      accounts: [{ name: 'default', role: 'owner' }],
+    });
     expect(await new Browser(system).refusal('POST', '/session/link', { token })).toEqual([401, 'sign_in_refused']);
   });
 
@@ -49,11 +52,16 @@ describe.each(modes)('the first start, %s', (mode) => {
     await new Browser(system).must('POST', '/session/link', { token: url.split('#')[1] }, 204);
     // As it was printed, from a shell that knows nothing of the settings of this start.
     const printedCommand = /new one: (.* console link)\)/.exec(printed)![1]!;
-    expect(execFileSync('sh', ['-c', printedCommand], { encoding: 'utf8', cwd: root, env: cleanEnv({}) })).toContain(`${system.baseUrl}/console/link#`);
+    expect(execFileSync('sh', ['-c', printedCommand], { encoding: 'utf8', cwd: root, env: cleanEnv({}) })).toContain(
+      `${system.baseUrl}/console/link#`,
+    );
     await system.cli('user', 'add', 'second@example.com', '--operator');
     const { code, stderr } = await system.tryCli('console', 'link');
     expect([code, stderr]).toEqual([1, expect.stringContaining('operator@localhost, second@example.com')]);
-    expect(await system.json('user', 'email', 'second@example.com', 'third@example.com')).toMatchObject({ email: 'third@example.com', operator: true });
+    expect(await system.json('user', 'email', 'second@example.com', 'third@example.com')).toMatchObject({
+      email: 'third@example.com',
+      operator: true,
+    });
     expect(await system.json('console', 'link', 'third@example.com')).toMatchObject({ email: 'third@example.com' });
   });
 
@@ -125,4 +133,3 @@ describe('a start that must not happen', () => {
     expect(text).not.toMatch(/^\s+at /m);
   });
 });
-

@@ -82,8 +82,12 @@ describe('a Galera cluster', () => {
     }
   };
   const allServe = (): Promise<boolean> =>
-    eventually(async () => expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual([undefined, undefined, undefined]) ?? true, 2 * patienceMs);
-  const faultOfNode = (node: GaleraNode): Promise<string | undefined> => faultOf({ host: '127.0.0.1', port: node.port }, loginTo(node), probeMs);
+    eventually(
+      async () => expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual([undefined, undefined, undefined]) ?? true,
+      2 * patienceMs,
+    );
+  const faultOfNode = (node: GaleraNode): Promise<string | undefined> =>
+    faultOf({ host: '127.0.0.1', port: node.port }, loginTo(node), probeMs);
   const loginTo = (node: GaleraNode): { user: string; password: string } => {
     const { username, password } = new URL(node.url(schema));
     return { user: username, password };
@@ -96,7 +100,10 @@ describe('a Galera cluster', () => {
   };
   const balancesOf = async (): Promise<unknown> => {
     const db = openDatabase(cluster.url(schema), { poolMax: 1 });
-    const rows: unknown = await db.knex('bucket').select('slot', 'account_id', 'scope_id', 'spent_nano_usd').orderBy(['slot', 'account_id', 'scope_id']);
+    const rows: unknown = await db
+      .knex('bucket')
+      .select('slot', 'account_id', 'scope_id', 'spent_nano_usd')
+      .orderBy(['slot', 'account_id', 'scope_id']);
     await db.close();
     return rows;
   };
@@ -176,7 +183,9 @@ describe('a Galera cluster', () => {
         for (let round = 1; round <= rounds; round += 1) await killAndRestart(third);
       },
     );
-    process.stdout.write(`galera, writers on every node: ${conflicts} conflicts in the first ${loadMs} ms; ${load.settled.size} settlements in all\n`);
+    process.stdout.write(
+      `galera, writers on every node: ${conflicts} conflicts in the first ${loadMs} ms; ${load.settled.size} settlements in all\n`,
+    );
     expect(conflicts).toBeGreaterThan(0);
     await everywhere(load);
   });
@@ -197,7 +206,10 @@ describe('a Galera cluster', () => {
     // It gives until long after the others have gone silent.
     const giver = join(dataDir, 'transfer', 'wsrep_sst_rsync');
     writeFileSync(giver, readFileSync(giver, 'utf8').replace('\n', `\ncase "$*" in *donor*) sleep 2;; esac\n`));
-    for (const [node, size] of [[third, 2], [second, 1]] as const) {
+    for (const [node, size] of [
+      [third, 2],
+      [second, 1],
+    ] as const) {
       node.kill('SIGTERM');
       await node.ended;
       await eventually(async () => expect((await valuesOf('wsrep_cluster_size', [first]))[0]).toBe(size) ?? true, patienceMs);
@@ -213,7 +225,12 @@ describe('a Galera cluster', () => {
     back.catch(() => undefined);
     if (isBack) expect(await isLeft()).toBe(true);
 
-    supervision = keepRunning(cluster, { log: createLogger({ name: 'galera', level: 'silent' }), restartDelayMs: 100, leftDonorMs, nobodyServesMs });
+    supervision = keepRunning(cluster, {
+      log: createLogger({ name: 'galera', level: 'silent' }),
+      restartDelayMs: 100,
+      leftDonorMs,
+      nobodyServesMs,
+    });
     await allServe();
     expect(first.pid).not.toBe(pid);
   });

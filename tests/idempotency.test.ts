@@ -57,7 +57,17 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     stub.script(name, ...scripts);
     const path = join(system.dataDir, 'model.json');
     const routes = [{ upstream_id: 'openai', upstream_model: name }];
-    writeFileSync(path, JSON.stringify({ id: `t/${name}`, display_name: name, context_limit_tokens: 100_000, output_limit_tokens: 4000, routes, tokenizer: 'o200k' }));
+    writeFileSync(
+      path,
+      JSON.stringify({
+        id: `t/${name}`,
+        display_name: name,
+        context_limit_tokens: 100_000,
+        output_limit_tokens: 4000,
+        routes,
+        tokenizer: 'o200k',
+      }),
+    );
     await system.cli('model', 'put', path);
     await system.cli('price', 'publish', `t/${name}`, '--input', '1', '--output', '5');
     modelsByScript.set(id, `t/${name}`);
@@ -83,12 +93,20 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       const { id } = await system.json<{ id: string }>('account', 'create', name);
       if (balance > 0n) await system.cli('balance', 'deposit', usd(balance), '--account', id);
       const { secret } = await createKey(system, name, '--account', id);
-      await eventually(async () => ((await fetch(`${system.baseUrl}/v1/models/${model}`, { headers: { 'x-api-key': secret } })).status === 200 ? true : undefined));
+      await eventually(async () =>
+        (await fetch(`${system.baseUrl}/v1/models/${model}`, { headers: { 'x-api-key': secret } })).status === 200 ? true : undefined,
+      );
       return new Customer(id, secret, model, [{ role: 'user', content: `Hello from ${name}` }]);
     }
 
     call(path: string, key: string, fields: object = {}, init: RequestInit = {}): Promise<Response> {
-      return post(system, path, this.secret, { model: this.model, max_tokens: 200, messages: this.messages, ...fields }, { ...init, headers: { 'idempotency-key': key } });
+      return post(
+        system,
+        path,
+        this.secret,
+        { model: this.model, max_tokens: 200, messages: this.messages, ...fields },
+        { ...init, headers: { 'idempotency-key': key } },
+      );
     }
 
     upstreamCalls(): number {
@@ -112,13 +130,21 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     const leaving = new AbortController();
     const response = await customer.call(path, key, { stream: true }, { signal: leaving.signal });
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-    for (let seen = ''; !seen.includes('word'); ) seen += (await reader.read()).value ?? '';
+    for (let seen = ''; !seen.includes('word');) seen += (await reader.read()).value ?? '';
     leaving.abort();
     await reader.read().catch(() => undefined);
     return response.headers.get('x-request-id')!;
   }
 
-  it.each(paths.flatMap((path) => [[path, false], [path, true]] as const))('gives the recorded answer again, byte for byte: %s, stream %s', async (path, stream) => {
+  it.each(
+    paths.flatMap(
+      (path) =>
+        [
+          [path, false],
+          [path, true],
+        ] as const,
+    ),
+  )('gives the recorded answer again, byte for byte: %s, stream %s', async (path, stream) => {
     const customer = await Customer.create();
     const first = await customer.call(path, 'order-1', { stream });
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null]);
@@ -137,31 +163,49 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect((await customer.books(1))[0]).toMatchObject({ id: first.headers.get('x-request-id'), ending: 'completed' });
   });
 
-  it.each(paths)('refuses another body, tells a call that is in progress, and is another key elsewhere: %s', async (path) => {
-    const customer = await Customer.create(slow, plain);
-    const running = customer.call(path, 'order-1', { stream: true });
-    await eventually(() => (customer.upstreamCalls() === 1 ? true : undefined));
-    const meanwhile = await customer.call(path, 'order-1', { stream: true });
-    expect([meanwhile.status, meanwhile.headers.get('retry-after'), await reasonOf(meanwhile)]).toEqual([409, '2', 'idempotency_in_progress']);
-    for (const state of ['running', 'done']) {
-      const other = await customer.call(path, 'order-1', { stream: true, temperature: 0.5 });
-      expect([state, other.status, other.headers.get('x-should-retry'), await reasonOf(other)]).toEqual([state, 422, 'false', 'idempotency_mismatch']);
-      await (await running).text().catch(() => undefined);
-    }
-    expect(customer.upstreamCalls()).toBe(1);
-    const stranger = await Customer.create();
-    expect((await stranger.call(path, 'order-1')).headers.get('idempotency-replayed')).toBeNull();
-    const elsewhere = await customer.call(paths.find((other) => other !== path)!, 'order-1');
-    expect([elsewhere.status, elsewhere.headers.get('idempotency-replayed')]).toEqual([200, null]);
-    await customer.books(2);
-  }, 120_000);
+  it.each(paths)(
+    'refuses another body, tells a call that is in progress, and is another key elsewhere: %s',
+    async (path) => {
+      const customer = await Customer.create(slow, plain);
+      const running = customer.call(path, 'order-1', { stream: true });
+      await eventually(() => (customer.upstreamCalls() === 1 ? true : undefined));
+      const meanwhile = await customer.call(path, 'order-1', { stream: true });
+      expect([meanwhile.status, meanwhile.headers.get('retry-after'), await reasonOf(meanwhile)]).toEqual([
+        409,
+        '2',
+        'idempotency_in_progress',
+      ]);
+      for (const state of ['running', 'done']) {
+        const other = await customer.call(path, 'order-1', { stream: true, temperature: 0.5 });
+        expect([state, other.status, other.headers.get('x-should-retry'), await reasonOf(other)]).toEqual([
+          state,
+          422,
+          'false',
+          'idempotency_mismatch',
+        ]);
+        await (await running).text().catch(() => undefined);
+      }
+      expect(customer.upstreamCalls()).toBe(1);
+      const stranger = await Customer.create();
+      expect((await stranger.call(path, 'order-1')).headers.get('idempotency-replayed')).toBeNull();
+      const elsewhere = await customer.call(
+        paths.find((other) => other !== path)!,
+        'order-1',
+      );
+      expect([elsewhere.status, elsewhere.headers.get('idempotency-replayed')]).toEqual([200, null]);
+      await customer.books(2);
+    },
+    120_000,
+  );
 
   it.each(paths)('must have the form of one: %s', async (path) => {
     const customer = await Customer.create();
     for (const key of ['', 'two words', 'x'.repeat(256)]) {
       const refused = await customer.call(path, key);
       expect(refused.status).toBe(400);
-      expect(await refused.json()).toMatchObject({ error: { param: 'idempotency-key', message: expect.stringContaining('Idempotency-Key') } });
+      expect(await refused.json()).toMatchObject({
+        error: { param: 'idempotency-key', message: expect.stringContaining('Idempotency-Key') },
+      });
     }
     expect(customer.upstreamCalls()).toBe(0);
   });
@@ -223,8 +267,12 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     leaving.abort();
     const found = await openai.chat.completions.stream(body, options('c')).finalChatCompletion();
     expect(found.choices[0]!.message.content).toBe('word '.repeat(60));
-    await expect(openai.chat.completions.create({ ...body, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(OpenAI.UnprocessableEntityError);
-    await expect(anthropic.messages.create({ ...message, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(Anthropic.UnprocessableEntityError);
+    await expect(openai.chat.completions.create({ ...body, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(
+      OpenAI.UnprocessableEntityError,
+    );
+    await expect(anthropic.messages.create({ ...message, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(
+      Anthropic.UnprocessableEntityError,
+    );
     expect(customer.upstreamCalls()).toBe(5);
     await customer.books(5);
   }, 120_000);
@@ -241,7 +289,9 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it('is free for another try after an upstream failed for nothing, streamed or whole', async () => {
-    const failing: Script = { fault: { kind: 'status', status: 400, body: { error: { message: 'no', type: 'invalid_request_error', param: null, code: null } } } };
+    const failing: Script = {
+      fault: { kind: 'status', status: 400, body: { error: { message: 'no', type: 'invalid_request_error', param: null, code: null } } },
+    };
     const customer = await Customer.create(failing, failing, plain);
     expect((await customer.call(paths[0], 'order-1', { stream: true })).status).toBe(400);
     expect((await customer.call(paths[1], 'order-1')).status).toBe(400);
@@ -254,7 +304,10 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
   });
 
   it('gives a stream again that broke off after it had delivered something, error and all', async () => {
-    const customer = await Customer.create({ blocks: [{ type: 'text', text: 'word '.repeat(60) }], fault: { kind: 'cut', afterBytes: 4000 } }, slow);
+    const customer = await Customer.create(
+      { blocks: [{ type: 'text', text: 'word '.repeat(60) }], fault: { kind: 'cut', afterBytes: 4000 } },
+      slow,
+    );
     const broken = await customer.call(paths[0], 'order-1', { stream: true });
     const body = await broken.text();
     expect(body).toContain('"error"');
@@ -271,7 +324,13 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(first.status).toBe(200);
     const again = await customer.call(path, 'order-1', { max_tokens: 4000 });
     expect([again.status, again.headers.get('x-should-retry')]).toEqual([410, 'false']);
-    expect(await again.json()).toMatchObject({ error: { reason: 'idempotency_answer_gone', original_request_id: first.headers.get('x-request-id'), message: expect.stringContaining('larger') } });
+    expect(await again.json()).toMatchObject({
+      error: {
+        reason: 'idempotency_answer_gone',
+        original_request_id: first.headers.get('x-request-id'),
+        message: expect.stringContaining('larger'),
+      },
+    });
     expect(customer.upstreamCalls()).toBe(1);
     await customer.books(1);
   });
@@ -281,7 +340,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     const calls = paths.map(async (path) => {
       const response = await customer.call(path, 'order-1', { stream: true });
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-      for (let seen = ''; !seen.includes('word'); ) seen += (await reader.read()).value ?? '';
+      for (let seen = ''; !seen.includes('word');) seen += (await reader.read()).value ?? '';
       return { id: response.headers.get('x-request-id')!, ended: reader.closed.catch(() => undefined), reader };
     });
     const streams = await Promise.all(calls);
@@ -300,7 +359,9 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
         return undefined;
       }, 30_000);
       expect(again.status).toBe(410);
-      expect(await again.json()).toMatchObject({ error: { reason: 'idempotency_answer_gone', original_request_id: streams[index]!.id, message: expect.stringContaining('was lost') } });
+      expect(await again.json()).toMatchObject({
+        error: { reason: 'idempotency_answer_gone', original_request_id: streams[index]!.id, message: expect.stringContaining('was lost') },
+      });
     }
     expect(customer.upstreamCalls()).toBe(2);
     const rows = await customer.books(2);
@@ -309,7 +370,10 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
 
   it('runs a whole answer anew whose gateway was killed, for nothing of it was delivered or charged', async () => {
     const customer = await Customer.create({ ...slow, frameDelayMs: 60 }, plain);
-    const broken = customer.call(paths[0], 'order-1').then((response) => response.text()).catch(() => 'broken');
+    const broken = customer
+      .call(paths[0], 'order-1')
+      .then((response) => response.text())
+      .catch(() => 'broken');
     await eventually(() => (customer.upstreamCalls() === 1 ? true : undefined));
     await sleep(500);
     if (mode === 'single') {

@@ -73,7 +73,13 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     const cookie = await cookieOf('owner@example.com');
     const body = JSON.stringify({ email: 'host@example.com', role: 'viewer' });
     const status = await new Promise<number>((resolve, reject) => {
-      const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', cookie, 'content-type': 'application/json', 'x-tollgate-console': '1' };
+      const headers = {
+        host: 'evil.example',
+        'x-forwarded-host': 'evil.example',
+        cookie,
+        'content-type': 'application/json',
+        'x-tollgate-console': '1',
+      };
       const asked = request({ hostname, port, method: 'POST', path: `/console/api${account}/invitations`, headers }, (response) => {
         response.resume();
         resolve(response.statusCode!);
@@ -89,7 +95,11 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
   });
 
   async function cookieOf(email: string): Promise<string> {
-    const response = await fetch(`${system.baseUrl}/console/api/session`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-tollgate-console': '1' }, body: JSON.stringify({ email, password }) });
+    const response = await fetch(`${system.baseUrl}/console/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-tollgate-console': '1' },
+      body: JSON.stringify({ email, password }),
+    });
     return response.headers.getSetCookie()[0]!.split(';')[0]!;
   }
 
@@ -118,11 +128,18 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
 
   it('put nothing of what people wrote into a header, and reach one address each', async () => {
     const before = mail.mails.length;
-    expect(await owner.refusal('POST', `${account}/invitations`, { email: 'a@example.com\r\nBcc: b@example.com', role: 'viewer' })).toEqual([400, 'invalid_request']);
+    expect(await owner.refusal('POST', `${account}/invitations`, { email: 'a@example.com\r\nBcc: b@example.com', role: 'viewer' })).toEqual(
+      [400, 'invalid_request'],
+    );
     await invite('a,b@example.com');
     await eventually(async () => ((await standing('a,b@example.com'))?.state === 'pending' ? undefined : true));
     for (const { to } of mail.mails.slice(before)) expect(to).toHaveLength(1);
-    expect(mail.mails.slice(before).flatMap(({ to }) => to).filter((to) => to === 'b@example.com' || to === 'a@example.com')).toEqual([]);
+    expect(
+      mail.mails
+        .slice(before)
+        .flatMap(({ to }) => to)
+        .filter((to) => to === 'b@example.com' || to === 'a@example.com'),
+    ).toEqual([]);
   });
 
   it('are bounded for an account, and made all the same', async () => {

@@ -28,7 +28,11 @@ describe.each(modes)('metrics, %s', (mode) => {
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
     for (let made = 0; made < 3; made += 1) await (await chat(system, system.firstKey)).text();
     await chat(system, 'tg-wrong');
-    const { status } = await chat(system, system.firstKey, { max_tokens: 8192, messages: [{ role: 'user', content: 'x'.repeat(1000) }], model: 'no/such' });
+    const { status } = await chat(system, system.firstKey, {
+      max_tokens: 8192,
+      messages: [{ role: 'user', content: 'x'.repeat(1000) }],
+      model: 'no/such',
+    });
     expect(status).toBe(404);
     await settled(system, accountId, 3);
   }, 120_000);
@@ -46,7 +50,10 @@ describe.each(modes)('metrics, %s', (mode) => {
 
   it('reach a collector', async () => {
     const valueOf = (name: string, attributes: Record<string, unknown> = {}): number | undefined =>
-      receiver.series().find((series) => series.name === name && Object.entries(attributes).every(([key, value]) => series.attributes[key] === value))?.value;
+      receiver
+        .series()
+        .find((series) => series.name === name && Object.entries(attributes).every(([key, value]) => series.attributes[key] === value))
+        ?.value;
     await eventually(() => {
       expect(valueOf('tollgate.calls', { ending: 'completed' })).toBe(3);
       expect(valueOf('tollgate.holds.open')).toBe(0);
@@ -54,7 +61,10 @@ describe.each(modes)('metrics, %s', (mode) => {
       expect(valueOf('tollgate.outbox.pending')).toBe(0);
       expect(valueOf('tollgate.outbox.failed')).toBe(0);
       expect(valueOf('tollgate.reconcile.drift', { check: 'hold' })).toBe(0);
-      expect(valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': '200' }) ?? valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 })).toBe(3);
+      expect(
+        valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': '200' }) ??
+          valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 }),
+      ).toBe(3);
       return true;
     }, 30_000);
     const charged = (await usageRows(system)).reduce((sum, row) => sum + Number(row.charge_nano_usd), 0);
@@ -83,11 +93,18 @@ describe.each(modes)('metrics, %s', (mode) => {
   });
 
   it('tell by themselves that a bill is wrong, until it is right again', async () => {
-    expect(JSON.parse((await system.tryCli('ledger', 'verify', '--json')).stdout)).toMatchObject({ ok: true, records_checked: 3, drifts: [] });
+    expect(JSON.parse((await system.tryCli('ledger', 'verify', '--json')).stdout)).toMatchObject({
+      ok: true,
+      records_checked: 3,
+      drifts: [],
+    });
     if (mode === 'distributed') return;
     const [row] = await usageRows(system);
     const db = new Database(join(system.dataDir, 'metering.db'));
-    const change = (by: number): void => void db.prepare('UPDATE usage_record SET charge_nano_usd = charge_nano_usd + ? WHERE id = ?').run(by, Buffer.from(row!.id.slice(4), 'hex'));
+    const change = (by: number): void =>
+      void db
+        .prepare('UPDATE usage_record SET charge_nano_usd = charge_nano_usd + ? WHERE id = ?')
+        .run(by, Buffer.from(row!.id.slice(4), 'hex'));
     change(1);
     const wrong = await system.tryCli('ledger', 'verify', '--json');
     expect(wrong.code).toBe(1);
@@ -99,7 +116,8 @@ describe.each(modes)('metrics, %s', (mode) => {
         { check: 'settlement', call_id: row!.id, stored: String(charge), expected: String(charge + 1n) },
       ],
     });
-    const shows = (value: number) => eventually(async () => ((await scrape()).includes(`tollgate_reconcile_drift{check="charge"} ${value}`) ? true : undefined), 40_000);
+    const shows = (value: number) =>
+      eventually(async () => ((await scrape()).includes(`tollgate_reconcile_drift{check="charge"} ${value}`) ? true : undefined), 40_000);
     await shows(1);
     // What a process logs comes a moment after it.
     await eventually(() => (system.output().includes('the books disagree') ? true : undefined));

@@ -21,7 +21,11 @@ describe.each(modes)('money, %s', (mode) => {
   afterAll(() => system?.stop());
 
   /** An account of its own with a balance and a key. */
-  async function customer(name: string, balanceUsd: string, ...keyOptions: string[]): Promise<{ accountId: string; secret: string; keyId: string }> {
+  async function customer(
+    name: string,
+    balanceUsd: string,
+    ...keyOptions: string[]
+  ): Promise<{ accountId: string; secret: string; keyId: string }> {
     const { id: accountId } = await system.json<{ id: string }>('account', 'create', name);
     await system.cli('balance', 'deposit', balanceUsd, '--account', accountId);
     const { id: keyId, secret } = await createKey(system, `${name} key`, '--account', accountId, ...keyOptions);
@@ -30,14 +34,19 @@ describe.each(modes)('money, %s', (mode) => {
 
   it('falls by exactly the sum of the records, each of which is tokens × price', async () => {
     const { accountId, secret } = await customer('exact', '1');
-    const text = (await Promise.all(
+    const text = await Promise.all(
       ['sandbox/echo', 'sandbox/story', 'sandbox/reason', 'sandbox/tool'].flatMap((model) => [
         chat(system, secret, { model, max_tokens: 60 }),
         chat(system, secret, { model, max_tokens: 60, stream: true }),
         post(system, '/v1/messages', secret, { model, max_tokens: 60, messages: [{ role: 'user', content: 'Tell me of Paris' }] }),
-        post(system, '/v1/messages', secret, { model, max_tokens: 60, stream: true, messages: [{ role: 'user', content: 'Tell me of Paris' }] }),
+        post(system, '/v1/messages', secret, {
+          model,
+          max_tokens: 60,
+          stream: true,
+          messages: [{ role: 'user', content: 'Tell me of Paris' }],
+        }),
       ]),
-    ));
+    );
     for (const response of text) {
       expect(response.status).toBe(200);
       await response.text();
@@ -50,7 +59,10 @@ describe.each(modes)('money, %s', (mode) => {
       expect(BigInt(row.charge_nano_usd)).toBeGreaterThan(0n);
       expect(row.captured_nano_usd).toBe(row.charge_nano_usd);
       // Recomputed from the price list alone.
-      const [price] = (await system.cli('price', 'list', row.model_id, '--json')).trim().split('\n').map((line) => JSON.parse(line) as Record<string, string | null>);
+      const [price] = (await system.cli('price', 'list', row.model_id, '--json'))
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, string | null>);
       const line = (tokens: number, perMtok: string): bigint => (BigInt(tokens) * BigInt(perMtok) + 999_999n) / 1_000_000n;
       const reasoningPrice = price!['reasoning_nano_usd_per_mtok'];
       const reasoning = reasoningPrice === null ? 0 : row.reasoning_tokens;
@@ -65,8 +77,17 @@ describe.each(modes)('money, %s', (mode) => {
 
   it('tells the client the same tokens that it charges for, in both formats', async () => {
     const { accountId, secret } = await customer('told', '1');
-    const whole = (await (await chat(system, secret, { model: 'sandbox/reason', max_tokens: 200 })).json()) as { usage: Record<string, number> };
-    const frames = await readSse(await post(system, '/v1/messages', secret, { model: 'sandbox/reason', max_tokens: 200, stream: true, messages: [{ role: 'user', content: 'Hello there' }] }));
+    const whole = (await (await chat(system, secret, { model: 'sandbox/reason', max_tokens: 200 })).json()) as {
+      usage: Record<string, number>;
+    };
+    const frames = await readSse(
+      await post(system, '/v1/messages', secret, {
+        model: 'sandbox/reason',
+        max_tokens: 200,
+        stream: true,
+        messages: [{ role: 'user', content: 'Hello there' }],
+      }),
+    );
     const delta = frames.find((frame) => frame.event === 'message_delta')!.data as { usage: Record<string, number> };
     const { rows } = await settled(system, accountId);
     expect(rows).toHaveLength(2);
@@ -81,7 +102,12 @@ describe.each(modes)('money, %s', (mode) => {
     const response = await chat(system, secret, { max_tokens: 20 });
     const requestId = response.headers.get('x-request-id')!;
     const usage = (await (await get(system, `/v1/usage/${requestId}`, secret)).json()) as Record<string, string>;
-    expect(usage).toMatchObject({ request_id: requestId, model: 'sandbox/echo', ending: 'completed', charge_usd: response.headers.get('x-tollgate-charge-usd') });
+    expect(usage).toMatchObject({
+      request_id: requestId,
+      model: 'sandbox/echo',
+      ending: 'completed',
+      charge_usd: response.headers.get('x-tollgate-charge-usd'),
+    });
     const other = await customer('other', '1');
     expect((await get(system, `/v1/usage/${requestId}`, other.secret)).status).toBe(404);
     const key = (await (await get(system, '/v1/key', secret)).json()) as Record<string, string>;
@@ -94,7 +120,9 @@ describe.each(modes)('money, %s', (mode) => {
     const body = { model: 'sandbox/story', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
     const probe = await customer('probe', '1');
     const probeResponse = await chat(system, probe.secret, body);
-    const { held_usd: holdUsd } = (await (await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)).json()) as { held_usd: string };
+    const { held_usd: holdUsd } = (await (
+      await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
+    ).json()) as { held_usd: string };
     const affordable = 50n;
     const total = nano(holdUsd) * affordable;
     const { accountId, secret } = await customer('crowd', `${total / 1_000_000_000n}.${String(total % 1_000_000_000n).padStart(9, '0')}`);
@@ -119,7 +147,9 @@ describe.each(modes)('money, %s', (mode) => {
     const body = { model: 'sandbox/story', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
     const probe = await customer('limit probe', '1');
     const probeResponse = await chat(system, probe.secret, body);
-    const { held_usd: holdUsd } = (await (await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)).json()) as { held_usd: string };
+    const { held_usd: holdUsd } = (await (
+      await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
+    ).json()) as { held_usd: string };
     const limit = nano(holdUsd) * 20n;
     const limitUsd = `${limit / 1_000_000_000n}.${String(limit % 1_000_000_000n).padStart(9, '0')}`;
     const { accountId, secret } = await customer('limited crowd', '10', '--limit', limitUsd);
@@ -178,7 +208,12 @@ describe.each(modes)('money, %s', (mode) => {
   it('charges a caller who leaves for what was used by then', async () => {
     const { accountId, secret } = await customer('leaver', '1');
     const leaving = new AbortController();
-    const response = await chat(system, secret, { model: 'sandbox/story', max_tokens: 1000, stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=1000' }] }, { signal: leaving.signal });
+    const response = await chat(
+      system,
+      secret,
+      { model: 'sandbox/story', max_tokens: 1000, stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=1000' }] },
+      { signal: leaving.signal },
+    );
     const reader = response.body!.getReader();
     for (let reads = 0; reads < 5; reads += 1) await reader.read();
     leaving.abort();
@@ -201,20 +236,43 @@ describe.each(modes)('money, %s', (mode) => {
     await system.cli('balance', 'refund', id, '--amount', '0.000000001', '--reason', 'a part');
     await system.cli('balance', 'refund', id, '--reason', 'the rest', '--idempotency-key', 'rest');
     await system.cli('balance', 'refund', id, '--reason', 'the rest', '--idempotency-key', 'rest');
-    expect(await system.tryCli('balance', 'refund', id, '--reason', 'once more')).toMatchObject({ code: 1, stderr: expect.stringContaining('At most $0 of the call') });
+    expect(await system.tryCli('balance', 'refund', id, '--reason', 'once more')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('At most $0 of the call'),
+    });
     expect((await settled(system, accountId, 1)).balance).toMatchObject({ spent_nano_usd: '0', available_nano_usd: String(nano('1')) });
     expect(await (await get(system, '/v1/key', secret)).json()).toMatchObject({ spent_usd: '0', remaining_usd: '0.5' });
     expect(await system.json('usage', 'show', id)).toMatchObject({ charge_nano_usd: String(charge), refunded_nano_usd: String(charge) });
-    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as Record<string, string>);
-    expect(entries.map(({ kind, amount_nano_usd: amount }) => [kind, amount])).toEqual([['refund', String(charge - 1n)], ['refund', '1'], ['charge', String(charge)], ['deposit', String(nano('1'))]]);
-    expect(entries.slice(0, 2).map((entry) => [entry['reference'], entry['linked_entry_id']])).toEqual([[id, entries[2]!['id']], [id, entries[2]!['id']]]);
+    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    expect(entries.map(({ kind, amount_nano_usd: amount }) => [kind, amount])).toEqual([
+      ['refund', String(charge - 1n)],
+      ['refund', '1'],
+      ['charge', String(charge)],
+      ['deposit', String(nano('1'))],
+    ]);
+    expect(entries.slice(0, 2).map((entry) => [entry['reference'], entry['linked_entry_id']])).toEqual([
+      [id, entries[2]!['id']],
+      [id, entries[2]!['id']],
+    ]);
     expect(await system.json('balance', 'verify', '--account', accountId)).toMatchObject({ ok: true });
   });
 
   it('charges whatever price can be published, to the dearest', async () => {
     const { accountId, secret } = await customer('dear', '100');
     const file = join(system.dataDir, 'dear.json');
-    writeFileSync(file, JSON.stringify({ id: 'test/dear', display_name: 'Dear', context_limit_tokens: 1000, output_limit_tokens: 100, routes: [{ upstream_id: 'sandbox', upstream_model: 'echo' }] }));
+    writeFileSync(
+      file,
+      JSON.stringify({
+        id: 'test/dear',
+        display_name: 'Dear',
+        context_limit_tokens: 1000,
+        output_limit_tokens: 100,
+        routes: [{ upstream_id: 'sandbox', upstream_model: 'echo' }],
+      }),
+    );
     await system.cli('model', 'put', file);
     const dearer = await system.tryCli('price', 'publish', 'test/dear', '--input', '100000.000000001', '--output', '1');
     expect(dearer).toMatchObject({ code: 1, stderr: expect.stringContaining('input_nano_usd_per_mtok') });
@@ -231,7 +289,10 @@ describe.each(modes)('money, %s', (mode) => {
   it('exports a journal that adds up to the balances', async () => {
     const file = join(system.dataDir, 'journal.jsonl');
     await system.cli('ledger', 'export', '--out', file);
-    const entries = readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, string>);
+    const entries = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
     const accounts = new Map<string, bigint>();
     for (const entry of entries) {
       const amount = BigInt(entry['amount_nano_usd']!);

@@ -51,7 +51,12 @@ async function call(to: System, path: string, isStream: boolean, onBegun = (): v
   const text = await response.text();
   expect({ status: response.status, text: text.slice(-300) }).toMatchObject({ status: 200 });
   if (isStream) expect(text).toMatch(/data: \[DONE\]|event: message_stop/);
-  const outputTokens = Number(text.match(/"(?:completion|output)_tokens":(\d+)/g)!.at(-1)!.split(':')[1]);
+  const outputTokens = Number(
+    text
+      .match(/"(?:completion|output)_tokens":(\d+)/g)!
+      .at(-1)!
+      .split(':')[1],
+  );
   return { requestId: response.headers.get('x-request-id')!, outputTokens };
 }
 
@@ -72,7 +77,12 @@ async function twentyCalls(to: System): Promise<{ all: Promise<Answer[]> }> {
 async function expectRefusals(of: System): Promise<void> {
   for (const path of paths) {
     for (const stream of [true, false]) {
-      const seen = await observe(of, of.firstKey, path, { model: 'sandbox/echo', stream, max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] });
+      const seen = await observe(of, of.firstKey, path, {
+        model: 'sandbox/echo',
+        stream,
+        max_tokens: 20,
+        messages: [{ role: 'user', content: 'Hello' }],
+      });
       expect(seen).toMatchObject({ status: path === paths[0] ? 503 : 529, reason: 'service_unavailable', retryAfter: '2' });
     }
   }
@@ -84,7 +94,12 @@ async function expectOneRecordEach(of: System, answers: readonly Answer[]): Prom
   const byId = new Map(rows.map((row) => [row.id, row]));
   expect(rows).toHaveLength(byId.size);
   for (const { requestId, outputTokens } of answers) {
-    expect(byId.get(requestId)).toMatchObject({ ending: 'completed', token_source: 'reported', output_tokens: outputTokens, shortfall_nano_usd: '0' });
+    expect(byId.get(requestId)).toMatchObject({
+      ending: 'completed',
+      token_source: 'reported',
+      output_tokens: outputTokens,
+      shortfall_nano_usd: '0',
+    });
     expect(BigInt(byId.get(requestId)!.charge_nano_usd)).toBeGreaterThan(0n);
   }
   // A call that found out that metering was still away is on record too, and nothing else is.
@@ -127,7 +142,9 @@ describe.each(modes)('without metering, %s', (mode) => {
     await expectRefusals(system);
     await untilBack();
     await expectOneRecordEach(system, ended);
-    expect(await eventually(() => fetch(`${system!.baseUrl}/readyz`).then(({ status }) => (status === 200 ? true : undefined)), 5000)).toBe(true);
+    expect(await eventually(() => fetch(`${system!.baseUrl}/readyz`).then(({ status }) => (status === 200 ? true : undefined)), 5000)).toBe(
+      true,
+    );
     await call(system, paths[0]!, true);
     expect(logLines(system, /metering is away/)).toHaveLength(1);
     expect(logLines(system, /metering is back/)).toHaveLength(1);
@@ -180,22 +197,23 @@ describe.each(modes)('without the ledger, %s', (mode) => {
 });
 
 // It has a process of its own there only.
-if (modes.includes('distributed')) describe('a ledger that hangs', () => {
-  it('releases the holds whose answers never came as soon as it answers, long before they would expire', async () => {
-    system = await start('distributed', { TOLLGATE_METERING_LEASE: '30s' });
-    const pid = pidsOf(system).ledger;
-    process.kill(pid, 'SIGSTOP');
-    try {
-      await Promise.all(Array.from({ length: 3 }, () => expectRefusals(system!)));
-    } finally {
-      process.kill(pid, 'SIGCONT');
-    }
-    const { id: accountId } = await system.json<{ id: string }>('account', 'list');
-    await eventually(() => (logLines(system!, /the ledger is back/).length > 0 ? true : undefined));
-    const { rows, balance } = await settled(system, accountId, 0, 10_000);
-    expect(rows).toEqual([]);
-    expect(balance.spent_nano_usd).toBe('0');
-    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0 });
-    await call(system, paths[1]!, false);
-  }, 120_000);
-});
+if (modes.includes('distributed'))
+  describe('a ledger that hangs', () => {
+    it('releases the holds whose answers never came as soon as it answers, long before they would expire', async () => {
+      system = await start('distributed', { TOLLGATE_METERING_LEASE: '30s' });
+      const pid = pidsOf(system).ledger;
+      process.kill(pid, 'SIGSTOP');
+      try {
+        await Promise.all(Array.from({ length: 3 }, () => expectRefusals(system!)));
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      const { id: accountId } = await system.json<{ id: string }>('account', 'list');
+      await eventually(() => (logLines(system!, /the ledger is back/).length > 0 ? true : undefined));
+      const { rows, balance } = await settled(system, accountId, 0, 10_000);
+      expect(rows).toEqual([]);
+      expect(balance.spent_nano_usd).toBe('0');
+      expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0 });
+      await call(system, paths[1]!, false);
+    }, 120_000);
+  });

@@ -14,7 +14,11 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
 
   beforeAll(async () => {
     mail = await startMailServer();
-    system = await startSystem(mode, { TOLLGATE_SMTP_URL: mail.url, TOLLGATE_SMTP_FROM: 'people@example.com', TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com/tollgate' });
+    system = await startSystem(mode, {
+      TOLLGATE_SMTP_URL: mail.url,
+      TOLLGATE_SMTP_FROM: 'people@example.com',
+      TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com/tollgate',
+    });
     await addPerson(system, 'ada@example.com', password);
   });
 
@@ -28,7 +32,12 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
     return [response.status, await response.text()];
   };
   const mailTo = (address: string): Promise<string> =>
-    eventually(() => mail.mails.find(({ to }) => to.includes(address))?.raw.replaceAll('=\r\n', '').replaceAll('=3D', '='));
+    eventually(() =>
+      mail.mails
+        .find(({ to }) => to.includes(address))
+        ?.raw.replaceAll('=\r\n', '')
+        .replaceAll('=3D', '='),
+    );
 
   it('is replaced by whoever reads the mail, and all their sessions end', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ password_reset: true });
@@ -43,7 +52,10 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
     expect(await ada.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
     expect(await new Browser(system).refusal('POST', '/session', { email: 'ada@example.com', password })).toEqual([401, 'sign_in_refused']);
     await new Browser(system).signIn('ada@example.com', changed);
-    expect(await new Browser(system).refusal('POST', '/password-reset/finish', { token, new_password: password })).toEqual([401, 'sign_in_refused']);
+    expect(await new Browser(system).refusal('POST', '/password-reset/finish', { token, new_password: password })).toEqual([
+      401,
+      'sign_in_refused',
+    ]);
   });
 
   it('is answered alike for everybody, and from one network so often', async () => {
@@ -61,10 +73,18 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
     await operator.signIn('ops@example.com', password);
     const { data } = await operator.get<{ data: { actor: string }[] }>('/operator/audit?action=profile.password_reset');
     expect(data).toMatchObject([{ actor: 'ada@example.com' }]);
-    const { user, link } = await operator.must<{ user: { id: string }; link: { url: string; mail: { state: string } } }>('POST', '/operator/users', { email: 'new@example.com' }, 201);
+    const { user, link } = await operator.must<{ user: { id: string }; link: { url: string; mail: { state: string } } }>(
+      'POST',
+      '/operator/users',
+      { email: 'new@example.com' },
+      201,
+    );
     expect(link.mail).toEqual({ state: 'sent', words: null });
     expect(await mailTo('new@example.com')).toContain(`https://models.example.com/tollgate/console/link${new URL(link.url).hash}`);
     mail.refused.set('new@example.com', { code: 550, words: '5.1.1 no such mailbox' });
-    expect(await operator.must('POST', `/operator/users/${user.id}/link`, {}, 200)).toMatchObject({ url: expect.any(String), mail: { state: 'failed' } });
+    expect(await operator.must('POST', `/operator/users/${user.id}/link`, {}, 200)).toMatchObject({
+      url: expect.any(String),
+      mail: { state: 'failed' },
+    });
   });
 });

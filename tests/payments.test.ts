@@ -61,26 +61,45 @@ describe.each(modes)('payments, %s', (mode) => {
 
   const available = async (): Promise<string> => (await owner.get<{ available_usd: string }>(`${account}/balance`)).available_usd;
   const entries = async (): Promise<Entry[]> => (await owner.get<{ data: Entry[] }>(`${account}/entries`)).data;
-  const depositsOf = async ({ id }: Session): Promise<Entry[]> => (await entries()).filter(({ kind, reason }) => kind === 'deposit' && reason === `stripe ${id}`);
+  const depositsOf = async ({ id }: Session): Promise<Entry[]> =>
+    (await entries()).filter(({ kind, reason }) => kind === 'deposit' && reason === `stripe ${id}`);
   const status = async (sending: Promise<Response>): Promise<number> => (await sending).status;
-  const send = (event: Parameters<StripeStub['send']>[1], changes?: Parameters<StripeStub['send']>[2]): Promise<number> => status(stripe.send(system.baseUrl, event, changes));
+  const send = (event: Parameters<StripeStub['send']>[1], changes?: Parameters<StripeStub['send']>[2]): Promise<number> =>
+    status(stripe.send(system.baseUrl, event, changes));
 
   it('begin on the provider’s page, for amounts within limits, by those who may change money', async () => {
     expect(await owner.get(`${account}/payments`)).toEqual({ provider: 'stripe', currency: 'usd', min_usd: '1', max_usd: '500' });
     const { id, url } = await owner.must<{ id: string; url: string }>('POST', `${account}/payments`, { amount_usd: '12.34' }, 201);
     expect(url).toBe(`${stripe.url}/c/pay/${id}`);
     const back = `${system.baseUrl}/console/accounts/${accountId}/billing`;
-    expect(stripe.sessions.at(-1)).toMatchObject({ id, amount_total: 1234, currency: 'usd', client_reference_id: accountId, success_url: `${back}?payment=${id}`, cancel_url: `${back}?payment=cancelled` });
+    expect(stripe.sessions.at(-1)).toMatchObject({
+      id,
+      amount_total: 1234,
+      currency: 'usd',
+      client_reference_id: accountId,
+      success_url: `${back}?payment=${id}`,
+      cancel_url: `${back}?payment=cancelled`,
+    });
     for (const amount of ['0.99', '500.01', '5.001', '-5', 'much']) {
       const response = await owner.ask('POST', `${account}/payments`, { amount_usd: amount });
-      expect([amount, response.status, ((await response.json()) as { error: { field: string } }).error.field]).toEqual([amount, 400, 'amount_usd']);
+      expect([amount, response.status, ((await response.json()) as { error: { field: string } }).error.field]).toEqual([
+        amount,
+        400,
+        'amount_usd',
+      ]);
     }
-    expect(await (await browserOf('developer')).refusal('POST', `${account}/payments`, { amount_usd: '5' })).toEqual([403, 'role_not_permitted']);
+    expect(await (await browserOf('developer')).refusal('POST', `${account}/payments`, { amount_usd: '5' })).toEqual([
+      403,
+      'role_not_permitted',
+    ]);
     expect(stripe.refusals).toEqual([]);
   });
 
   it('begin once for a request that is repeated', async () => {
-    const begin = async (amount: string) => (await (await owner.ask('POST', `${account}/payments`, { amount_usd: amount }, { 'idempotency-key': 'k1' })).json()) as { id: string };
+    const begin = async (amount: string) =>
+      (await (await owner.ask('POST', `${account}/payments`, { amount_usd: amount }, { 'idempotency-key': 'k1' })).json()) as {
+        id: string;
+      };
     const [first, second, other] = [await begin('7'), await begin('7'), await begin('8')];
     expect(second.id).toBe(first.id);
     expect(other.id).not.toBe(first.id);
@@ -97,8 +116,15 @@ describe.each(modes)('payments, %s', (mode) => {
     const deposits = await depositsOf(session);
     expect(deposits).toMatchObject([{ amount_usd: '20.05' }]);
     expect(Number(await available())).toBeCloseTo(before + 20.05, 9);
-    expect(await owner.get(`${account}/payments/${session.id}`)).toMatchObject({ state: 'paid', amount_usd: '20.05', entry: { id: deposits[0]!.id, kind: 'deposit' } });
-    const entry = (await system.cli('balance', 'entries', '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as { idempotency_key: string | null; debit: string });
+    expect(await owner.get(`${account}/payments/${session.id}`)).toMatchObject({
+      state: 'paid',
+      amount_usd: '20.05',
+      entry: { id: deposits[0]!.id, kind: 'deposit' },
+    });
+    const entry = (await system.cli('balance', 'entries', '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { idempotency_key: string | null; debit: string });
     expect(entry.filter(({ idempotency_key: key }) => key === `stripe:${session.id}`)).toMatchObject([{ debit: 'cash' }]);
   });
 
@@ -129,8 +155,15 @@ describe.each(modes)('payments, %s', (mode) => {
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
     const session = await begin('5');
     const paid = stripe.pay(session.id);
-    const forged = (metadata: Record<string, string>) => stripe.event('checkout.session.completed', { ...paid, id: `cs_test_forged${Math.floor(Math.random() * 1e9)}`, metadata });
-    const stamps: Record<string, string>[] = [{}, { tollgate_account: accountId }, { ...paid.metadata, tollgate_account: other }, { ...paid.metadata, tollgate_reference: 'another' }, { ...paid.metadata, tollgate_stamp: '.' }];
+    const forged = (metadata: Record<string, string>) =>
+      stripe.event('checkout.session.completed', { ...paid, id: `cs_test_forged${Math.floor(Math.random() * 1e9)}`, metadata });
+    const stamps: Record<string, string>[] = [
+      {},
+      { tollgate_account: accountId },
+      { ...paid.metadata, tollgate_account: other },
+      { ...paid.metadata, tollgate_reference: 'another' },
+      { ...paid.metadata, tollgate_stamp: '.' },
+    ];
     for (const metadata of stamps) {
       expect(await send(forged(metadata))).toBe(200);
     }
@@ -155,7 +188,9 @@ describe.each(modes)('payments, %s', (mode) => {
     const page = await browserOf('developer');
     expect(await page.get(`${account}/payments/${session.id}`)).toMatchObject({ state: 'waiting' });
     stripe.pay(session.id);
-    await eventually(async () => ((await page.get<{ state: string }>(`${account}/payments/${session.id}`)).state === 'paid' ? true : undefined));
+    await eventually(async () =>
+      (await page.get<{ state: string }>(`${account}/payments/${session.id}`)).state === 'paid' ? true : undefined,
+    );
     expect(await send(stripe.event('checkout.session.completed', session))).toBe(200);
     expect(await depositsOf(session)).toHaveLength(1);
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Elsewhere');
@@ -179,8 +214,21 @@ describe.each(modes)('payments, %s', (mode) => {
       ['adjustment', '15.5', deposit!.id],
       ['adjustment', '10', deposit!.id],
     ]);
-    expect(await send(stripe.event('charge.refunded', { ...stripe.charge(session, 2550), metadata: {} }, { amount_refunded: 0 }))).toBe(200);
-    expect(await send(stripe.event('charge.dispute.created', { id: 'dp_1', object: 'dispute', status: 'needs_response', amount: 450, currency: 'usd', payment_intent: session.payment_intent }))).toBe(200);
+    expect(await send(stripe.event('charge.refunded', { ...stripe.charge(session, 2550), metadata: {} }, { amount_refunded: 0 }))).toBe(
+      200,
+    );
+    expect(
+      await send(
+        stripe.event('charge.dispute.created', {
+          id: 'dp_1',
+          object: 'dispute',
+          status: 'needs_response',
+          amount: 450,
+          currency: 'usd',
+          payment_intent: session.payment_intent,
+        }),
+      ),
+    ).toBe(200);
     await eventually(() => (mode === 'distributed' || system.output().includes('dp_1') ? true : undefined));
   });
 
@@ -226,7 +274,9 @@ describe.each(modes)('payments, %s', (mode) => {
 
   it('cannot be used to keep others from Stripe', async () => {
     const before = stripe.refusals.length;
-    const shown = await Promise.all(Array.from({ length: 80 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${index}`)));
+    const shown = await Promise.all(
+      Array.from({ length: 80 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${index}`)),
+    );
     expect(new Set(shown.map(({ state }) => state))).toEqual(new Set(['waiting']));
     expect(stripe.refusals.length - before).toBeLessThanOrEqual(30);
     expect(stripe.refusals.length - before).toBeGreaterThan(0);

@@ -91,7 +91,9 @@ describeIfDistributed('processes started one by one', () => {
   it('serves calls then, and satisfies the doctor', async () => {
     const account = JSON.parse((await cli('account', 'create', 'first', '--json')).stdout) as { id: string };
     await cli('balance', 'deposit', '1', '--account', account.id);
-    const { secret } = JSON.parse((await cli('key', 'create', '--name', 'first', '--account', account.id, '--json')).stdout) as { secret: string };
+    const { secret } = JSON.parse((await cli('key', 'create', '--name', 'first', '--account', account.id, '--json')).stdout) as {
+      secret: string;
+    };
     const response = await fetch(`${baseUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
@@ -112,12 +114,16 @@ describeIfDistributed('processes started one by one', () => {
     }
 
     const balance = (tls: Tls | undefined) =>
-      dial(tls).client(LedgerServiceDefinition).getBalance({ accountId: 'acct_00000000000000000000000000000000' }, callContext({ caller: 'operator', timeoutMs: 5000 }));
+      dial(tls)
+        .client(LedgerServiceDefinition)
+        .getBalance({ accountId: 'acct_00000000000000000000000000000000' }, callContext({ caller: 'operator', timeoutMs: 5000 }));
 
     it('is whoever its certificate names, whatever it says', async () => {
       const settle = dial(tlsOf('gateway')).client(LedgerServiceDefinition).settle;
       const request = { holdId: '', accountId: '', costNanoUsd: 1n, keyId: '' };
-      await expect(settle(request, callContext({ caller: 'metering', timeoutMs: 5000 }))).rejects.toMatchObject({ reason: 'peer_not_permitted' });
+      await expect(settle(request, callContext({ caller: 'metering', timeoutMs: 5000 }))).rejects.toMatchObject({
+        reason: 'peer_not_permitted',
+      });
       await expect(balance(tlsOf('gateway'))).resolves.toMatchObject({});
       await expect(balance(tlsOf('catalog'))).rejects.toMatchObject({ reason: 'peer_not_permitted' });
     });
@@ -137,19 +143,26 @@ describeIfDistributed('processes started one by one', () => {
       const { ca, cert, key } = tlsOf('operator');
       const client = new (reflectionClient())(addresses.ledger, credentials.createSsl(ca, key, cert));
       const answer = await reflected(client, { listServices: '' });
-      expect(answer).toMatchObject({ listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.AlertService' }, { name: 'tollgate.ledger.v1.LedgerService' }] } });
+      expect(answer).toMatchObject({
+        listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.AlertService' }, { name: 'tollgate.ledger.v1.LedgerService' }] },
+      });
     });
   });
 });
 
 function reflectionClient(): ServiceClientConstructor {
-  const proto = loadSync('grpc/reflection/v1/reflection.proto', { includeDirs: [join(root, 'node_modules/@grpc/reflection/build/proto')], oneofs: true });
+  const proto = loadSync('grpc/reflection/v1/reflection.proto', {
+    includeDirs: [join(root, 'node_modules/@grpc/reflection/build/proto')],
+    oneofs: true,
+  });
   return loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })['Reflection'] as ServiceClientConstructor;
 }
 
 /** Asks reflection one question, and hangs up. */
 async function reflected(client: Client, question: object): Promise<unknown> {
-  const stream = (client as unknown as { serverReflectionInfo(): NodeJS.ReadWriteStream & { write(message: object): void } }).serverReflectionInfo();
+  const stream = (
+    client as unknown as { serverReflectionInfo(): NodeJS.ReadWriteStream & { write(message: object): void } }
+  ).serverReflectionInfo();
   try {
     return await new Promise((resolve, reject) => {
       stream.once('data', resolve).once('error', reject);

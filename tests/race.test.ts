@@ -35,13 +35,17 @@ describe('three ledgers on one database', () => {
     for (let index = 0; index < replicaCount; index += 1) {
       const address = `127.0.0.1:${await freePort()}`;
       children.push(
-        startScript('dist/services/ledger/main.js', [], { TOLLGATE_LEDGER_LISTEN: address, TOLLGATE_LEDGER_DATABASE_URL: mariadb.url('tollgate_ledger') }),
+        startScript('dist/services/ledger/main.js', [], {
+          TOLLGATE_LEDGER_LISTEN: address,
+          TOLLGATE_LEDGER_DATABASE_URL: mariadb.url('tollgate_ledger'),
+        }),
       );
       const connection = dialGrpc(address, { caller: 'operator' });
       connections.push(connection);
       replicas.push(connection.client(LedgerServiceDefinition));
     }
-    for (const replica of replicas) await eventually(async () => (await replica.verify({ accountId: '' }, asOperator())).sumNanoUsd === 0n || undefined, 60_000);
+    for (const replica of replicas)
+      await eventually(async () => (await replica.verify({ accountId: '' }, asOperator())).sumNanoUsd === 0n || undefined, 60_000);
   });
 
   afterAll(async () => {
@@ -65,9 +69,22 @@ describe('three ledgers on one database', () => {
 
   type Customer = Awaited<ReturnType<typeof customer>>;
 
-  async function askHold({ accountId, keys }: Customer, index: number, amountNanoUsd: bigint, minAmountNanoUsd = amountNanoUsd): Promise<Hold> {
+  async function askHold(
+    { accountId, keys }: Customer,
+    index: number,
+    amountNanoUsd: bigint,
+    minAmountNanoUsd = amountNanoUsd,
+  ): Promise<Hold> {
     const { keyId, limitNanoUsd } = keys[index % keyCount]!;
-    const request = { holdId: newId('req'), accountId, keyId, keyLimit: { limitNanoUsd, version: 1n }, amountNanoUsd, minAmountNanoUsd, ttlMs: 3_600_000 };
+    const request = {
+      holdId: newId('req'),
+      accountId,
+      keyId,
+      keyLimit: { limitNanoUsd, version: 1n },
+      amountNanoUsd,
+      minAmountNanoUsd,
+      ttlMs: 3_600_000,
+    };
     // Every tenth asks twice at two replicas, as after a lost answer. What one refuses the other may grant a moment later.
     const asked = index % 10 === 0 ? [at(index), at(index + 1)] : [at(index)];
     const answers = await Promise.allSettled(asked.map(async (replica) => (await replica.hold(request, asOperator())).hold!));
@@ -137,7 +154,11 @@ describe('three ledgers on one database', () => {
     call.granted(hold.amountNanoUsd);
     const costNanoUsd = (hold.amountNanoUsd * BigInt((index * 53) % 130)) / 100n;
     const { id: holdId, accountId } = hold;
-    if (index % 4 === 0) await at(index + 1).checkpoint({ items: [{ holdId, accountId, costSoFarNanoUsd: costNanoUsd / 2n, ttlMs: 3_600_000 }] }, asOperator());
+    if (index % 4 === 0)
+      await at(index + 1).checkpoint(
+        { items: [{ holdId, accountId, costSoFarNanoUsd: costNanoUsd / 2n, ttlMs: 3_600_000 }] },
+        asOperator(),
+      );
     call.ends();
     const end = async (replica: LedgerService): Promise<Hold> =>
       index % 11 === 5
@@ -169,7 +190,9 @@ describe('three ledgers on one database', () => {
     // Whatever was acknowledged is there, and nothing else is.
     const capturedBy = (keyId?: string): bigint =>
       lives.filter((hold) => keyId === undefined || hold.keyId === keyId).reduce((sum, hold) => sum + hold.capturedNanoUsd, 0n);
-    const stored = await Promise.all(lives.map(async ({ id: holdId }) => (await at(0).getHold({ holdId, accountId: of.accountId }, asOperator())).hold));
+    const stored = await Promise.all(
+      lives.map(async ({ id: holdId }) => (await at(0).getHold({ holdId, accountId: of.accountId }, asOperator())).hold),
+    );
     expect(stored).toEqual(lives);
     expect(lives.filter(({ state }) => state === HoldState.HOLD_STATE_OPEN)).toEqual([]);
     const { balance } = await at(0).getBalance({ accountId: of.accountId }, asOperator());

@@ -35,11 +35,20 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
     );
     done.push(...finished);
     const streams = Array.from({ length: 50 }, async () => {
-      const response = await chat(system, system.firstKey, { model: 'sandbox/story', stream: true, max_tokens: 2000, messages: [{ role: 'user', content: 'delay=20ms tokens=2000' }] });
+      const response = await chat(system, system.firstKey, {
+        model: 'sandbox/story',
+        stream: true,
+        max_tokens: 2000,
+        messages: [{ role: 'user', content: 'delay=20ms tokens=2000' }],
+      });
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-      for (let text = ''; !/"content":"[^"]/.test(text); ) text += (await reader.read()).value ?? '';
+      for (let text = ''; !/"content":"[^"]/.test(text);) text += (await reader.read()).value ?? '';
       cut.push(response.headers.get('x-request-id')!);
-      for (let isOver = false; !isOver; ) isOver = await reader.read().then(({ done }) => done, () => true);
+      for (let isOver = false; !isOver;)
+        isOver = await reader.read().then(
+          ({ done }) => done,
+          () => true,
+        );
     });
     // Each has some output, which the checkpoints of the next second have noted.
     await eventually(() => (cut.length === 50 ? true : undefined));

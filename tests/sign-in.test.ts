@@ -43,7 +43,8 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   };
   const start = () => `${system.baseUrl}/console/api/oidc/start`;
   const page = (path: string) => `${system.baseUrl}/console/${path}`;
-  const me = (browser: Browser) => browser.get<{ user: { id: string; email: string; name: string }; accounts: { id: string; name: string; role: string }[] }>('/me');
+  const me = (browser: Browser) =>
+    browser.get<{ user: { id: string; email: string; name: string }; accounts: { id: string; name: string; role: string }[] }>('/me');
 
   it('says what ways there are', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toEqual({ sign_up: true, password_reset: false, oidc: { name: 'Acme ID' } });
@@ -53,9 +54,14 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     const browser = new Browser(system);
     const fields = { email: 'ada@example.com', name: 'Ada', password, account_name: 'Ada’s' };
     const { account_id: accountId } = await browser.must<{ account_id: string }>('POST', '/sign-up', fields, 201);
-    expect(await me(browser)).toMatchObject({ user: { email: 'ada@example.com', is_operator: false }, accounts: [{ id: accountId, name: 'Ada’s', role: 'owner' }] });
+    expect(await me(browser)).toMatchObject({
+      user: { email: 'ada@example.com', is_operator: false },
+      accounts: [{ id: accountId, name: 'Ada’s', role: 'owner' }],
+    });
     expect(await browser.get(`/accounts/${accountId}/balance`)).toMatchObject({ available_usd: '0' });
-    expect(await browser.get(`/accounts/${accountId}/audit`)).toMatchObject({ data: [{ action: 'account.sign_up', actor: 'ada@example.com' }] });
+    expect(await browser.get(`/accounts/${accountId}/audit`)).toMatchObject({
+      data: [{ action: 'account.sign_up', actor: 'ada@example.com' }],
+    });
     expect(await new Browser(system).refusal('POST', '/sign-up', { ...fields, email: 'ADA@example.com' })).toEqual([409, 'already_exists']);
     const other = new Browser(system);
     await other.must('POST', '/sign-up', { ...fields, email: 'eve@example.com' }, 201);
@@ -78,8 +84,13 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     await browser.signIn('before@example.com', password);
     expect(await browser.must('PATCH', '/me', { name: 'Ada King' }, 200)).toMatchObject({ name: 'Ada King', email: 'before@example.com' });
     expect(await browser.refusal('PATCH', '/me', { email: 'after@example.com' })).toEqual([401, 'sign_in_refused']);
-    expect(await browser.refusal('PATCH', '/me', { email: 'ada@example.com', present_password: password })).toEqual([409, 'already_exists']);
-    expect(await browser.must('PATCH', '/me', { email: 'after@example.com', present_password: password }, 200)).toMatchObject({ email: 'after@example.com' });
+    expect(await browser.refusal('PATCH', '/me', { email: 'ada@example.com', present_password: password })).toEqual([
+      409,
+      'already_exists',
+    ]);
+    expect(await browser.must('PATCH', '/me', { email: 'after@example.com', present_password: password }, 200)).toMatchObject({
+      email: 'after@example.com',
+    });
     expect(await me(browser)).toMatchObject({ user: { name: 'Ada King', email: 'after@example.com' } });
     await new Browser(system).signIn('after@example.com', password);
   });
@@ -90,7 +101,10 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       const browser = new Browser(system);
       expect(await browser.visit(`${start()}?to=usage/records?x=1`)).toBe(page('usage/records?x=1'));
       const { user, accounts } = await me(browser);
-      expect([user, accounts]).toMatchObject([{ email: 'grace@example.com', name: 'Grace Hopper', has_password: false }, [{ name: 'Grace Hopper', role: 'owner' }]]);
+      expect([user, accounts]).toMatchObject([
+        { email: 'grace@example.com', name: 'Grace Hopper', has_password: false },
+        [{ name: 'Grace Hopper', role: 'owner' }],
+      ]);
       idp.person = { sub, email: 'renamed@example.com', email_verified: false };
       const again = new Browser(system);
       expect(await again.visit(start())).toBe(page(''));
@@ -171,7 +185,9 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     it('keeps what a browser needs on its way in a cookie that scripts cannot read', async () => {
       const response = await new Browser(system).ask('GET', '/oidc/start');
       expect(response.status).toBe(303);
-      expect(response.headers.getSetCookie()).toEqual([expect.stringMatching(/^tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/i)]);
+      expect(response.headers.getSetCookie()).toEqual([
+        expect.stringMatching(/^tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/i),
+      ]);
     });
 
     it('is connected by who is signed in, with their password, and disconnected again', async () => {
@@ -213,7 +229,10 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     });
 
     it('leaves no code, token or secret in any log', () => {
-      const logs = mode === 'single' ? [system.output()] : readdirSync(join(system.dataDir, 'logs')).map((name) => readFileSync(join(system.dataDir, 'logs', name), 'utf8'));
+      const logs =
+        mode === 'single'
+          ? [system.output()]
+          : readdirSync(join(system.dataDir, 'logs')).map((name) => readFileSync(join(system.dataDir, 'logs', name), 'utf8'));
       const text = logs.join('\n');
       expect(text).toContain('/console/api/oidc/callback');
       expect(text).not.toContain(idp.clientSecret);
@@ -253,11 +272,15 @@ describe('a console whose ways are shut', () => {
 
   it('signs nobody up unless it is told to', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ sign_up: false });
-    expect(await new Browser(system).refusal('POST', '/sign-up', { email: 'ada@example.com', name: 'Ada', password, account_name: 'A' })).toEqual([404, 'not_found']);
+    expect(
+      await new Browser(system).refusal('POST', '/sign-up', { email: 'ada@example.com', name: 'Ada', password, account_name: 'A' }),
+    ).toEqual([404, 'not_found']);
   });
 
   it('goes on without its identity provider, and says that it is away', async () => {
-    expect(await new Browser(system).visit(`${system.baseUrl}/console/api/oidc/start`)).toBe(`${system.baseUrl}/console/sign-in?problem=service_unavailable`);
+    expect(await new Browser(system).visit(`${system.baseUrl}/console/api/oidc/start`)).toBe(
+      `${system.baseUrl}/console/sign-in?problem=service_unavailable`,
+    );
   });
 
   it('lets in only whom it knows when nobody may sign up, and behind TLS keeps its cookies to TLS', async () => {
@@ -271,10 +294,19 @@ describe('a console whose ways are shut', () => {
     try {
       idp.redirectUris.add(`${other.baseUrl}/console/api/oidc/callback`);
       idp.person = { sub: 'new', email: 'new@example.com', email_verified: true };
-      expect(await new Browser(other).visit(`${other.baseUrl}/console/api/oidc/start`)).toBe(`${other.baseUrl}/console/sign-in?problem=unknown_person`);
-      const proxied = await new Browser(other).ask('GET', '/oidc/start', undefined, { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'ai.example.com' });
-      expect(new URL(proxied.headers.get('location')!).searchParams.get('redirect_uri')).toBe('https://ai.example.com/console/api/oidc/callback');
-      expect(proxied.headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i)]);
+      expect(await new Browser(other).visit(`${other.baseUrl}/console/api/oidc/start`)).toBe(
+        `${other.baseUrl}/console/sign-in?problem=unknown_person`,
+      );
+      const proxied = await new Browser(other).ask('GET', '/oidc/start', undefined, {
+        'x-forwarded-proto': 'https',
+        'x-forwarded-host': 'ai.example.com',
+      });
+      expect(new URL(proxied.headers.get('location')!).searchParams.get('redirect_uri')).toBe(
+        'https://ai.example.com/console/api/oidc/callback',
+      );
+      expect(proxied.headers.getSetCookie()).toEqual([
+        expect.stringMatching(/^__Host-tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i),
+      ]);
 
       // The session likewise; one that a neighbouring host or plain http has planted under the other name is not read.
       await addPerson(other, 'tess@example.com', password);
@@ -283,9 +315,15 @@ describe('a console whose ways are shut', () => {
       const [cookie] = entered.headers.getSetCookie();
       expect(cookie).toMatch(/^__Host-tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i);
       const own = cookie!.split(';')[0]!;
-      const me = async (sent: string, headers: Record<string, string>) => (await fetch(`${other.baseUrl}/console/api/me`, { headers: { ...headers, cookie: sent } })).status;
+      const me = async (sent: string, headers: Record<string, string>) =>
+        (await fetch(`${other.baseUrl}/console/api/me`, { headers: { ...headers, cookie: sent } })).status;
       const planted = own.replace('__Host-', '');
-      expect([await me(own, behindTls), await me(planted, behindTls), await me(`${planted}; __Host-tollgate_session=x`, behindTls), await me(own, {})]).toEqual([200, 401, 401, 401]);
+      expect([
+        await me(own, behindTls),
+        await me(planted, behindTls),
+        await me(`${planted}; __Host-tollgate_session=x`, behindTls),
+        await me(own, {}),
+      ]).toEqual([200, 401, 401, 401]);
     } finally {
       await other.stop();
       await idp.stop();

@@ -48,7 +48,11 @@ describe.each(modes)('a stream, %s', (mode) => {
     const body = JSON.stringify({ model, max_tokens: 4000, stream: true, messages: [{ role: 'user', content: 'Go on.' }] });
     const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
     return new Promise((resolve, reject) => {
-      const request = httpRequest(`${stage.system.baseUrl}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${stage.system.firstKey}` } }, resolve);
+      const request = httpRequest(
+        `${stage.system.baseUrl}${path}`,
+        { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${stage.system.firstKey}` } },
+        resolve,
+      );
       request.on('error', reject);
       request.end(body);
     });
@@ -73,49 +77,65 @@ describe.each(modes)('a stream, %s', (mode) => {
     return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024, 0);
   }
 
-  it.each(paths)('from $upstream to a reader of $client who stops waits for him, and never gathers in memory', async ({ client, upstream }) => {
-    // So that what a first call loads and compiles is not taken for the stream's.
-    (await open(client, stage.model(upstream))).resume();
-    const before = residentBytes();
-    const response = await open(client, `hose/${upstream}`);
-    const taken = await firehose.stopped(1500);
-    // What fits into the sockets and windows on the way, of 120 MB.
-    expect(taken).toBeLessThan(24 * megabyte);
-    expect(residentBytes() - before).toBeLessThan(64 * megabyte);
-    await sleep(1000);
-    expect(firehose.bytesTaken()).toBe(taken);
+  it.each(paths)(
+    'from $upstream to a reader of $client who stops waits for him, and never gathers in memory',
+    async ({ client, upstream }) => {
+      // So that what a first call loads and compiles is not taken for the stream's.
+      (await open(client, stage.model(upstream))).resume();
+      const before = residentBytes();
+      const response = await open(client, `hose/${upstream}`);
+      const taken = await firehose.stopped(1500);
+      // What fits into the sockets and windows on the way, of 120 MB.
+      expect(taken).toBeLessThan(24 * megabyte);
+      expect(residentBytes() - before).toBeLessThan(64 * megabyte);
+      await sleep(1000);
+      expect(firehose.bytesTaken()).toBe(taken);
 
-    let received = 0;
-    let end = '';
-    let peak = 0;
-    for await (const part of response) {
-      received += (part as Buffer).length;
-      end = (end + (part as Buffer).toString('latin1')).slice(-400);
-      peak = Math.max(peak, received % (4 * megabyte) < (part as Buffer).length ? residentBytes() : 0);
-    }
-    expect(received).toBeGreaterThan(answerBytes);
-    expect(end).toContain(client === 'messages' ? 'message_stop' : '[DONE]');
-    // Garbage of 120 MB that passed through comes and goes; all of it at once does not.
-    expect(peak - before).toBeLessThan(160 * megabyte);
-  });
+      let received = 0;
+      let end = '';
+      let peak = 0;
+      for await (const part of response) {
+        received += (part as Buffer).length;
+        end = (end + (part as Buffer).toString('latin1')).slice(-400);
+        peak = Math.max(peak, received % (4 * megabyte) < (part as Buffer).length ? residentBytes() : 0);
+      }
+      expect(received).toBeGreaterThan(answerBytes);
+      expect(end).toContain(client === 'messages' ? 'message_stop' : '[DONE]');
+      // Garbage of 120 MB that passed through comes and goes; all of it at once does not.
+      expect(peak - before).toBeLessThan(160 * megabyte);
+    },
+  );
 
-  it.each(paths)('from $upstream that its $client reader leaves ends upstream at once, when there is more to come than is read on', async ({ client, upstream }) => {
-    const response = await open(client, `hose/${upstream}`);
-    await new Promise((resolve) => response.once('data', resolve));
-    response.destroy();
-    const leftAtMs = Date.now();
-    const taken = await firehose.stopped(100);
-    // Reading on lasts three seconds; 256 tokens of it are here at once, on a busy machine a little later.
-    expect(Date.now() - leftAtMs).toBeLessThan(2000);
-    expect(taken).toBeLessThan(answerBytes);
-  });
+  it.each(paths)(
+    'from $upstream that its $client reader leaves ends upstream at once, when there is more to come than is read on',
+    async ({ client, upstream }) => {
+      const response = await open(client, `hose/${upstream}`);
+      await new Promise((resolve) => response.once('data', resolve));
+      response.destroy();
+      const leftAtMs = Date.now();
+      const taken = await firehose.stopped(100);
+      // Reading on lasts three seconds; 256 tokens of it are here at once, on a busy machine a little later.
+      expect(Date.now() - leftAtMs).toBeLessThan(2000);
+      expect(taken).toBeLessThan(answerBytes);
+    },
+  );
 
   it.each(paths)('from $upstream that its $client reader leaves before it began ends upstream at once', async ({ client, upstream }) => {
     const asked = stage.play(upstream, { fault: { kind: 'slow-headers', delayMs: 20_000 } });
     const leaving = new AbortController();
     const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
-    const body = JSON.stringify({ model: stage.model(upstream), max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'Hi' }] });
-    const call = fetch(`${stage.system.baseUrl}${path}`, { method: 'POST', body, signal: leaving.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${stage.system.firstKey}` } }).catch((error: Error) => error.name);
+    const body = JSON.stringify({
+      model: stage.model(upstream),
+      max_tokens: 50,
+      stream: true,
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    const call = fetch(`${stage.system.baseUrl}${path}`, {
+      method: 'POST',
+      body,
+      signal: leaving.signal,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${stage.system.firstKey}` },
+    }).catch((error: Error) => error.name);
     const [request] = await eventually(() => (asked().length > 0 ? asked() : undefined));
     leaving.abort();
     expect(await call).toBe('AbortError');
@@ -124,27 +144,39 @@ describe.each(modes)('a stream, %s', (mode) => {
 
   const story = { type: 'text', text: 'It was a bright cold day in April, and the clocks were striking thirteen.' } as const;
 
-  it.each(paths)('from $upstream that falls silent is kept alive for its $client reader in the words of the format', async ({ client, upstream }) => {
-    stage.play(upstream, { blocks: [story], frameDelayMs: 400, deltaChars: 40 });
-    const text = await textOf(await open(client, stage.model(upstream)));
-    const keepAlive = client === 'messages' ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': keep-alive\n\n';
-    expect(text.split(keepAlive).length - 1).toBeGreaterThanOrEqual(3);
-    // None before the first frame, and none after the last.
-    expect(text.startsWith(keepAlive)).toBe(false);
-    expect(text.trimEnd().endsWith(client === 'messages' ? '{"type":"message_stop"}' : 'data: [DONE]')).toBe(true);
-    expect(text.includes(': keep-alive')).toBe(client === 'chat-completions');
-  });
+  it.each(paths)(
+    'from $upstream that falls silent is kept alive for its $client reader in the words of the format',
+    async ({ client, upstream }) => {
+      stage.play(upstream, { blocks: [story], frameDelayMs: 400, deltaChars: 40 });
+      const text = await textOf(await open(client, stage.model(upstream)));
+      const keepAlive = client === 'messages' ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': keep-alive\n\n';
+      expect(text.split(keepAlive).length - 1).toBeGreaterThanOrEqual(3);
+      // None before the first frame, and none after the last.
+      expect(text.startsWith(keepAlive)).toBe(false);
+      expect(text.trimEnd().endsWith(client === 'messages' ? '{"type":"message_stop"}' : 'data: [DONE]')).toBe(true);
+      expect(text.includes(': keep-alive')).toBe(client === 'chat-completions');
+    },
+  );
 
-  const deaths = paths.flatMap((path) => [{ ...path, kind: 'cut' as const }, { ...path, kind: 'reset' as const }]);
+  const deaths = paths.flatMap((path) => [
+    { ...path, kind: 'cut' as const },
+    { ...path, kind: 'reset' as const },
+  ]);
 
-  it.each(deaths)('from $upstream that dies by a $kind ends in an error for its $client reader, never as if it were whole', async ({ client, upstream, kind }) => {
-    stage.play(upstream, { blocks: [{ ...story, text: story.text.repeat(5) }], fault: { kind, afterBytes: 3000 } });
-    const text = await textOf(await open(client, stage.model(upstream)));
-    const last = JSON.parse(/data: (.*)$/.exec(text.trimEnd())![1]!) as Json;
-    expect(last).toMatchObject({ type: 'error', error: { type: client === 'messages' ? 'api_error' : 'server_error', reason: 'upstream_failed' } });
-    expect(text).not.toMatch(/\[DONE\]|message_stop|message_delta|"finish_reason":"/);
-    expect(text).toContain('bright');
-  });
+  it.each(deaths)(
+    'from $upstream that dies by a $kind ends in an error for its $client reader, never as if it were whole',
+    async ({ client, upstream, kind }) => {
+      stage.play(upstream, { blocks: [{ ...story, text: story.text.repeat(5) }], fault: { kind, afterBytes: 3000 } });
+      const text = await textOf(await open(client, stage.model(upstream)));
+      const last = JSON.parse(/data: (.*)$/.exec(text.trimEnd())![1]!) as Json;
+      expect(last).toMatchObject({
+        type: 'error',
+        error: { type: client === 'messages' ? 'api_error' : 'server_error', reason: 'upstream_failed' },
+      });
+      expect(text).not.toMatch(/\[DONE\]|message_stop|message_delta|"finish_reason":"/);
+      expect(text).toContain('bright');
+    },
+  );
 
   it.each(paths)('from $upstream cut at every byte reaches its $client reader as one that was not', async ({ client, upstream }) => {
     const blocks = [
@@ -158,7 +190,10 @@ describe.each(modes)('a stream, %s', (mode) => {
       const text = await textOf(await open(client, stage.model(upstream)));
       // Ids and times are each call's own; keep-alives come when they must.
       // What message_start knows of the input depends on what came with the first bytes.
-      return text.replace(/"usage":\{"input_tokens":\d+/, '').replaceAll(/req_[0-9a-f]+|(chatcmpl|msg)_?-?[0-9a-f]{8,}|"created":\d+/g, '').replaceAll(/: keep-alive\n\n|event: ping\ndata: {"type":"ping"}\n\n/g, '');
+      return text
+        .replace(/"usage":\{"input_tokens":\d+/, '')
+        .replaceAll(/req_[0-9a-f]+|(chatcmpl|msg)_?-?[0-9a-f]{8,}|"created":\d+/g, '')
+        .replaceAll(/: keep-alive\n\n|event: ping\ndata: {"type":"ping"}\n\n/g, '');
     };
     const whole = await read();
     expect(whole).toContain('Zür');

@@ -38,17 +38,27 @@ describe.each(modes)('the surface, %s', (mode) => {
       expect((await fetch(`${system.baseUrl}${path}`, { headers: { authorization: `Bearer ${system.firstKey}` } })).status).toBe(200);
       expect((await fetch(`${system.baseUrl}${path}`)).status).toBe(401);
     }
-    const both = await post(system, '/v1/messages', 'some-other-token', { model: 'sandbox/echo', max_tokens: 9, messages }, { headers: { 'x-api-key': system.firstKey } });
+    const both = await post(
+      system,
+      '/v1/messages',
+      'some-other-token',
+      { model: 'sandbox/echo', max_tokens: 9, messages },
+      { headers: { 'x-api-key': system.firstKey } },
+    );
     expect(both.status).toBe(200);
   });
 
   it.each(['provider-version', 'anthropic-version'])('checks %s as a date, and does without', async (header) => {
-    const call = (value: string): Promise<Response> => post(system, '/v1/messages', system.firstKey, { model: 'sandbox/echo', max_tokens: 9, messages }, { headers: { [header]: value } });
+    const call = (value: string): Promise<Response> =>
+      post(system, '/v1/messages', system.firstKey, { model: 'sandbox/echo', max_tokens: 9, messages }, { headers: { [header]: value } });
     expect((await call('2023-06-01')).status).toBe(200);
     for (const value of ['yesterday', '2023-13-01', '2023-02-30']) {
       const refused = await call(value);
       expect(refused.status).toBe(400);
-      expect(await refused.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error', message: expect.stringContaining(header) } });
+      expect(await refused.json()).toMatchObject({
+        type: 'error',
+        error: { type: 'invalid_request_error', message: expect.stringContaining(header) },
+      });
     }
     expect((await post(system, '/v1/messages', system.firstKey, { model: 'sandbox/echo', max_tokens: 9, messages })).status).toBe(200);
   });
@@ -70,7 +80,8 @@ describe.each(modes)('the surface, %s', (mode) => {
   });
 
   it('refuses bodies that are too large, not JSON, not UTF-8 or empty, each saying so', async () => {
-    const call = (body: string | Uint8Array<ArrayBuffer>): Promise<Response> => post(system, '/v1/chat/completions', system.firstKey, '', { body });
+    const call = (body: string | Uint8Array<ArrayBuffer>): Promise<Response> =>
+      post(system, '/v1/chat/completions', system.firstKey, '', { body });
     const large = await call(JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'x'.repeat(200_000) }] }));
     expect(large.status).toBe(413);
     expect(((await large.json()) as { error: { message: string } }).error.message).toContain('100000');
@@ -83,7 +94,10 @@ describe.each(modes)('the surface, %s', (mode) => {
 
   it('reads compressed bodies, bounded by their decompressed size', async () => {
     const call = (value: unknown): Promise<Response> =>
-      post(system, '/v1/chat/completions', system.firstKey, '', { body: new Uint8Array(gzipSync(JSON.stringify(value))), headers: { 'content-encoding': 'gzip' } });
+      post(system, '/v1/chat/completions', system.firstKey, '', {
+        body: new Uint8Array(gzipSync(JSON.stringify(value))),
+        headers: { 'content-encoding': 'gzip' },
+      });
     expect((await call({ model: 'sandbox/echo', messages })).status).toBe(200);
     expect((await call({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'x'.repeat(5_000_000) }] })).status).toBe(413);
   });
@@ -104,11 +118,16 @@ describe.each(modes)('the surface, %s', (mode) => {
 
   it('publishes the catalog and the OpenAPI document without a key', async () => {
     const catalog = (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: { id: string; available: boolean }[] };
-    expect(catalog.data.find((model) => model.id === 'sandbox/echo')).toMatchObject({ available: true, max_input_tokens: expect.any(Number), usd_per_million_tokens: { input: expect.any(String) } });
+    expect(catalog.data.find((model) => model.id === 'sandbox/echo')).toMatchObject({
+      available: true,
+      max_input_tokens: expect.any(Number),
+      usd_per_million_tokens: { input: expect.any(String) },
+    });
     expect(catalog.data.some((model) => model.id.startsWith('anthropic/') && !model.available)).toBe(true);
     const openapi = (await (await fetch(`${system.baseUrl}/openapi.json`)).json()) as { openapi: string; paths: Record<string, unknown> };
     expect(openapi.openapi).toMatch(/^3\.1/);
-    for (const path of ['/v1/models', '/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/key', '/v1/catalog']) expect(openapi.paths).toHaveProperty([path]);
+    for (const path of ['/v1/models', '/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/key', '/v1/catalog'])
+      expect(openapi.paths).toHaveProperty([path]);
   });
 
   it('says which fields had no effect', async () => {

@@ -6,7 +6,14 @@ import { eventually } from './support/process.js';
 import { modes, startSystem, type System } from './support/system.js';
 
 /** One span of every hop of a call. */
-const wantedNames = ['POST /v1/chat/completions', 'LedgerService/Hold', 'InferenceService/Generate', 'chat ', 'MeteringService/RecordUsage', 'LedgerService/Settle'];
+const wantedNames = [
+  'POST /v1/chat/completions',
+  'LedgerService/Hold',
+  'InferenceService/Generate',
+  'chat ',
+  'MeteringService/RecordUsage',
+  'LedgerService/Settle',
+];
 
 describe.each(modes)('the trace of a call, %s', (mode) => {
   let system: System;
@@ -34,7 +41,12 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
   it('continues the caller’s trace and reaches every service', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const callerSpanId = 'b7ad6b7169203331';
-    const response = await chat(system, system.firstKey, { model: 'sandbox/story', max_tokens: 20, stream: true }, { headers: { traceparent: `00-${traceId}-${callerSpanId}-01` } });
+    const response = await chat(
+      system,
+      system.firstKey,
+      { model: 'sandbox/story', max_tokens: 20, stream: true },
+      { headers: { traceparent: `00-${traceId}-${callerSpanId}-01` } },
+    );
     await response.text();
     // The first call with a key asks auth.
     const spans = await wholeTrace(traceId, callerSpanId, 'AuthService/Authenticate');
@@ -44,10 +56,16 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
     expect(root.parentSpanId).toBe(callerSpanId);
     expect(root.attributes).toMatchObject({ 'http.request.method': 'POST', 'http.route': '/v1/chat/completions' });
     const inference = spans.find((span) => span.name === 'chat story')!;
-    expect(inference.attributes).toMatchObject({ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'story', 'gen_ai.usage.output_tokens': expect.anything() });
+    expect(inference.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'story',
+      'gen_ai.usage.output_tokens': expect.anything(),
+    });
     expect(spans.some((span) => 'db.system.name' in span.attributes)).toBe(true);
     if (mode === 'distributed') {
-      expect(new Set(spans.map((span) => span.service))).toEqual(new Set(['gateway', 'auth', 'ledger', 'metering', 'inference'].map((name) => `tollgate-${name}`)));
+      expect(new Set(spans.map((span) => span.service))).toEqual(
+        new Set(['gateway', 'auth', 'ledger', 'metering', 'inference'].map((name) => `tollgate-${name}`)),
+      );
     }
     // The record leads to the trace.
     const [row] = await usageRows(system);
@@ -58,7 +76,14 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
     const word = 'xylophone-in-the-trace';
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const callerSpanId = '00f067aa0ba902b7';
-    await (await chat(system, system.firstKey, { messages: [{ role: 'user', content: word }] }, { headers: { traceparent: `00-${traceId}-${callerSpanId}-01` } })).text();
+    await (
+      await chat(
+        system,
+        system.firstKey,
+        { messages: [{ role: 'user', content: word }] },
+        { headers: { traceparent: `00-${traceId}-${callerSpanId}-01` } },
+      )
+    ).text();
     await wholeTrace(traceId, callerSpanId);
     const all = JSON.stringify(receiver.spans, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
     expect(all).not.toContain(word);

@@ -46,16 +46,27 @@ describe.each(modes)('upstreams, %s', (mode) => {
 
   it.each(['cc', 'm'])('call tools over a %s upstream', async (kind) => {
     const parameters = { type: 'object' as const, properties: { city: { type: 'string' } } };
-    const completion = await openai.chat.completions.stream({ model: `${kind}/tool`, messages, tools: [{ type: 'function', function: { name: 'get_weather', parameters } }] }).finalChatCompletion();
-    expect(completion.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{ function: { name: 'get_weather', arguments: '{"city":"Paris"}' } }] } });
-    const message = await anthropic.messages.stream({ model: `${kind}/tool`, max_tokens: 100, messages, tools: [{ name: 'get_weather', input_schema: parameters }] }).finalMessage();
+    const completion = await openai.chat.completions
+      .stream({ model: `${kind}/tool`, messages, tools: [{ type: 'function', function: { name: 'get_weather', parameters } }] })
+      .finalChatCompletion();
+    expect(completion.choices[0]).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { tool_calls: [{ function: { name: 'get_weather', arguments: '{"city":"Paris"}' } }] },
+    });
+    const message = await anthropic.messages
+      .stream({ model: `${kind}/tool`, max_tokens: 100, messages, tools: [{ name: 'get_weather', input_schema: parameters }] })
+      .finalMessage();
     expect(message).toMatchObject({ stop_reason: 'tool_use' });
     expect(message.content.at(-1)).toMatchObject({ type: 'tool_use', name: 'get_weather', input: { city: 'Paris' } });
   });
 
   it.each(['cc', 'm'])('are charged by each class of tokens that a %s upstream reports', async (kind) => {
     const { response } = await openai.chat.completions.create({ model: `${kind}/cached-usage`, messages }).withResponse();
-    const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as { tokens: Record<string, number>; charge_usd: string; usage_source: string };
+    const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as {
+      tokens: Record<string, number>;
+      charge_usd: string;
+      usage_source: string;
+    };
     expect(usage.usage_source).toBe('reported');
     expect(usage.tokens).toMatchObject({ input: 3, cache_read: 4, output: 5 });
     // Prices above: $1, $0.10, $1.25 and $5 per million.
@@ -69,7 +80,12 @@ describe.each(modes)('upstreams, %s', (mode) => {
     stub.script('lies', { blocks: [{ type: 'text', text: 'short' }], usage: { input: -5, output: 99_999_999 } });
     for (const model of [`${kind}/no-usage`, `${kind}/lies`]) {
       const { response } = await openai.chat.completions.create({ model, messages, max_tokens: 50 }).withResponse();
-      const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as { tokens: Record<string, number>; charge_usd: string; usage_source: string; quarantined: boolean };
+      const usage = (await (await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, system.firstKey)).json()) as {
+        tokens: Record<string, number>;
+        charge_usd: string;
+        usage_source: string;
+        quarantined: boolean;
+      };
       expect(usage.usage_source).toBe('estimated');
       // A messages upstream cannot leave usage away; it fills it with zeros, which no call has.
       expect(usage.quarantined).toBe(model !== 'cc/no-usage');
@@ -107,8 +123,18 @@ describe.each(modes)('upstreams, %s', (mode) => {
   });
 
   it('are tested step by step by the operator, who sees what was found later too', async () => {
-    const stepsOf = (text: string): (boolean | null)[] => (JSON.parse(text) as { steps: { ok: boolean | null }[] }).steps.map(({ ok }) => ok);
-    for (const id of ['openai', 'claude']) expect(stepsOf(await system.cli('upstream', 'test', id, '--model', 'text', '--json'))).toEqual([true, null, true, null, true, true, true]);
+    const stepsOf = (text: string): (boolean | null)[] =>
+      (JSON.parse(text) as { steps: { ok: boolean | null }[] }).steps.map(({ ok }) => ok);
+    for (const id of ['openai', 'claude'])
+      expect(stepsOf(await system.cli('upstream', 'test', id, '--model', 'text', '--json'))).toEqual([
+        true,
+        null,
+        true,
+        null,
+        true,
+        true,
+        true,
+      ]);
     expect(await system.cli('upstream', 'test', 'sandbox', '--model', 'echo')).toMatch(/call +ok +\d+ +first token after/);
 
     await addUpstream(system, 'wrong', 'messages', stub.baseUrl, 'sk-wrong-0123456789');
@@ -149,9 +175,21 @@ describe('an upstream’s address', () => {
 
   afterAll(() => system?.stop());
 
-  it.each(['http://169.254.169.254/v1', 'ftp://example.com/v1', 'https://user:pass@example.com/v1', 'https://example.com/v1?x=1'])('%s is refused', async (baseUrl) => {
-    const { code, stderr } = await system.tryCli('upstream', 'add', 'bad', '--format', 'chat-completions', '--base-url', baseUrl, '--no-secret');
-    expect(code).toBe(1);
-    expect(stderr).not.toBe('');
-  });
+  it.each(['http://169.254.169.254/v1', 'ftp://example.com/v1', 'https://user:pass@example.com/v1', 'https://example.com/v1?x=1'])(
+    '%s is refused',
+    async (baseUrl) => {
+      const { code, stderr } = await system.tryCli(
+        'upstream',
+        'add',
+        'bad',
+        '--format',
+        'chat-completions',
+        '--base-url',
+        baseUrl,
+        '--no-secret',
+      );
+      expect(code).toBe(1);
+      expect(stderr).not.toBe('');
+    },
+  );
 });

@@ -43,7 +43,13 @@ export async function openBooks(engine: Engine, accounts: number, lanes: number)
   const customers = Array.from({ length: accounts }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
   await Promise.all(
     customers.map(async ({ accountId }) => {
-      const deposit = { idempotencyKey: 'start', accountId, amountNanoUsd: 10n ** 15n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: '' };
+      const deposit = {
+        idempotencyKey: 'start',
+        accountId,
+        amountNanoUsd: 10n ** 15n,
+        source: DepositSource.DEPOSIT_SOURCE_CASH,
+        reason: '',
+      };
       const { refusal } = await lane.add(depositOperation(deposit));
       if (refusal !== undefined) throw refusal;
     }),
@@ -56,7 +62,8 @@ export async function openBooks(engine: Engine, accounts: number, lanes: number)
     async verify() {
       const [sums] = await db.knex('bucket').sum({ held: 'held_nano_usd', spent: 'spent_nano_usd' }).whereNotNull('cap_nano_usd');
       const [charges] = await db.knex('journal').sum({ charged: 'amount_nano_usd' }).where({ kind: 2 });
-      if (BigInt(sums!['held']) !== 0n || BigInt(sums!['spent']) !== BigInt(charges!['charged'])) throw new Error(`The books disagree: ${JSON.stringify({ ...sums, ...charges }, (_, value) => String(value))}`);
+      if (BigInt(sums!['held']) !== 0n || BigInt(sums!['spent']) !== BigInt(charges!['charged']))
+        throw new Error(`The books disagree: ${JSON.stringify({ ...sums, ...charges }, (_, value) => String(value))}`);
     },
     async close() {
       await db.close();

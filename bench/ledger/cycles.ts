@@ -39,7 +39,15 @@ export async function runCycles(callers: readonly (() => Customer)[], doer: Doer
       while (performance.now() < endAtMs) {
         const { accountId, keyId } = nextCustomer();
         const holdId = newId('req');
-        const request = { holdId, accountId, keyId, keyLimit: { limitNanoUsd: undefined, version: 1n }, amountNanoUsd: 1000n, minAmountNanoUsd: 1000n, ttlMs: 120_000 };
+        const request = {
+          holdId,
+          accountId,
+          keyId,
+          keyLimit: { limitNanoUsd: undefined, version: 1n },
+          amountNanoUsd: 1000n,
+          minAmountNanoUsd: 1000n,
+          ttlMs: 120_000,
+        };
         const fromMs = performance.now();
         await granted(doer(holdOperation(request)));
         const heldMs = performance.now();

@@ -20,7 +20,13 @@ import { createLedger, ledgerPolicy, ledgerSettings } from '#services/ledger/ind
 import { createMetering, meteringPolicy, meteringSettings } from '#services/metering/index.js';
 import { percentile } from '../load.ts';
 
-const { values: options } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '3' }, callers: { type: 'string', default: '1,32,64' } } });
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '3' },
+    callers: { type: 'string', default: '1,32,64' },
+  },
+});
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 
@@ -40,24 +46,48 @@ const meteringModule = createMetering(parseSettings(meteringSettings, {}), {
 await ledgerModule.start();
 await meteringModule.start();
 const ledger = localClient(LedgerServiceDefinition, ledgerService, { caller: 'gateway' });
-const metering = localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, meteringModule.service, { policy: meteringPolicy, log }), { caller: 'gateway' });
+const metering = localClient(
+  MeteringServiceDefinition,
+  decorateService(MeteringServiceDefinition, meteringModule.service, { policy: meteringPolicy, log }),
+  { caller: 'gateway' },
+);
 
-const price = PriceVersion.fromPartial({ id: newId('price'), modelId: 'bench/model', inputNanoUsdPerMtok: 1_000_000_000n, outputNanoUsdPerMtok: 2_000_000_000n });
+const price = PriceVersion.fromPartial({
+  id: newId('price'),
+  modelId: 'bench/model',
+  inputNanoUsdPerMtok: 1_000_000_000n,
+  outputNanoUsdPerMtok: 2_000_000_000n,
+});
 const customers = Array.from({ length: 100 }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
 const context = () => callContext({ caller: 'gateway', timeoutMs: 10_000 });
 for (const { accountId } of customers) {
   const operator = localClient(LedgerServiceDefinition, ledgerService, { caller: 'operator' });
-  await operator.deposit({ idempotencyKey: 'start', accountId, amountNanoUsd: 10n ** 15n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: '' }, callContext({ caller: 'operator', timeoutMs: 10_000 }));
+  await operator.deposit(
+    { idempotencyKey: 'start', accountId, amountNanoUsd: 10n ** 15n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: '' },
+    callContext({ caller: 'operator', timeoutMs: 10_000 }),
+  );
 }
 
 async function oneCall(): Promise<void> {
   const { accountId, keyId } = customers[Math.floor(Math.random() * customers.length)]!;
   const id = newId('req');
   const keyLimit = { limitNanoUsd: undefined, version: 1n };
-  const { hold } = await ledger.hold({ holdId: id, accountId, keyId, keyLimit, amountNanoUsd: 1_000_000n, minAmountNanoUsd: 1_000_000n, ttlMs: 120_000 }, context());
+  const { hold } = await ledger.hold(
+    { holdId: id, accountId, keyId, keyLimit, amountNanoUsd: 1_000_000n, minAmountNanoUsd: 1_000_000n, ttlMs: 120_000 },
+    context(),
+  );
   const report = RecordUsageRequest.fromPartial({
     call: {
-      id, accountId, keyId, modelId: 'bench/model', upstreamId: 'bench', upstreamModel: 'model', format: 1, price, heldNanoUsd: hold!.amountNanoUsd, outputCapTokens: 400,
+      id,
+      accountId,
+      keyId,
+      modelId: 'bench/model',
+      upstreamId: 'bench',
+      upstreamModel: 'model',
+      format: 1,
+      price,
+      heldNanoUsd: hold!.amountNanoUsd,
+      outputCapTokens: 400,
       startedAtMs: BigInt(systemClock.nowMs()),
     },
     tokens: { inputTokens: 100, outputTokens: 50 },
@@ -92,7 +122,12 @@ async function run(callers: number): Promise<Run> {
   while ((await metering.getOutbox({}, context())).pending > 0n) await new Promise((resolve) => setTimeout(resolve, 5));
   const { user, system } = process.cpuUsage(before);
   latencies.sort((a, b) => a - b);
-  return { callsPerSecond: (latencies.length * 1000) / (performance.now() - startedAtMs), cpuUs: (user + system) / latencies.length, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) };
+  return {
+    callsPerSecond: (latencies.length * 1000) / (performance.now() - startedAtMs),
+    cpuUs: (user + system) / latencies.length,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+  };
 }
 
 /** Microseconds for the keyed hash of a kilobyte, which does not depend on us. */
@@ -104,15 +139,21 @@ function yardstickUs(): number {
   return (user + system) / 50_000;
 }
 
-process.stdout.write(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`);
+process.stdout.write(
+  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
+);
 await run(32);
-process.stdout.write('| callers | calls/s | CPU µs a call | p50 / p99 ms | keyed hash of 1 kB, µs |\n| ---: | ---: | ---: | ---: | ---: |\n');
+process.stdout.write(
+  '| callers | calls/s | CPU µs a call | p50 / p99 ms | keyed hash of 1 kB, µs |\n| ---: | ---: | ---: | ---: | ---: |\n',
+);
 for (const callers of options.callers.split(',').map(Number)) {
   const runs: (Run & { yardstick: number })[] = [];
   for (let round = 0; round < rounds; round += 1) runs.push({ yardstick: yardstickUs(), ...(await run(callers)) });
   runs.sort((a, b) => a.cpuUs - b.cpuUs);
   const { callsPerSecond, cpuUs, p50, p99, yardstick } = runs[Math.floor(runs.length / 2)]!;
-  process.stdout.write(`| ${callers} | ${Math.round(callsPerSecond)} | ${cpuUs.toFixed(0)} | ${p50.toFixed(1)} / ${p99.toFixed(1)} | ${yardstick.toFixed(2)} |\n`);
+  process.stdout.write(
+    `| ${callers} | ${Math.round(callsPerSecond)} | ${cpuUs.toFixed(0)} | ${p50.toFixed(1)} / ${p99.toFixed(1)} | ${yardstick.toFixed(2)} |\n`,
+  );
 }
 await meteringModule.stop();
 await ledgerModule.stop();

@@ -76,12 +76,34 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
 
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
 const show = (measured: Measured | undefined): (string | number)[] =>
-  measured === undefined ? ['', '', ''] : [Math.round(measured.cyclesPerSecond), `${ms(measured.hold.p50)} / ${ms(measured.hold.p99)}`, `${ms(measured.settle.p50)} / ${ms(measured.settle.p99)}`];
+  measured === undefined
+    ? ['', '', '']
+    : [
+        Math.round(measured.cyclesPerSecond),
+        `${ms(measured.hold.p50)} / ${ms(measured.hold.p99)}`,
+        `${ms(measured.settle.p50)} / ${ms(measured.settle.p99)}`,
+      ];
 
 function report(lines: readonly Line[]): void {
-  const head = ['database', 'accounts', 'callers', 'naive, cycles/s', 'hold p50 / p99 ms', 'settle p50 / p99 ms', 'lanes, cycles/s', 'hold p50 / p99 ms', 'settle p50 / p99 ms', '× naive', 'CPU µs a cycle'];
+  const head = [
+    'database',
+    'accounts',
+    'callers',
+    'naive, cycles/s',
+    'hold p50 / p99 ms',
+    'settle p50 / p99 ms',
+    'lanes, cycles/s',
+    'hold p50 / p99 ms',
+    'settle p50 / p99 ms',
+    '× naive',
+    'CPU µs a cycle',
+  ];
   const rows = lines.map(({ engine, accounts, callers, naive, batched }) => [
-    engine, accounts, callers, ...show(naive), ...show(batched),
+    engine,
+    accounts,
+    callers,
+    ...show(naive),
+    ...show(batched),
     naive === undefined ? '' : (batched.cyclesPerSecond / naive.cyclesPerSecond).toFixed(1),
     batched.cpuUsPerCycle.toFixed(0),
   ]);
@@ -89,7 +111,9 @@ function report(lines: readonly Line[]): void {
   process.stdout.write(`${table.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`);
 }
 
-process.stdout.write(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`);
+process.stdout.write(
+  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
+);
 const lines: Line[] = [];
 for (const engine of options.engines.split(',') as Engine[]) {
   for (const accounts of numbers(options.accounts)) lines.push(...(await measure(engine, accounts)));

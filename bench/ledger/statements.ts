@@ -49,21 +49,42 @@ async function generate(db: Database, accountId: string): Promise<void> {
   let rows: Entry[] = [];
   const flush = async (): Promise<void> => {
     await db.plainTransaction(async (tx) => {
-      for (let start = 0; start < rows.length; start += rowsOfInsert) await tx.insert(journalTable, rows.slice(start, start + rowsOfInsert).map((entry) => fromEntry(entry, lead)));
+      for (let start = 0; start < rows.length; start += rowsOfInsert)
+        await tx.insert(
+          journalTable,
+          rows.slice(start, start + rowsOfInsert).map((entry) => fromEntry(entry, lead)),
+        );
     });
     rows = [];
   };
   for (let index = 0; index < entryCount; index += 1) {
     const atMs = firstMs + Math.floor(((Date.now() - firstMs) * index) / entryCount);
     const posting = index % rarity === 0 ? postings.cashDeposit : index % rarity === 500 ? postings.refund : postings.charge;
-    const amount = posting.kind === EntryKind.ENTRY_KIND_DEPOSIT ? 5_000_000n : posting.kind === EntryKind.ENTRY_KIND_REFUND ? 1_000n : BigInt(1_000 + (index % 97));
+    const amount =
+      posting.kind === EntryKind.ENTRY_KIND_DEPOSIT
+        ? 5_000_000n
+        : posting.kind === EntryKind.ENTRY_KIND_REFUND
+          ? 1_000n
+          : BigInt(1_000 + (index % 97));
     if (posting.debit === BookAccount.BOOK_ACCOUNT_CASH) credited += amount;
     else spent += posting.kind === EntryKind.ENTRY_KIND_REFUND ? -amount : amount;
     const seq = BigInt(index + 1);
     const isDeposit = posting.kind === EntryKind.ENTRY_KIND_DEPOSIT;
     rows.push({
-      id: entryId(accountId, seq), accountId, seq, ...posting, amountNanoUsd: amount, creditedAfterNanoUsd: credited, spentAfterNanoUsd: spent, heldAfterNanoUsd: 0n,
-      reference: isDeposit ? `d${index}` : newId('req', atMs), keyId: isDeposit ? '' : keyId, reason: '', linkedEntryId: '', createdAtMs: BigInt(atMs), idempotencyKey: isDeposit ? `d${index}` : '',
+      id: entryId(accountId, seq),
+      accountId,
+      seq,
+      ...posting,
+      amountNanoUsd: amount,
+      creditedAfterNanoUsd: credited,
+      spentAfterNanoUsd: spent,
+      heldAfterNanoUsd: 0n,
+      reference: isDeposit ? `d${index}` : newId('req', atMs),
+      keyId: isDeposit ? '' : keyId,
+      reason: '',
+      linkedEntryId: '',
+      createdAtMs: BigInt(atMs),
+      idempotencyKey: isDeposit ? `d${index}` : '',
     });
     if (rows.length === rowsOfTransaction) await flush();
   }
@@ -105,11 +126,14 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
     const log = createLogger({ name: 'bench', level: 'error' }, process.stderr);
     const start = performance.now();
     await new MonthKeeper({ months, log }).catchUpAll();
-    print(`\n${db.engine}: ${entryCount} entries of one account over ${monthCount} months, added up once in ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
+    print(
+      `\n${db.engine}: ${entryCount} entries of one account over ${monthCount} months, added up once in ${((performance.now() - start) / 1000).toFixed(0)} s\n`,
+    );
     const context = callContext({ caller: 'bench' });
     const deps = { reads: new Reads(db), months, clock: systemClock, config: { clockSkewMs: 500 } } as RpcDeps;
     const middle = monthText(lastMonth - Math.floor(monthCount / 2));
-    const lines = (fields: Partial<ListEntriesRequest>) => () => listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 50, ...fields }), context, deps);
+    const lines = (fields: Partial<ListEntriesRequest>) => () =>
+      listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 50, ...fields }), context, deps);
     const cases: [string, () => Promise<unknown>][] = [
       ['months', () => listStatements({ accountId, pageSize: 0, pageToken: '' }, context, deps)],
       ['one month', () => getStatement({ accountId, month: middle }, context, deps)],
@@ -134,7 +158,9 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
   }
 }
 
-print(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`);
+print(
+  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`,
+);
 const kept = options.keep.split(' ').filter((url) => url !== '');
 if (kept.length > 0) for (const url of kept) await measure({ url, drop: async () => undefined });
 else for (const engine of options.engines.split(',') as Engine[]) await measure(await newDatabase(engine));

@@ -11,7 +11,10 @@ import { type Engine, openBooks } from './books.ts';
 import { callersOf, runCycles } from './cycles.ts';
 
 /** What the benchmark asks of this process; each question has one answer. */
-export type Question = { readonly ask: 'store'; readonly callers: number; readonly seconds: number } | { readonly ask: 'cpu' } | { readonly ask: 'end' };
+export type Question =
+  | { readonly ask: 'store'; readonly callers: number; readonly seconds: number }
+  | { readonly ask: 'cpu' }
+  | { readonly ask: 'end' };
 
 const [engine, accounts, lanes] = process.argv.slice(2) as [Engine, string, string];
 const log = createLogger({ name: 'ledger', level: 'warn' }, process.stderr);
@@ -26,7 +29,8 @@ process.on('message', (question: Question) => void answer(question).then((result
 process.send!({ result: { address: server.address, customers: books.customers } });
 
 async function answer(question: Question): Promise<unknown> {
-  if (question.ask === 'store') return runCycles(callersOf(books.customers, question.callers), (operation) => books.lane.add(operation), question.seconds);
+  if (question.ask === 'store')
+    return runCycles(callersOf(books.customers, question.callers), (operation) => books.lane.add(operation), question.seconds);
   if (question.ask === 'cpu') return process.cpuUsage();
   await server.stop(1000);
   await books.verify();

@@ -55,7 +55,10 @@ function doerOf(client: Pick<LedgerService, 'hold' | 'settle'>): Doer {
   return async (operation) => {
     if (operation.kind === 'hold') {
       const { holdId, accountId, keyId, amountNanoUsd, minAmountNanoUsd, ttlMs, limitVersion: version } = operation;
-      await client.hold({ holdId, accountId, keyId, amountNanoUsd, minAmountNanoUsd, ttlMs, keyLimit: { limitNanoUsd: undefined, version } }, context());
+      await client.hold(
+        { holdId, accountId, keyId, amountNanoUsd, minAmountNanoUsd, ttlMs, keyLimit: { limitNanoUsd: undefined, version } },
+        context(),
+      );
     } else if (operation.kind === 'settle') {
       const { holdId, accountId, keyId = '', costNanoUsd } = operation;
       await client.settle({ holdId, accountId, keyId, costNanoUsd }, context());
@@ -73,12 +76,20 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
   const { address, customers } = await ask<{ address: string; customers: Customer[] }>(server);
   const connection = dialGrpc(address, { caller: 'operator' });
   const client = connection.client(LedgerServiceDefinition);
-  const batched = batchClient(LedgerServiceDefinition, client, { method: 'apply', operations: ['hold', 'settle'], caller: 'operator', log: createLogger({ name: 'bench', level: 'warn' }) });
+  const batched = batchClient(LedgerServiceDefinition, client, {
+    method: 'apply',
+    operations: ['hold', 'settle'],
+    caller: 'operator',
+    log: createLogger({ name: 'bench', level: 'warn' }),
+  });
   const [unary, stream] = [doerOf(client), doerOf(batched.client)];
 
   const run = async (doer: Doer | 'store', callers: number): Promise<Run> => {
     const before = await ask<NodeJS.CpuUsage>(server, { ask: 'cpu' });
-    const measured = doer === 'store' ? await ask<Measured>(server, { ask: 'store', callers, seconds }) : await runCycles(callersOf(customers, callers), doer, seconds);
+    const measured =
+      doer === 'store'
+        ? await ask<Measured>(server, { ask: 'store', callers, seconds })
+        : await runCycles(callersOf(customers, callers), doer, seconds);
     const after = await ask<NodeJS.CpuUsage>(server, { ask: 'cpu' });
     const usedUs = after.user + after.system - before.user - before.system;
     return { ...measured, serverUsPerCycle: usedUs / (measured.cyclesPerSecond * seconds) };
@@ -107,11 +118,32 @@ function median(runs: Run[]): Run {
 
 function report(lines: readonly Line[]): void {
   const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
-  const show = ({ cyclesPerSecond, hold, settle }: Run): (string | number)[] => [Math.round(cyclesPerSecond), `${ms(hold.p50)} / ${ms(hold.p99)}`, `${ms(settle.p50)} / ${ms(settle.p99)}`];
+  const show = ({ cyclesPerSecond, hold, settle }: Run): (string | number)[] => [
+    Math.round(cyclesPerSecond),
+    `${ms(hold.p50)} / ${ms(hold.p99)}`,
+    `${ms(settle.p50)} / ${ms(settle.p99)}`,
+  ];
   const latency = ['hold p50 / p99 ms', 'settle p50 / p99 ms'];
-  const head = ['database', 'accounts', 'callers', 'store, cycles/s', 'unary, cycles/s', ...latency, 'stream, cycles/s', ...latency, 'stream × unary', 'stream ÷ store', 'ledger CPU µs a cycle: store, unary, stream'];
+  const head = [
+    'database',
+    'accounts',
+    'callers',
+    'store, cycles/s',
+    'unary, cycles/s',
+    ...latency,
+    'stream, cycles/s',
+    ...latency,
+    'stream × unary',
+    'stream ÷ store',
+    'ledger CPU µs a cycle: store, unary, stream',
+  ];
   const rows = lines.map(({ engine, accounts, callers, store, unary, stream }) => [
-    engine, accounts, callers, Math.round(store.cyclesPerSecond), ...show(unary), ...show(stream),
+    engine,
+    accounts,
+    callers,
+    Math.round(store.cyclesPerSecond),
+    ...show(unary),
+    ...show(stream),
     (stream.cyclesPerSecond / unary.cyclesPerSecond).toFixed(1),
     (stream.cyclesPerSecond / store.cyclesPerSecond).toFixed(2),
     [store, unary, stream].map(({ serverUsPerCycle }) => serverUsPerCycle.toFixed(0)).join(', '),
@@ -120,7 +152,9 @@ function report(lines: readonly Line[]): void {
   process.stdout.write(`${table.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`);
 }
 
-process.stdout.write(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`);
+process.stdout.write(
+  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
+);
 const lines: Line[] = [];
 for (const engine of options.engines.split(',') as Engine[]) {
   for (const accounts of numbers(options.accounts)) lines.push(...(await measure(engine, accounts)));

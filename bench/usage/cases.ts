@@ -17,14 +17,19 @@ export interface Case {
 
 const dayMs = 86_400_000;
 /** Half of the charts are asked for in a zone that cuts hours, which is the dearest, half in one of whole hours. */
-const zones = [['+05:45', 345], ['−07:00', -420]] as const;
+const zones = [
+  ['+05:45', 345],
+  ['−07:00', -420],
+] as const;
 
 /** Pages of records: with each filter, the newest and old ones. */
 export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: History): Case[] {
   const context = callContext({ caller: 'bench' });
   const { id: accountId, keys } = accounts[0]!;
-  const page = (filter: Partial<UsageFilter>, pageToken = '', pageSize = 50) => () =>
-    listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ...filter }), pageSize, pageToken }, context, { db } as RpcDeps);
+  const page =
+    (filter: Partial<UsageFilter>, pageToken = '', pageSize = 50) =>
+    () =>
+      listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ...filter }), pageSize, pageToken }, context, { db } as RpcDeps);
   const after = (startedAtMs: number): string => encodePageToken({ startedAtMs: BigInt(startedAtMs), callId: `req_${'0'.repeat(32)}` });
   const [middle, old] = [after(Math.floor((fromMs + untilMs) / 2)), after(fromMs + dayMs)];
   const month = { fromMs: BigInt(untilMs - 60 * dayMs), untilMs: BigInt(untilMs - 30 * dayMs) };
@@ -44,7 +49,10 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
     ...filters.flatMap(([name, filter]) => [
       { name: `records${name}: first page`, ask: page(filter) },
       // A page token lies outside a month; its last day is as deep in it.
-      { name: `records${name}: page near the end`, ask: filter === month ? page({ ...month, untilMs: month.fromMs + BigInt(dayMs) }) : page(filter, old) },
+      {
+        name: `records${name}: page near the end`,
+        ask: filter === month ? page({ ...month, untilMs: month.fromMs + BigInt(dayMs) }) : page(filter, old),
+      },
     ]),
     // As the console asks for them: one page for each way to fail.
     { name: 'failed calls', ask: () => Promise.all(errorEndings.map((ending) => page({ ending })())) },
@@ -57,9 +65,20 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
 export function sumCases(db: Database, { accounts, models, untilMs }: History): Case[] {
   const context = callContext({ caller: 'bench' });
   const { id: accountId, keys } = accounts[0]!;
-  const { GROUP_BY_DAY: day, GROUP_BY_HOUR: hour, GROUP_BY_KEY: key, GROUP_BY_MODEL: model, GROUP_BY_ENDING: ending, GROUP_BY_UNSPECIFIED: none } = GroupBy;
+  const {
+    GROUP_BY_DAY: day,
+    GROUP_BY_HOUR: hour,
+    GROUP_BY_KEY: key,
+    GROUP_BY_MODEL: model,
+    GROUP_BY_ENDING: ending,
+    GROUP_BY_UNSPECIFIED: none,
+  } = GroupBy;
   const sums = (offsetMinutes: number, lengthMs: number, groupBy: GroupBy, thenBy: GroupBy, filter: Partial<UsageFilter>) => () =>
-    getUsageTotals({ filter: UsageFilter.fromPartial({ accountId, fromMs: BigInt(untilMs - lengthMs), ...filter }), groupBy, thenBy, offsetMinutes }, context, { db } as RpcDeps);
+    getUsageTotals(
+      { filter: UsageFilter.fromPartial({ accountId, fromMs: BigInt(untilMs - lengthMs), ...filter }), groupBy, thenBy, offsetMinutes },
+      context,
+      { db } as RpcDeps,
+    );
   const ofKey = { keyId: keys[0]! };
   const ofModel = { modelId: models[0]! };
   const completed = { ending: Ending.ENDING_COMPLETED };
@@ -83,15 +102,26 @@ export function sumCases(db: Database, { accounts, models, untilMs }: History): 
     [' by day and model of completed calls of the busiest key', day, model, { ...ofKey, ...completed }],
   ];
   const cases: Case[] = [];
-  for (const [length, lengthMs] of [['24 h', dayMs], ['30 d', 30 * dayMs], ['90 d', 90 * dayMs]] as const) {
-    for (const [name, groupBy, thenBy, filter] of timeless) cases.push({ name: `sums${name}, ${length}`, ask: sums(0, lengthMs, groupBy, thenBy, filter) });
+  for (const [length, lengthMs] of [
+    ['24 h', dayMs],
+    ['30 d', 30 * dayMs],
+    ['90 d', 90 * dayMs],
+  ] as const) {
+    for (const [name, groupBy, thenBy, filter] of timeless)
+      cases.push({ name: `sums${name}, ${length}`, ask: sums(0, lengthMs, groupBy, thenBy, filter) });
     for (const [name, groupBy, thenBy, filter] of timed) {
-      for (const [zone, offset] of zones) cases.push({ name: `sums${name}, ${length}, ${zone}`, ask: sums(offset, lengthMs, groupBy, thenBy, filter) });
+      for (const [zone, offset] of zones)
+        cases.push({ name: `sums${name}, ${length}, ${zone}`, ask: sums(offset, lengthMs, groupBy, thenBy, filter) });
     }
   }
   // An answer may have 10,000 groups.
-  for (const [length, days] of [['24 h', 1], ['7 d', 7], ['27 d', 27]] as const) {
-    for (const [zone, offset] of zones) cases.push({ name: `sums by hour and model, ${length}, ${zone}`, ask: sums(offset, days * dayMs, hour, model, {}) });
+  for (const [length, days] of [
+    ['24 h', 1],
+    ['7 d', 7],
+    ['27 d', 27],
+  ] as const) {
+    for (const [zone, offset] of zones)
+      cases.push({ name: `sums by hour and model, ${length}, ${zone}`, ask: sums(offset, days * dayMs, hour, model, {}) });
   }
   return cases;
 }

@@ -27,7 +27,10 @@ const { values: options } = parseArgs({
   },
 });
 const [rate, seconds, every, step] = [Number(options.rate), Number(options.seconds), Number(options.every), Number(options.step)];
-const pids = [process.pid, ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])])];
+const pids = [
+  process.pid,
+  ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])]),
+];
 
 async function measure(db: Database, accounts: number): Promise<{ cpu: number; stepMs: number }> {
   await migrate(db, migrations);
@@ -37,14 +40,22 @@ async function measure(db: Database, accounts: number): Promise<{ cpu: number; s
   await backfill(db, numbers, 1);
   const insert = insertText('usage_record', allRecordColumns);
   const history = historyOf(90, Date.now(), accounts);
-  const few = { ...history, accounts: history.accounts.map(({ id, keys }) => ({ id, keys: keys.slice(0, Number(options.keys)) })), models: history.models.slice(0, Number(options.models)) };
+  const few = {
+    ...history,
+    accounts: history.accounts.map(({ id, keys }) => ({ id, keys: keys.slice(0, Number(options.keys)) })),
+    models: history.models.slice(0, Number(options.models)),
+  };
   const calls = rowsOfCalls(few, Date.now() - seconds * 1000, 1000 / rate);
   let [cpu, records, slowest] = [0, 0, 0];
   for (let second = 1; second <= seconds; second += 1) {
     await db.plainTransaction(async (tx) => {
       const made = Array.from({ length: rate }, calls);
       for (let start = 0; start < made.length; start += 50) await tx.run(insert(50), made.slice(start, start + 50).flat());
-      for (let start = 0; start < made.length; start += 100) await noteUnfolded(tx, made.slice(start, start + 100).map((row) => [row[0] as Buffer, row[1] as Buffer]));
+      for (let start = 0; start < made.length; start += 100)
+        await noteUnfolded(
+          tx,
+          made.slice(start, start + 100).map((row) => [row[0] as Buffer, row[1] as Buffer]),
+        );
     });
     if (second % every !== 0) continue;
     const before = cpuMicroseconds(pids);

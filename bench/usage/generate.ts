@@ -44,8 +44,16 @@ function randomOf(seed: number): () => number {
 
 /** Accounts with ten keys each, fifteen models, and so many days until now. */
 export function historyOf(days: number, nowMs: number, accountCount = 2): History {
-  const accounts = Array.from({ length: accountCount }, () => ({ id: newId('acct'), keys: Array.from({ length: 10 }, () => newId('key')) }));
-  return { accounts, models: Array.from({ length: 15 }, (_, index) => `vendor/model-${index + 1}`), fromMs: nowMs - days * dayMs, untilMs: nowMs };
+  const accounts = Array.from({ length: accountCount }, () => ({
+    id: newId('acct'),
+    keys: Array.from({ length: 10 }, () => newId('key')),
+  }));
+  return {
+    accounts,
+    models: Array.from({ length: 15 }, (_, index) => `vendor/model-${index + 1}`),
+    fromMs: nowMs - days * dayMs,
+    untilMs: nowMs,
+  };
 }
 
 /** That of the records that are there: the account with most of them first, and its keys and models, those that are used most first. */
@@ -58,7 +66,10 @@ export async function historyIn(db: Database): Promise<History> {
   const account = asBytes((await busiest('account_id'))[0]);
   const keys = (await busiest('key_id', account)).map((id) => idFromBytes('key', asBytes(id)));
   const models = (await busiest('model_id', account)).map(asText);
-  const [ends] = (await db.knex('usage_record').min({ first: 'started_at_ms' }).max({ last: 'started_at_ms' })) as { first: unknown; last: unknown }[];
+  const [ends] = (await db.knex('usage_record').min({ first: 'started_at_ms' }).max({ last: 'started_at_ms' })) as {
+    first: unknown;
+    last: unknown;
+  }[];
   return { accounts: [{ id: idFromBytes('acct', account), keys }], models, fromMs: asNumber(ends!.first), untilMs: asNumber(ends!.last) };
 }
 
@@ -125,7 +136,12 @@ function priceOf(modelId: string, dollars: bigint, createdAtMs: number): PriceVe
   });
 }
 
-function recordOf(startedAtMs: number, account: History['accounts'][number], prices: readonly PriceVersion[], random: () => number): PricedRecord {
+function recordOf(
+  startedAtMs: number,
+  account: History['accounts'][number],
+  prices: readonly PriceVersion[],
+  random: () => number,
+): PricedRecord {
   const price = pick(prices, random);
   const call = Call.fromPartial({
     id: newId('req', startedAtMs),
@@ -152,8 +168,16 @@ function recordOf(startedAtMs: number, account: History['accounts'][number], pri
   };
   return priceRecord(
     {
-      call, tokens, ending: endingOf(random() * 100), endingDetail: '', source: UsageSource.USAGE_SOURCE_REPORTED, firstOutputMs: 300,
-      durationMs: 2000, free: false, quarantined: false, keptAnswer: Buffer.alloc(0),
+      call,
+      tokens,
+      ending: endingOf(random() * 100),
+      endingDetail: '',
+      source: UsageSource.USAGE_SOURCE_REPORTED,
+      firstOutputMs: 300,
+      durationMs: 2000,
+      free: false,
+      quarantined: false,
+      keptAnswer: Buffer.alloc(0),
     },
     startedAtMs + 2000,
   );

@@ -33,7 +33,13 @@ async function newMigrated(engine: Engine, migrations: Parameters<typeof migrate
   const { url, drop } = await newDatabase(engine);
   const db = openDatabase(url);
   await migrate(db, migrations);
-  return { db, close: async () => { await db.close(); await drop(); } };
+  return {
+    db,
+    close: async () => {
+      await db.close();
+      await drop();
+    },
+  };
 }
 
 /** Has auth and the ledger know the account, its keys and a thousand more, in databases of their own; metering knows the used ones. */
@@ -41,15 +47,35 @@ export async function keysPageOf(metering: Database, accountId: string, usedKeys
   const auth = await newMigrated(metering.engine, authMigrations);
   const ledger = await newMigrated(metering.engine, ledgerMigrations);
   const keyIds = [...Array.from({ length: unusedKeys }, () => newId('key')), ...usedKeys];
-  await auth.db.knex('account').insert({ id: bytesOf('acct', accountId), name: 'bench', state: AccountState.ACCOUNT_STATE_ACTIVE, created_at_ms: 0, version: 1, change_number: 1 });
+  await auth.db.knex('account').insert({
+    id: bytesOf('acct', accountId),
+    name: 'bench',
+    state: AccountState.ACCOUNT_STATE_ACTIVE,
+    created_at_ms: 0,
+    version: 1,
+    change_number: 1,
+  });
   for (const [index, keyId] of keyIds.entries()) {
     await auth.db.knex('platform_key').insert({
-      id: bytesOf('key', keyId), account_id: bytesOf('acct', accountId), secret_hash: Buffer.concat([bytesOf('key', keyId), Buffer.alloc(16)]), last_four: 'abcd', name: `key ${index}`,
-      model_ids: null, lifetime_limit_nano_usd: 1_000_000_000, expires_at_ms: null, state: KeyState.KEY_STATE_ACTIVE, created_at_ms: index, revoked_at_ms: null, version: 1, change_number: index + 2,
+      id: bytesOf('key', keyId),
+      account_id: bytesOf('acct', accountId),
+      secret_hash: Buffer.concat([bytesOf('key', keyId), Buffer.alloc(16)]),
+      last_four: 'abcd',
+      name: `key ${index}`,
+      model_ids: null,
+      lifetime_limit_nano_usd: 1_000_000_000,
+      expires_at_ms: null,
+      state: KeyState.KEY_STATE_ACTIVE,
+      created_at_ms: index,
+      revoked_at_ms: null,
+      version: 1,
+      change_number: index + 2,
     });
   }
   const lead = accountColumns(accountId, metering.engine);
-  const buckets = keyIds.map((keyId) => fromKey({ accountId, keyId, spentNanoUsd: 5n, heldNanoUsd: 0n, limitNanoUsd: 1_000_000_000n, limitVersion: 1n }, lead));
+  const buckets = keyIds.map((keyId) =>
+    fromKey({ accountId, keyId, spentNanoUsd: 5n, heldNanoUsd: 0n, limitNanoUsd: 1_000_000_000n, limitVersion: 1n }, lead),
+  );
   await ledger.db.plainTransaction((tx) => tx.insert(bucketTable, buckets));
   const context = callContext({ caller: 'bench' });
   const authDeps = { accounts: new AccountStore(auth.db), keys: new KeyStore(auth.db), clock: systemClock } as AuthDeps;

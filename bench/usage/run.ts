@@ -30,7 +30,10 @@ const only = new RegExp(options.only);
 const recordsPerStep = 5000;
 
 /** This process, and with TOLLGATE_BENCH_MYSQL_PID the server. */
-const pids = [process.pid, ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])])];
+const pids = [
+  process.pid,
+  ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])]),
+];
 
 /** The 50th and 95th percentile in milliseconds, and the mean of the CPU that it took; one try before is not counted. */
 async function timesOf({ ask }: Case): Promise<{ p50: number; p95: number; cpu: number }> {
@@ -58,10 +61,16 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
     if ((await db.knex('usage_record').select('id').limit(1)).length === 0) await fill(db);
     await addUp(db);
     if (db.engine === 'sqlite') await db.knex.raw('PRAGMA synchronous = FULL');
-    print(`\n${db.engine}, ${await rowsOf(db, 'usage_record')} records, ${await rowsOf(db, 'usage_sum')} rows of sums, load average ${loadavg()[0]!.toFixed(1)}\n`);
+    print(
+      `\n${db.engine}, ${await rowsOf(db, 'usage_record')} records, ${await rowsOf(db, 'usage_sum')} rows of sums, load average ${loadavg()[0]!.toFixed(1)}\n`,
+    );
     const history = await historyIn(db);
     const keys = await keysPageOf(db, history.accounts[0]!.id, history.accounts[0]!.keys);
-    const cases = [...pageCases(db, history), ...[50, 200].map((size) => ({ name: `keys with spend and last use: ${size} a page`, ask: () => keys.ask(size) })), ...sumCases(db, history)];
+    const cases = [
+      ...pageCases(db, history),
+      ...[50, 200].map((size) => ({ name: `keys with spend and last use: ${size} a page`, ask: () => keys.ask(size) })),
+      ...sumCases(db, history),
+    ];
     print('| asked | p50 ms | p95 ms | CPU ms |\n| --- | ---: | ---: | ---: |');
     for (const each of cases.filter(({ name }) => only.test(name))) {
       const { p50, p95, cpu } = await timesOf(each);
@@ -107,6 +116,8 @@ async function addUp(db: Database): Promise<void> {
 }
 
 const kept = options.keep.split(' ').filter((url) => url !== '');
-print(`${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`);
+print(
+  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`,
+);
 if (kept.length > 0) for (const url of kept) await measure({ url, drop: async () => undefined });
 else for (const engine of options.engines.split(',') as Engine[]) await measure(await newDatabase(engine));

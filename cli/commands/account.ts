@@ -20,7 +20,9 @@ export function accountCommand(cli: Cli): Command {
       cli.withServices(async ({ auth }) => {
         const response = await auth.createAccount({ name, idempotencyKey: options.idempotencyKey ?? '' }, operatorCall());
         cli.out.show(accountView, response.account!);
-        cli.out.note(`\nNext: tollgate balance deposit 5 --account ${response.account!.id}\n      tollgate key create --name first --account ${response.account!.id}`);
+        cli.out.note(
+          `\nNext: tollgate balance deposit 5 --account ${response.account!.id}\n      tollgate key create --name first --account ${response.account!.id}`,
+        );
       }),
     );
 
@@ -33,9 +35,15 @@ export function accountCommand(cli: Cli): Command {
       cli.withServices(({ auth, ledger }) =>
         listPages(cli, accountInListView, options, async (pageSize, pageToken) => {
           const { search = '', state = AccountState.ACCOUNT_STATE_UNSPECIFIED, newestFirst = false } = options;
-          const { accounts, keyCounts, nextPageToken } = await auth.listAccounts({ pageSize, pageToken, search, state, newestFirst, withKeyCounts: true }, operatorCall());
+          const { accounts, keyCounts, nextPageToken } = await auth.listAccounts(
+            { pageSize, pageToken, search, state, newestFirst, withKeyCounts: true },
+            operatorCall(),
+          );
           const balances = await balancesOf(accounts, ledger);
-          return { items: accounts.map((account, index) => ({ account, balance: balances?.[index], keys: keyCounts[index]! })), nextPageToken };
+          return {
+            items: accounts.map((account, index) => ({ account, balance: balances?.[index], keys: keyCounts[index]! })),
+            nextPageToken,
+          };
         }),
       ),
     );

@@ -15,13 +15,32 @@ afterEach(() => gateway.stop());
 
 describe('alerts', () => {
   it('are set as a whole, and what is not named is taken away', async () => {
-    const set = await tollgate(gateway, ['alert', 'set', '10', '--email', 'a@example.com', 'b@example.com', '--webhook', 'https://example.com/hook']);
+    const set = await tollgate(gateway, [
+      'alert',
+      'set',
+      '10',
+      '--email',
+      'a@example.com',
+      'b@example.com',
+      '--webhook',
+      'https://example.com/hook',
+    ]);
     expect(set).toMatchObject({ code: 0, stdout: expect.stringContaining('whsec_') });
     expect(set.stdout).toContain('a@example.com, b@example.com');
-    expect((await tollgateJson(gateway, ['alert', 'get', '--account', account]))[0]).toMatchObject({ enabled: true, threshold_usd: '10', emails: ['a@example.com', 'b@example.com'], webhook_url: 'https://example.com/hook' });
+    expect((await tollgateJson(gateway, ['alert', 'get', '--account', account]))[0]).toMatchObject({
+      enabled: true,
+      threshold_usd: '10',
+      emails: ['a@example.com', 'b@example.com'],
+      webhook_url: 'https://example.com/hook',
+    });
     const off = await tollgate(gateway, ['alert', 'set', '5', '--off']);
     expect(off.stdout).not.toContain('whsec_');
-    expect((await tollgateJson(gateway, ['alert', 'get']))[0]).toMatchObject({ enabled: false, threshold_usd: '5', emails: [], webhook_url: null });
+    expect((await tollgateJson(gateway, ['alert', 'get']))[0]).toMatchObject({
+      enabled: false,
+      threshold_usd: '5',
+      emails: [],
+      webhook_url: null,
+    });
     expect((await tollgate(gateway, ['alert', 'get'])).stdout).toContain('off');
   });
 
@@ -39,7 +58,11 @@ describe('alerts', () => {
     await tollgate(gateway, ['alert', 'set', '10', '--webhook', 'https://example.com/hook']);
     expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({ code: 0, stdout: expect.stringContaining('delivered') });
     gateway.state.alertOutcome = 'status 500: out of order';
-    expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({ code: 1, stdout: expect.stringContaining('out of order'), stderr: expect.stringContaining('1 of 1 did not take it') });
+    expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('out of order'),
+      stderr: expect.stringContaining('1 of 1 did not take it'),
+    });
     expect((await tollgateJson(gateway, ['alert', 'deliveries'])).map(({ state, outcome }) => [state, outcome])).toEqual([
       ['failed', 'status 500: out of order'],
       ['delivered', 'status 200'],

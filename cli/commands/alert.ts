@@ -46,9 +46,17 @@ export function alertCommand(cli: Cli): Command {
       cli.withServices(async ({ auth, alerts }) => {
         const accountId = await chooseAccount(auth, options.account);
         const { email: emails = [], webhook: webhookUrl = '', newSecret: renewWebhookSecret = false, off = false } = options;
-        const { webhookSecret } = await alerts.putAlert({ accountId, enabled: !off, thresholdNanoUsd, emails, webhookUrl, renewWebhookSecret }, operatorCall());
-        cli.out.show(alertView, await alerts.getAlert({ accountId }, operatorCall()), webhookSecret === '' ? {} : { webhook_secret: webhookSecret });
-        if (webhookSecret !== '') cli.out.note(`\nThe webhook's requests are signed with this secret, which is not shown again:\n${webhookSecret}`);
+        const { webhookSecret } = await alerts.putAlert(
+          { accountId, enabled: !off, thresholdNanoUsd, emails, webhookUrl, renewWebhookSecret },
+          operatorCall(),
+        );
+        cli.out.show(
+          alertView,
+          await alerts.getAlert({ accountId }, operatorCall()),
+          webhookSecret === '' ? {} : { webhook_secret: webhookSecret },
+        );
+        if (webhookSecret !== '')
+          cli.out.note(`\nThe webhook's requests are signed with this secret, which is not shown again:\n${webhookSecret}`);
       }),
     );
 
@@ -56,10 +64,14 @@ export function alertCommand(cli: Cli): Command {
     .description('Send a test to every destination and wait for it. Exit code 1 when any did not take it.')
     .action((options: AccountOption) =>
       cli.withServices(async ({ auth, alerts }) => {
-        const { deliveries } = await alerts.testAlert({ accountId: await chooseAccount(auth, options.account) }, operatorCall(testTimeoutMs));
+        const { deliveries } = await alerts.testAlert(
+          { accountId: await chooseAccount(auth, options.account) },
+          operatorCall(testTimeoutMs),
+        );
         cli.out.list(deliveryView, deliveries);
         const failed = deliveries.filter(({ state }) => state !== AlertDeliveryState.ALERT_DELIVERY_STATE_DELIVERED);
-        if (failed.length > 0) throw new CliError(`${failed.length} of ${deliveries.length} did not take it.`, { fix: 'See the outcome of each above.' });
+        if (failed.length > 0)
+          throw new CliError(`${failed.length} of ${deliveries.length} did not take it.`, { fix: 'See the outcome of each above.' });
       }),
     );
 

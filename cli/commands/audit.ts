@@ -60,8 +60,18 @@ export function auditCommand(cli: Cli): Command {
     .action((options: PageOptions & FilterOptions) =>
       cli.withServices(({ people }) =>
         listPages(cli, auditView, options, async (pageSize, pageToken) => {
-          const { account: accountId = '', actor = '', action = '', target: targetId = '', from: fromMs = 0n, until: untilMs = 0n } = options;
-          const { entries, nextPageToken } = await people.listAudit(ListAuditRequest.fromPartial({ accountId, actor, action, targetId, fromMs, untilMs, pageSize, pageToken }), operatorCall());
+          const {
+            account: accountId = '',
+            actor = '',
+            action = '',
+            target: targetId = '',
+            from: fromMs = 0n,
+            until: untilMs = 0n,
+          } = options;
+          const { entries, nextPageToken } = await people.listAudit(
+            ListAuditRequest.fromPartial({ accountId, actor, action, targetId, fromMs, untilMs, pageSize, pageToken }),
+            operatorCall(),
+          );
           return { items: entries, nextPageToken };
         }),
       ),
@@ -75,7 +85,13 @@ export function auditCommand(cli: Cli): Command {
       cli.withServices(async ({ people }) => {
         const found = await people.verifyAudit(options.seen ?? { number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
         const last = found.lastNumber === 0n ? '' : `${found.lastNumber}:${Buffer.from(found.lastHash).toString('hex')}`;
-        const json = { ok: found.fault === '', fault: found.fault === '' ? null : found.fault, entries_checked: Number(found.entriesChecked), entries_unchained: Number(found.entriesUnchained), last: last === '' ? null : last };
+        const json = {
+          ok: found.fault === '',
+          fault: found.fault === '' ? null : found.fault,
+          entries_checked: Number(found.entriesChecked),
+          entries_unchained: Number(found.entriesUnchained),
+          last: last === '' ? null : last,
+        };
         cli.out.show(
           {
             json: () => json,
@@ -88,8 +104,14 @@ export function auditCommand(cli: Cli): Command {
           },
           {},
         );
-        if (!json.ok) throw new CliError(`The audit log is not as it was written. ${found.fault}`, { fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.' });
-        if (last !== '') cli.out.note(`\nKeep the last entry elsewhere; later \`tollgate audit verify --seen ${last.slice(0, 24)}…\` shows that nothing before it was changed.`);
+        if (!json.ok)
+          throw new CliError(`The audit log is not as it was written. ${found.fault}`, {
+            fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.',
+          });
+        if (last !== '')
+          cli.out.note(
+            `\nKeep the last entry elsewhere; later \`tollgate audit verify --seen ${last.slice(0, 24)}…\` shows that nothing before it was changed.`,
+          );
       }),
     );
 
@@ -98,6 +120,7 @@ export function auditCommand(cli: Cli): Command {
 
 function parseSeen(text: string): { number: bigint; hash: Buffer } {
   const match = /^(\d{1,18}):([0-9a-f]{64})$/.exec(text);
-  if (match === null || match[1] === '0') throw new CliError('--seen must be the number of an entry, a colon and its hash of 64 digits.', { exitCode: 2 });
+  if (match === null || match[1] === '0')
+    throw new CliError('--seen must be the number of an entry, a colon and its hash of 64 digits.', { exitCode: 2 });
   return { number: BigInt(match[1]!), hash: Buffer.from(match[2]!, 'hex') };
 }

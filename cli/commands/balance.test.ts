@@ -35,7 +35,9 @@ describe('a balance', () => {
     expect(lost.code).toBe(1);
     expect(lost.stderr).toMatch(/The ledger went away\. It may or may not have been booked\./);
     const key = /--idempotency-key (\S+);/.exec(lost.stderr)![1]!;
-    expect(await tollgateJson(gateway, ['balance', 'deposit', '5', '--idempotency-key', key])).toMatchObject([{ available_usd: '5', replayed: true }]);
+    expect(await tollgateJson(gateway, ['balance', 'deposit', '5', '--idempotency-key', key])).toMatchObject([
+      { available_usd: '5', replayed: true },
+    ]);
     expect(gateway.state.entries).toHaveLength(1);
   });
 
@@ -43,16 +45,41 @@ describe('a balance', () => {
     gateway.state.records = [UsageRecord.fromPartial({ call: { id: 'req_1', accountId: 'acct_7' } })];
     const whole = await tollgate(gateway, ['balance', 'refund', 'req_1', '--reason', 'cut off']);
     expect(whole.stdout).toMatch(/Booked as ent_\w+\.\nTo repeat it safely add: --idempotency-key \S+/);
-    expect(gateway.state.lastRefundRequest).toMatchObject({ accountId: 'acct_7', holdId: 'req_1', amountNanoUsd: undefined, reason: 'cut off' });
-    const [part] = await tollgateJson(gateway, ['balance', 'refund', 'req_9', '--account', 'acct_8', '--amount', '0.01', '--reason', 'slow', '--idempotency-key', 'k1']);
+    expect(gateway.state.lastRefundRequest).toMatchObject({
+      accountId: 'acct_7',
+      holdId: 'req_1',
+      amountNanoUsd: undefined,
+      reason: 'cut off',
+    });
+    const [part] = await tollgateJson(gateway, [
+      'balance',
+      'refund',
+      'req_9',
+      '--account',
+      'acct_8',
+      '--amount',
+      '0.01',
+      '--reason',
+      'slow',
+      '--idempotency-key',
+      'k1',
+    ]);
     expect(part).toMatchObject({ replayed: false, idempotency_key: 'k1', entry: { kind: 'refund', amount_usd: '0.01' } });
-    expect(gateway.state.lastRefundRequest).toEqual({ accountId: 'acct_8', holdId: 'req_9', amountNanoUsd: 10_000_000n, reason: 'slow', idempotencyKey: 'k1' });
+    expect(gateway.state.lastRefundRequest).toEqual({
+      accountId: 'acct_8',
+      holdId: 'req_9',
+      amountNanoUsd: 10_000_000n,
+      reason: 'slow',
+      idempotencyKey: 'k1',
+    });
     expect((await tollgate(gateway, ['balance', 'refund', 'req_1'])).code).toBe(2);
   });
 
   it('is verified, and a drift is a failure', async () => {
     expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/books +right/) });
-    gateway.state.verification = VerifyResponse.fromPartial({ drifts: [{ accountId: 'acct_1', what: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }] });
+    gateway.state.verification = VerifyResponse.fromPartial({
+      drifts: [{ accountId: 'acct_1', what: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
+    });
     const wrong = await tollgate(gateway, ['balance', 'verify']);
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The books are not right.') });
     expect(wrong.stdout).toMatch(/acct_1 +spent +\$0\.000000002 +\$0\.000000001/);

@@ -36,15 +36,19 @@ export function balanceCommand(cli: Cli): Command {
     .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}; cash unless given`, depositSources.parse)
     .option('--reason <text>', 'for people: why')
     .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
-    .action((amountNanoUsd: bigint, options: AccountOption & { source?: DepositSource; reason?: string; reference?: string; idempotencyKey?: string }) =>
-      cli.withServices(async ({ auth, ledger }) => {
-        const accountId = await chooseAccount(auth, options.account);
-        const { source = DepositSource.DEPOSIT_SOURCE_CASH } = options;
-        const reason = withReference(options.reason ?? '', options.reference);
-        await post(cli, options.idempotencyKey, (idempotencyKey) =>
-          ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source, reason }, operatorCall()),
-        );
-      }),
+    .action(
+      (
+        amountNanoUsd: bigint,
+        options: AccountOption & { source?: DepositSource; reason?: string; reference?: string; idempotencyKey?: string },
+      ) =>
+        cli.withServices(async ({ auth, ledger }) => {
+          const accountId = await chooseAccount(auth, options.account);
+          const { source = DepositSource.DEPOSIT_SOURCE_CASH } = options;
+          const reason = withReference(options.reason ?? '', options.reference);
+          await post(cli, options.idempotencyKey, (idempotencyKey) =>
+            ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source, reason }, operatorCall()),
+          );
+        }),
     );
 
   withIdempotencyKey(withAccount(balance.command('adjust')))
@@ -53,13 +57,23 @@ export function balanceCommand(cli: Cli): Command {
     .requiredOption('--reason <text>', 'for people: why')
     .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
     .option('--entry <id>', 'the entry that is corrected')
-    .action((amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
-      cli.withServices(async ({ auth, ledger }) => {
-        const accountId = await chooseAccount(auth, options.account);
-        await post(cli, options.idempotencyKey, (idempotencyKey) =>
-          ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason: withReference(options.reason, options.reference), linkedEntryId: options.entry ?? '' }, operatorCall()),
-        );
-      }),
+    .action(
+      (amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
+        cli.withServices(async ({ auth, ledger }) => {
+          const accountId = await chooseAccount(auth, options.account);
+          await post(cli, options.idempotencyKey, (idempotencyKey) =>
+            ledger.adjust(
+              {
+                idempotencyKey,
+                accountId,
+                amountNanoUsd,
+                reason: withReference(options.reason, options.reference),
+                linkedEntryId: options.entry ?? '',
+              },
+              operatorCall(),
+            ),
+          );
+        }),
     );
 
   withIdempotencyKey(balance.command('refund <call>'))
@@ -70,8 +84,11 @@ export function balanceCommand(cli: Cli): Command {
     .action((holdId: string, options: AccountOption & { amount?: bigint; reason: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ metering, ledger }) => {
         const { account, amount: amountNanoUsd, reason } = options;
-        const accountId = account ?? (await metering.getUsageRecord({ callId: holdId, accountId: '' }, operatorCall())).record!.call!.accountId;
-        await post(cli, options.idempotencyKey, (idempotencyKey) => ledger.refund({ idempotencyKey, accountId, holdId, amountNanoUsd, reason }, operatorCall()));
+        const accountId =
+          account ?? (await metering.getUsageRecord({ callId: holdId, accountId: '' }, operatorCall())).record!.call!.accountId;
+        await post(cli, options.idempotencyKey, (idempotencyKey) =>
+          ledger.refund({ idempotencyKey, accountId, holdId, amountNanoUsd, reason }, operatorCall()),
+        );
       }),
     );
 
@@ -84,7 +101,8 @@ export function balanceCommand(cli: Cli): Command {
         const { entry } = await ledger.getEntry({ accountId, entryId }, operatorCall());
         const { reason } = options;
         const effect = signedAmount(entry!);
-        if (effect === 0n) throw new CliError('This entry took nothing from the account and added nothing, so there is nothing to reverse.');
+        if (effect === 0n)
+          throw new CliError('This entry took nothing from the account and added nothing, so there is nothing to reverse.');
         // The entry names the operation, as in the console, so that whoever asks again changes nothing.
         await post(cli, `reverse ${entry!.id}`, (idempotencyKey) =>
           entry!.kind === EntryKind.ENTRY_KIND_CHARGE

@@ -18,7 +18,10 @@ describe('codes', () => {
     const made = await tollgate(gateway, ['code', 'create', '2.5', '--count', '2', '--expires', '30d', '--note', 'conference']);
     expect(made.stdout).toMatch(/TGC-0000 +\$2\.5 +open/);
     expect(made.stderr).toContain('not shown again');
-    expect(gateway.state.codes).toMatchObject([{ amountNanoUsd: 2_500_000_000n, note: 'conference', expiresAtMs: BigInt(testNowMs + 30 * 86_400_000) }, {}]);
+    expect(gateway.state.codes).toMatchObject([
+      { amountNanoUsd: 2_500_000_000n, note: 'conference', expiresAtMs: BigInt(testNowMs + 30 * 86_400_000) },
+      {},
+    ]);
     const listed = await tollgateJson(gateway, ['code', 'list', '--state', 'open']);
     expect(listed).toMatchObject([{ amount_usd: '2.5', state: 'open', last_four: '0000' }, {}]);
     expect(listed[0]).not.toHaveProperty('code');
@@ -29,11 +32,18 @@ describe('codes', () => {
   it('that nobody may have seen can be taken out of use', async () => {
     gateway.state.codesFault = new AppError('service_unavailable', 'The ledger went away.');
     const lost = await tollgate(gateway, ['code', 'create', '5']);
-    expect(lost).toMatchObject({ code: 1, stderr: expect.stringMatching(/Codes may have been made .*\n.*tollgate code void batch_[0-9a-f]{32}/) });
+    expect(lost).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Codes may have been made .*\n.*tollgate code void batch_[0-9a-f]{32}/),
+    });
   });
 
   it('are said to have expired when they have', async () => {
-    const code = RedemptionCode.fromPartial({ id: 'code_1', state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN, expiresAtMs: BigInt(testNowMs) });
+    const code = RedemptionCode.fromPartial({
+      id: 'code_1',
+      state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN,
+      expiresAtMs: BigInt(testNowMs),
+    });
     gateway.state.codes.push(code);
     expect(await tollgateJson(gateway, ['code', 'list'])).toMatchObject([{ state: 'expired' }]);
   });
@@ -49,12 +59,29 @@ describe('codes', () => {
 describe('a statement', () => {
   it('is shown by months, however many pages they come in, and alone', async () => {
     for (const month of ['2026-12', '2026-11', '2026-10']) {
-      gateway.state.statements.push(Statement.fromPartial({ month, openingNanoUsd: 1n, adjustmentsNanoUsd: -2_000_000_000n, closingNanoUsd: 3n, entries: 4n, isClosed: month !== '2026-12' }));
+      gateway.state.statements.push(
+        Statement.fromPartial({
+          month,
+          openingNanoUsd: 1n,
+          adjustmentsNanoUsd: -2_000_000_000n,
+          closingNanoUsd: 3n,
+          entries: 4n,
+          isClosed: month !== '2026-12',
+        }),
+      );
     }
     const listed = await tollgate(gateway, ['statement', 'list']);
     expect(listed.stdout).toMatch(/2026-12 +\$0\.000000001 .*-\$2 .*\$0\.000000003 +4 +goes on\n2026-11 .*\n2026-10 /);
-    expect(await tollgateJson(gateway, ['statement', 'show', '2026-11'])).toMatchObject([{ month: '2026-11', adjustments_usd: '-2', closing_nano_usd: '3', lines: 4, is_closed: true }]);
-    expect(await tollgate(gateway, ['statement', 'show', '1999-01'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no statement') });
-    expect(await tollgate(gateway, ['statement', 'lines', '2026-11', '--kind', 'gift'])).toMatchObject({ code: 2, stderr: expect.stringContaining('deposit') });
+    expect(await tollgateJson(gateway, ['statement', 'show', '2026-11'])).toMatchObject([
+      { month: '2026-11', adjustments_usd: '-2', closing_nano_usd: '3', lines: 4, is_closed: true },
+    ]);
+    expect(await tollgate(gateway, ['statement', 'show', '1999-01'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no statement'),
+    });
+    expect(await tollgate(gateway, ['statement', 'lines', '2026-11', '--kind', 'gift'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('deposit'),
+    });
   });
 });

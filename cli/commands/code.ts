@@ -26,7 +26,9 @@ export function codeCommand(cli: Cli): Command {
     .description('Make codes. They are shown this once and never again.')
     .argument('<usd>', 'what each is worth, for example 5', parsePositiveAmount)
     .option('--count <count>', 'how many', (text) => parseCount(text, 1, 500), 1)
-    .option('--expires <when>', 'until when they can be redeemed: an instant or for example 30d; for ever unless given', (text) => parseInstant(text, cli.world.nowMs(), 'ahead'))
+    .option('--expires <when>', 'until when they can be redeemed: an instant or for example 30d; for ever unless given', (text) =>
+      parseInstant(text, cli.world.nowMs(), 'ahead'),
+    )
     .option('--note <text>', 'for operators: what they are for')
     .action((amountNanoUsd: bigint, options: CreateOptions) => create(cli, amountNanoUsd, options));
 
@@ -37,7 +39,12 @@ export function codeCommand(cli: Cli): Command {
     .action((options: PageOptions & { state?: RedemptionCodeState; batch?: string }) =>
       cli.withServices(async ({ ledger }) => {
         await listPages(cli, codeView, options, async (pageSize, pageToken) => {
-          const request = ListRedemptionCodesRequest.fromPartial({ pageSize, pageToken, state: options.state ?? 0, batchId: options.batch ?? '' });
+          const request = ListRedemptionCodesRequest.fromPartial({
+            pageSize,
+            pageToken,
+            state: options.state ?? 0,
+            batchId: options.batch ?? '',
+          });
           const { codes, nextPageToken } = await ledger.listRedemptionCodes(request, operatorCall());
           return { items: codes.map((each) => ({ code: each, nowMs: cli.world.nowMs() })), nextPageToken };
         });
@@ -59,7 +66,10 @@ export function codeCommand(cli: Cli): Command {
     .action((options: { account?: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const { entry, balance, replayed } = await ledger.redeemCode({ accountId, secret: (await cli.world.readStdin()).trim() }, operatorCall());
+        const { entry, balance, replayed } = await ledger.redeemCode(
+          { accountId, secret: (await cli.world.readStdin()).trim() },
+          operatorCall(),
+        );
         cli.out.show(balanceView, balance!, { entry: entryView.json(entry!), replayed });
         cli.out.note(replayed ? '\nThis account had redeemed it before; nothing was changed.' : `\nBooked as ${entry!.id}.`);
       }),
@@ -71,10 +81,20 @@ export function codeCommand(cli: Cli): Command {
 function create(cli: Cli, amountNanoUsd: bigint, { count, expires, note = '' }: CreateOptions): Promise<void> {
   return cli.withServices(async ({ ledger }) => {
     const batchId = newId('batch');
-    const request = CreateRedemptionCodesRequest.fromPartial({ batchId, amountNanoUsd, count, note, createdBy: 'operator', ...(expires === undefined ? {} : { expiresAtMs: expires }) });
+    const request = CreateRedemptionCodesRequest.fromPartial({
+      batchId,
+      amountNanoUsd,
+      count,
+      note,
+      createdBy: 'operator',
+      ...(expires === undefined ? {} : { expiresAtMs: expires }),
+    });
     try {
       const { codes, secrets } = await ledger.createRedemptionCodes(request, operatorCall());
-      cli.out.list(codeView, codes.map((each, index) => ({ code: each, secret: secrets[index], nowMs: cli.world.nowMs() })));
+      cli.out.list(
+        codeView,
+        codes.map((each, index) => ({ code: each, secret: secrets[index], nowMs: cli.world.nowMs() })),
+      );
       cli.out.aside('Keep them now: they are not shown again.');
     } catch (error) {
       if (!isOutcomeUnknown(error)) throw error;

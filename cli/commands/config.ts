@@ -34,6 +34,9 @@ function defaultOf(setting: Setting<unknown>): string | null {
 export function configCommand(cli: Cli): Command {
   return new Command('config').description('The settings of this command, where each comes from, and its default.').action(() => {
     const settings: readonly Setting<unknown>[] = Object.values(cliSettings);
-    cli.out.list(settingView, settings.map((setting) => ({ setting, given: cli.world.env[setting.env] || undefined })));
+    cli.out.list(
+      settingView,
+      settings.map((setting) => ({ setting, given: cli.world.env[setting.env] || undefined })),
+    );
   });
 }

@@ -30,15 +30,22 @@ export async function showLink(cli: Cli, people: Services['people'], email: stri
 /** Raises a CliError when there is none, or more than one. */
 async function onlyOperator(people: Services['people']): Promise<User> {
   const operators: User[] = [];
-  for (let pageToken = ''; ; ) {
+  for (let pageToken = ''; ;) {
     const page = await people.listUsers({ email: '', search: '', pageSize, pageToken }, operatorCall());
     operators.push(...page.users.filter(({ isOperator, isDisabled }) => isOperator && !isDisabled));
     pageToken = page.nextPageToken;
     if (pageToken === '') break;
   }
-  if (operators.length === 0) throw new CliError('There is no operator yet.', { fix: 'Add one: tollgate user add you@example.com --operator' });
+  if (operators.length === 0)
+    throw new CliError('There is no operator yet.', { fix: 'Add one: tollgate user add you@example.com --operator' });
   if (operators.length > 1) {
-    throw new CliError(`There are several operators: ${operators.slice(0, 10).map(({ email }) => email).join(', ')}.`, { fix: `Name one: tollgate console link ${operators[0]!.email}` });
+    throw new CliError(
+      `There are several operators: ${operators
+        .slice(0, 10)
+        .map(({ email }) => email)
+        .join(', ')}.`,
+      { fix: `Name one: tollgate console link ${operators[0]!.email}` },
+    );
   }
   return operators[0]!;
 }

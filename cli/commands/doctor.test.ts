@@ -16,7 +16,9 @@ afterEach(() => gateway.stop());
 
 describe('the doctor', () => {
   beforeEach(() => {
-    gateway.state.models.push(Model.fromPartial({ id: 'a', state: ModelState.MODEL_STATE_ACTIVE, price: PriceVersion.fromPartial({ id: 'price_1' }) }));
+    gateway.state.models.push(
+      Model.fromPartial({ id: 'a', state: ModelState.MODEL_STATE_ACTIVE, price: PriceVersion.fromPartial({ id: 'price_1' }) }),
+    );
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', wireFormat: WireFormat.WIRE_FORMAT_SANDBOX, enabled: true }));
   });
 
@@ -24,14 +26,39 @@ describe('the doctor', () => {
     const { code, stdout } = await tollgate(gateway, ['doctor', '--json']);
     const findings = jsonLines(stdout);
     const bad = findings.filter((finding) => finding['ok'] === false);
-    return { code, checks: findings.map((finding) => finding['check']), fixes: Object.fromEntries(bad.map((finding) => [finding['check'], finding['fix']])) };
+    return {
+      code,
+      checks: findings.map((finding) => finding['check']),
+      fixes: Object.fromEntries(bad.map((finding) => [finding['check'], finding['fix']])),
+    };
   }
 
   it('finds nothing wrong with a healthy gateway', async () => {
     const { code, checks, fixes } = await examine();
     expect({ code, fixes }).toEqual({ code: 0, fixes: {} });
-    expect(checks).toEqual(['node', 'configuration', 'gateway', 'clock', 'connection', 'auth', 'audit log', 'catalog', 'models', 'ledger', 'books', 'holds', 'metering', 'outbox', 'quarantine', 'reconcile', 'inference', 'upstreams']);
-    expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(/ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0[^]*holds +2 open, the oldest for 5 s/);
+    expect(checks).toEqual([
+      'node',
+      'configuration',
+      'gateway',
+      'clock',
+      'connection',
+      'auth',
+      'audit log',
+      'catalog',
+      'models',
+      'ledger',
+      'books',
+      'holds',
+      'metering',
+      'outbox',
+      'quarantine',
+      'reconcile',
+      'inference',
+      'upstreams',
+    ]);
+    expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(
+      /ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0[^]*holds +2 open, the oldest for 5 s/,
+    );
   });
 
   it('tells the fix of each fault, and fails', async () => {
@@ -57,7 +84,11 @@ describe('the doctor', () => {
     gateway.state.auditDrift = 'Entry 2 is missing.';
     gateway.state.holdsPastExpiry = 1001n;
     gateway.state.quarantinedLastHour = 3n;
-    expect((await examine()).fixes).toEqual({ 'audit log': expect.stringContaining('copy'), holds: expect.stringContaining('log'), quarantine: expect.stringContaining('tollgate usage list') });
+    expect((await examine()).fixes).toEqual({
+      'audit log': expect.stringContaining('copy'),
+      holds: expect.stringContaining('log'),
+      quarantine: expect.stringContaining('tollgate usage list'),
+    });
   });
 
   it('tells of charges that the ledger refused', async () => {
@@ -66,7 +97,10 @@ describe('the doctor', () => {
   });
 
   it('tells what the reconcile job found, and when it does not run', async () => {
-    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ recent: { finishedAtMs: BigInt(testNowMs - 5000) }, drifts: [{ callId: 'req_1', what: 'charge' }] });
+    gateway.state.reconciliation = GetReconciliationResponse.fromPartial({
+      recent: { finishedAtMs: BigInt(testNowMs - 5000) },
+      drifts: [{ callId: 'req_1', what: 'charge' }],
+    });
     expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('tollgate ledger verify') });
     gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ recent: { finishedAtMs: BigInt(testNowMs - 5000) } });
     expect((await examine()).fixes).toEqual({});
@@ -87,7 +121,9 @@ describe('the doctor', () => {
   });
 
   it('says that nothing runs', async () => {
-    const { code, stdout } = await tollgate(gateway, ['doctor'], { env: { TOLLGATE_DATA_DIR: '/nonexistent', TOLLGATE_GATEWAY_URL: 'http://127.0.0.1:1' } });
+    const { code, stdout } = await tollgate(gateway, ['doctor'], {
+      env: { TOLLGATE_DATA_DIR: '/nonexistent', TOLLGATE_GATEWAY_URL: 'http://127.0.0.1:1' },
+    });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAIL +connection +No Tollgate is running for \/nonexistent/m);
   });

@@ -19,13 +19,18 @@ const findingView: View<Finding> = {
 
 /** The command `doctor`. */
 export function doctorCommand(cli: Cli): Command {
-  return new Command('doctor').description('Check that everything works; one line a check, with the fix. Exit code 1 when something does not.').action(async () => {
-    const table = cli.out.table(findingView);
-    let faults = 0;
-    for await (const finding of examine(cli)) {
-      if (!finding.ok) faults += 1;
-      table.add([finding]);
-    }
-    if (faults > 0) throw new CliError(`${faults === 1 ? 'One check has' : `${faults} checks have`} failed.`, { fix: 'Follow the first fix, then run `tollgate doctor` again.' });
-  });
+  return new Command('doctor')
+    .description('Check that everything works; one line a check, with the fix. Exit code 1 when something does not.')
+    .action(async () => {
+      const table = cli.out.table(findingView);
+      let faults = 0;
+      for await (const finding of examine(cli)) {
+        if (!finding.ok) faults += 1;
+        table.add([finding]);
+      }
+      if (faults > 0)
+        throw new CliError(`${faults === 1 ? 'One check has' : `${faults} checks have`} failed.`, {
+          fix: 'Follow the first fix, then run `tollgate doctor` again.',
+        });
+    });
 }

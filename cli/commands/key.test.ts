@@ -32,7 +32,16 @@ describe('accounts and keys', () => {
     });
 
     const [listed] = await tollgateJson(gateway, ['key', 'list']);
-    expect(listed).toMatchObject({ name: 'laptop', last_four: 'wxyz', state: 'active', limit_usd: '5', limit_nano_usd: '5000000000', spent_usd: '1.5', remaining_usd: '3.5', models: ['a', 'b'] });
+    expect(listed).toMatchObject({
+      name: 'laptop',
+      last_four: 'wxyz',
+      state: 'active',
+      limit_usd: '5',
+      limit_nano_usd: '5000000000',
+      spent_usd: '1.5',
+      remaining_usd: '3.5',
+      models: ['a', 'b'],
+    });
     expect(listed).toMatchObject({ last_used_at: '2027-01-15T07:59:59.000Z', last_used_model: 'sandbox/echo' });
     expect((await tollgate(gateway, ['key', 'list'])).stdout).toMatch(/last used.*\n.*2027-01-15 07:59:59Z/);
     expect(JSON.stringify(listed)).not.toContain('the-secret');
@@ -65,7 +74,10 @@ describe('accounts and keys', () => {
     await tollgate(gateway, ['account', 'create', 'one']);
     await tollgate(gateway, ['account', 'create', 'two']);
     expect(await tollgate(gateway, ['key', 'list'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--account') });
-    expect(await tollgate(gateway, ['key', 'list', '--account', gateway.state.accounts[1]!.id])).toMatchObject({ code: 0, stdout: 'none\n' });
+    expect(await tollgate(gateway, ['key', 'list', '--account', gateway.state.accounts[1]!.id])).toMatchObject({
+      code: 0,
+      stdout: 'none\n',
+    });
   });
 
   it('are listed page by page, as a table or as JSON lines', async () => {
@@ -73,7 +85,9 @@ describe('accounts and keys', () => {
     const first = await tollgate(gateway, ['account', 'list', '--limit', '2', '--json']);
     expect(jsonLines(first.stdout).map((account) => account['name'])).toEqual(['one', 'two']);
     expect(first.stderr).toContain('--page 2');
-    expect(await tollgateJson(gateway, ['account', 'list', '--page', '2'])).toMatchObject([{ name: 'three', keys: 0, balance: { available_usd: '0' } }]);
+    expect(await tollgateJson(gateway, ['account', 'list', '--page', '2'])).toMatchObject([
+      { name: 'three', keys: 0, balance: { available_usd: '0' } },
+    ]);
     const lines = (await tollgate(gateway, ['account', 'list'])).stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split(/ {2,}/)[1])).toEqual(['name', 'one', 'two', 'three']);
   });
@@ -95,7 +109,9 @@ describe('accounts and keys', () => {
     const { id } = gateway.state.accounts[0]!;
     const { stdout } = await tollgate(gateway, ['account', 'suspend', id, '--reason', 'invoice 7 is unpaid']);
     expect(stdout).toMatch(/because +invoice 7 is unpaid/);
-    expect(await tollgateJson(gateway, ['account', 'show', id])).toMatchObject([{ state: 'suspended', state_reason: 'invoice 7 is unpaid' }]);
+    expect(await tollgateJson(gateway, ['account', 'show', id])).toMatchObject([
+      { state: 'suspended', state_reason: 'invoice 7 is unpaid' },
+    ]);
     expect(await tollgateJson(gateway, ['account', 'resume', id])).toMatchObject([{ state: 'active', state_reason: null }]);
   });
 });

@@ -49,7 +49,9 @@ export function keyCommand(cli: Cli): Command {
   key
     .command('show <key>')
     .description('One key with what it has spent.')
-    .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, (await services.auth.getKey({ keyId }, operatorCall())).key!)));
+    .action((keyId: string) =>
+      cli.withServices(async (services) => showKey(cli, services, (await services.auth.getKey({ keyId }, operatorCall())).key!)),
+    );
 
   key
     .command('rename <key> <name>')
@@ -100,7 +102,9 @@ export function keyCommand(cli: Cli): Command {
   key
     .command('revoke <key>')
     .description('End a key for good, everywhere within a second.')
-    .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, (await services.auth.revokeKey({ keyId }, operatorCall())).key!)));
+    .action((keyId: string) =>
+      cli.withServices(async (services) => showKey(cli, services, (await services.auth.revokeKey({ keyId }, operatorCall())).key!)),
+    );
 
   return key;
 }
@@ -124,7 +128,8 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
     const { key, secret } = await auth.createKey(request, operatorCall());
     const [shown] = await known(cli, services, accountId, [key!]);
     cli.out.show(keyView, shown!, { secret: secret === '' ? null : secret });
-    if (secret === '') return cli.out.note('\nThis key had been made before with the same idempotency key; its secret cannot be shown again.');
+    if (secret === '')
+      return cli.out.note('\nThis key had been made before with the same idempotency key; its secret cannot be shown again.');
     cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
   });
 }
@@ -135,7 +140,8 @@ function rotate(cli: Cli, keyId: string, overlapMs: bigint): Promise<void> {
     const [shown] = await known(cli, services, key!.accountId, [key!]);
     cli.out.show(keyView, shown!, { secret });
     const former = key!.formerSecretsUntilMs;
-    const fate = former === undefined ? 'The secret of before is refused from now on.' : `The secret of before is accepted until ${instant(former)}.`;
+    const fate =
+      former === undefined ? 'The secret of before is refused from now on.' : `The secret of before is accepted until ${instant(former)}.`;
     cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again. ${fate}`);
   });
 }

@@ -24,27 +24,58 @@ afterEach(async () => {
 describe('the ledger', () => {
   it('is verified as a whole, and says how much was looked at', async () => {
     gateway.state.verification = VerifyResponse.fromPartial({ accountsChecked: 4n, entriesChecked: 9n, openHolds: 1n });
-    expect(await tollgate(gateway, ['ledger', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/bill +right\n.*\nusage records checked +2\nholds checked +3, of which 1 are open/) });
+    expect(await tollgate(gateway, ['ledger', 'verify'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/bill +right\n.*\nusage records checked +2\nholds checked +3, of which 1 are open/),
+    });
     expect(await tollgateJson(gateway, ['ledger', 'verify'])).toEqual([
-      { ok: true, accounts_checked: 4, records_checked: 2, holds_checked: 3, settlements_checked: 0, entries_checked: 9, open_holds: 1, sum_usd: '0', sum_nano_usd: '0', drifts: [] },
+      {
+        ok: true,
+        accounts_checked: 4,
+        records_checked: 2,
+        holds_checked: 3,
+        settlements_checked: 0,
+        entries_checked: 9,
+        open_holds: 1,
+        sum_usd: '0',
+        sum_nano_usd: '0',
+        drifts: [],
+      },
     ]);
   });
 
   it('fails with every drift of every part, named', async () => {
-    const drift = Drift.fromPartial({ check: DriftCheck.DRIFT_CHECK_RECORD_MISSING, accountId: 'acct_1', callId, what: 'settled without a record', stored: 7n });
+    const drift = Drift.fromPartial({
+      check: DriftCheck.DRIFT_CHECK_RECORD_MISSING,
+      accountId: 'acct_1',
+      callId,
+      what: 'settled without a record',
+      stored: 7n,
+    });
     gateway.state.drifts = [drift, { ...drift, what: 'another' }, drift];
-    gateway.state.verification = VerifyResponse.fromPartial({ drifts: [{ accountId: 'acct_2', what: `captured of ${callId}`, storedNanoUsd: 2n, rebuiltNanoUsd: 1n }] });
+    gateway.state.verification = VerifyResponse.fromPartial({
+      drifts: [{ accountId: 'acct_2', what: `captured of ${callId}`, storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
+    });
     const wrong = await tollgate(gateway, ['ledger', 'verify']);
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The bill is not right.') });
     expect(wrong.stdout).toMatch(new RegExp(`record_missing +acct_1 +${callId} +settled without a record +7 +0`));
     const { code, stdout } = await tollgate(gateway, ['ledger', 'verify', '--json']);
     expect(code).toBe(1);
-    expect(jsonLines(stdout)[0]).toMatchObject({ ok: false, records_checked: 6, drifts: [{ check: 'record_missing' }, { what: 'another' }, { check: 'books', call_id: callId, stored: '2', expected: '1' }] });
+    expect(jsonLines(stdout)[0]).toMatchObject({
+      ok: false,
+      records_checked: 6,
+      drifts: [{ check: 'record_missing' }, { what: 'another' }, { check: 'books', call_id: callId, stored: '2', expected: '1' }],
+    });
   });
 
   it('is exported whole or not at all, in exact figures', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
-    for (const [amount, reason] of [['5', 'a "gift", twice'], ['0.000000001', 'two\nlines'], ['3', '']]) await tollgate(gateway, ['balance', 'deposit', amount!, '--reason', reason!]);
+    for (const [amount, reason] of [
+      ['5', 'a "gift", twice'],
+      ['0.000000001', 'two\nlines'],
+      ['3', ''],
+    ])
+      await tollgate(gateway, ['balance', 'deposit', amount!, '--reason', reason!]);
     const path = join(folder, 'journal.csv');
     const until = new Date(testNowMs + 1).toISOString();
     const exported = await tollgate(gateway, ['ledger', 'export', '--format', 'csv', '--out', path, '--until', until]);
@@ -57,7 +88,11 @@ describe('the ledger', () => {
     expect(readdirSync(folder)).toEqual(['journal.csv']);
 
     const lines = jsonLines((await tollgate(gateway, ['ledger', 'export', '--until', until])).stdout);
-    expect(lines).toMatchObject([{ seq: '1', amount_nano_usd: '5000000000' }, { seq: '2', amount_nano_usd: '1', kind: 'deposit', debit: 'cash', credit: 'customer' }, { seq: '3' }]);
+    expect(lines).toMatchObject([
+      { seq: '1', amount_nano_usd: '5000000000' },
+      { seq: '2', amount_nano_usd: '1', kind: 'deposit', debit: 'cash', credit: 'customer' },
+      { seq: '3' },
+    ]);
     // Entries of this very instant may still be added to.
     expect((await tollgate(gateway, ['ledger', 'export'])).stdout).toBe('');
   });
@@ -74,13 +109,25 @@ describe('the ledger', () => {
 describe('unsettled charges', () => {
   beforeEach(() => {
     gateway.state.charges = [
-      UnsettledCharge.fromPartial({ callId, accountId: 'acct_1', chargeNanoUsd: 7n, state: UnsettledState.UNSETTLED_STATE_REFUSED, attempts: 1, error: 'The hold was released.', recordedAtMs: BigInt(testNowMs) }),
+      UnsettledCharge.fromPartial({
+        callId,
+        accountId: 'acct_1',
+        chargeNanoUsd: 7n,
+        state: UnsettledState.UNSETTLED_STATE_REFUSED,
+        attempts: 1,
+        error: 'The hold was released.',
+        recordedAtMs: BigInt(testNowMs),
+      }),
     ];
   });
 
   it('are listed with the cause', async () => {
-    expect((await tollgate(gateway, ['usage', 'unsettled'])).stdout).toMatch(new RegExp(`${callId} +acct_1 +\\$0\\.000000007 +refused +1 +The hold was released\\.`));
-    expect(await tollgateJson(gateway, ['usage', 'unsettled', '--state', 'refused'])).toMatchObject([{ call_id: callId, charge_nano_usd: '7', state: 'refused', reason: null }]);
+    expect((await tollgate(gateway, ['usage', 'unsettled'])).stdout).toMatch(
+      new RegExp(`${callId} +acct_1 +\\$0\\.000000007 +refused +1 +The hold was released\\.`),
+    );
+    expect(await tollgateJson(gateway, ['usage', 'unsettled', '--state', 'refused'])).toMatchObject([
+      { call_id: callId, charge_nano_usd: '7', state: 'refused', reason: null },
+    ]);
   });
 
   it('are offered again, one or all, and closed with a reason', async () => {
@@ -88,6 +135,8 @@ describe('unsettled charges', () => {
     expect(await tollgateJson(gateway, ['usage', 'retry', callId])).toEqual([{ retried: 1 }]);
     expect((await tollgate(gateway, ['usage', 'retry'])).code).toBe(2);
     expect((await tollgate(gateway, ['usage', 'close', callId])).code).toBe(2);
-    expect(await tollgateJson(gateway, ['usage', 'close', callId, '--reason', 'agreed'])).toMatchObject([{ state: 'closed', reason: 'agreed' }]);
+    expect(await tollgateJson(gateway, ['usage', 'close', callId, '--reason', 'agreed'])).toMatchObject([
+      { state: 'closed', reason: 'agreed' },
+    ]);
   });
 });

@@ -27,7 +27,9 @@ export function ledgerCommand(cli: Cli): Command {
         cli.out.show(verificationView, verification);
         if (agrees(verification)) return;
         if (!cli.out.json) cli.out.list(driftView, verification.drifts);
-        throw new CliError('The bill is not right.', { fix: 'Take copies of the databases before anything else; docs/reconciling.md says what each drift means and what to do.' });
+        throw new CliError('The bill is not right.', {
+          fix: 'Take copies of the databases before anything else; docs/reconciling.md says what each drift means and what to do.',
+        });
       }),
     );
 

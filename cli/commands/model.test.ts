@@ -51,15 +51,39 @@ describe('models', () => {
   });
 
   it('name every fault of a model file', async () => {
-    const stdin = JSON.stringify({ id: 'x', display_name: 'X', context_limit_tokens: 'many', output_limit_tokens: 1, routes: [], alias: [] });
+    const stdin = JSON.stringify({
+      id: 'x',
+      display_name: 'X',
+      context_limit_tokens: 'many',
+      output_limit_tokens: 1,
+      routes: [],
+      alias: [],
+    });
     const { code, stderr } = await tollgate(gateway, ['model', 'put', '-'], { stdin });
     expect(code).toBe(2);
     expect(stderr).toMatch(/has no field "alias"; did you mean "aliases"\?.*context_limit_tokens must be integer/s);
   });
 
   it('publish prices in USD per million tokens, also below `model`', async () => {
-    const [price] = await tollgateJson(gateway, ['price', 'publish', 'acme/one', '--input', '2.5', '--output', '10', '--cache-read', '0.25']);
-    expect(price).toMatchObject({ input_nano_usd_per_mtok: '2500000000', cache_read_usd_per_mtok: '0.25', cache_write_5m_usd_per_mtok: '2.5', reasoning_usd_per_mtok: null });
-    expect(await tollgateJson(gateway, ['model', 'price', 'publish', 'acme/one', '--input', '0', '--output', '0.1'])).toMatchObject([{ output_usd_per_mtok: '0.1' }]);
+    const [price] = await tollgateJson(gateway, [
+      'price',
+      'publish',
+      'acme/one',
+      '--input',
+      '2.5',
+      '--output',
+      '10',
+      '--cache-read',
+      '0.25',
+    ]);
+    expect(price).toMatchObject({
+      input_nano_usd_per_mtok: '2500000000',
+      cache_read_usd_per_mtok: '0.25',
+      cache_write_5m_usd_per_mtok: '2.5',
+      reasoning_usd_per_mtok: null,
+    });
+    expect(await tollgateJson(gateway, ['model', 'price', 'publish', 'acme/one', '--input', '0', '--output', '0.1'])).toMatchObject([
+      { output_usd_per_mtok: '0.1' },
+    ]);
   });
 });

@@ -26,11 +26,15 @@ export function modelCommand(cli: Cli): Command {
   model
     .command('show <model>')
     .description('One model, by its id or an alias.')
-    .action((modelId: string) => cli.withServices(async ({ catalog }) => cli.out.show(modelView, (await catalog.getModel({ modelId }, operatorCall())).model!)));
+    .action((modelId: string) =>
+      cli.withServices(async ({ catalog }) => cli.out.show(modelView, (await catalog.getModel({ modelId }, operatorCall())).model!)),
+    );
 
   model
     .command('put <file>')
-    .description('Make a model, or replace all of it but its prices, from a JSON file ("-" for standard input) as `model show --json` writes it.')
+    .description(
+      'Make a model, or replace all of it but its prices, from a JSON file ("-" for standard input) as `model show --json` writes it.',
+    )
     .action(async (file: string) => {
       // Loaded only here: the schema library would double the time that every other command takes to start.
       const { parseModelFile } = await import('../model-file.js');
@@ -60,7 +64,9 @@ export function modelCommand(cli: Cli): Command {
 
   model
     .command('import <file>')
-    .description('Put the models of a document as `model export` writes it. Prices that differ become drafts, which are looked at and published one by one.')
+    .description(
+      'Put the models of a document as `model export` writes it. Prices that differ become drafts, which are looked at and published one by one.',
+    )
     .option('--dry-run', 'only say what would be done')
     .action(async (file: string, { dryRun }: { dryRun?: boolean }) => {
       const { importModels, importView, parseCatalogFile } = await import('../catalog-file.js');
@@ -68,7 +74,8 @@ export function modelCommand(cli: Cli): Command {
       await cli.withServices(async ({ catalog }) => {
         const outcomes = await importModels(catalog, entries, dryRun === true);
         cli.out.list(importView, outcomes);
-        if (dryRun !== true && outcomes.some(({ price }) => price === 'drafted')) cli.out.note('\nNext: tollgate price drafts, then tollgate price diff <model> for each.');
+        if (dryRun !== true && outcomes.some(({ price }) => price === 'drafted'))
+          cli.out.note('\nNext: tollgate price drafts, then tollgate price diff <model> for each.');
       });
     });
 

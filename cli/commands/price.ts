@@ -42,15 +42,21 @@ export function priceCommand(cli: Cli): Command {
   price
     .command('diff <model>')
     .description('What publishing the draft would change: class by class, and what calls would cost before and after.')
-    .action((modelId: string) => cli.withServices(async (services) => show(cli, services, await services.catalog.getPriceDraft({ modelId }, operatorCall()))));
+    .action((modelId: string) =>
+      cli.withServices(async (services) => show(cli, services, await services.catalog.getPriceDraft({ modelId }, operatorCall()))),
+    );
 
   price
     .command('drafts')
     .description('All drafts.')
-    .action(() => cli.withServices(async ({ catalog }) => cli.out.list(draftView, (await catalog.listPriceDrafts({}, operatorCall())).drafts)));
+    .action(() =>
+      cli.withServices(async ({ catalog }) => cli.out.list(draftView, (await catalog.listPriceDrafts({}, operatorCall())).drafts)),
+    );
 
   withFigures(cli, price.command('publish <model>'))
-    .description('Give a model a new price: its draft, or the prices given. Published prices never change; calls keep the price they began with.')
+    .description(
+      'Give a model a new price: its draft, or the prices given. Published prices never change; calls keep the price they began with.',
+    )
     .option('--draft <version>', 'publish the draft of this version, as `price diff` showed it; a repeat changes nothing', parseVersion)
     .option('--replaces <price>', 'with --draft: only if it still replaces this price, or none')
     .action((modelId: string, options: PublishOptions) => cli.withServices(({ catalog }) => publish(cli, catalog, modelId, options)));
@@ -69,7 +75,11 @@ export function priceCommand(cli: Cli): Command {
   price
     .command('list <model>')
     .description('All prices of a model, latest start first.')
-    .action((modelId: string) => cli.withServices(async ({ catalog }) => cli.out.list(priceView, (await catalog.listPriceVersions({ modelId }, operatorCall())).prices)));
+    .action((modelId: string) =>
+      cli.withServices(async ({ catalog }) =>
+        cli.out.list(priceView, (await catalog.listPriceVersions({ modelId }, operatorCall())).prices),
+      ),
+    );
 
   return price;
 }
@@ -82,7 +92,9 @@ function withFigures(cli: Cli, command: Command): Command {
     .option('--cache-write-5m <usd>', 'input written to a cache for five minutes; as input where there is none', parsePrice)
     .option('--cache-write-1h <usd>', 'input written to a cache for one hour; as input where there is none', parsePrice)
     .option('--reasoning <usd>', 'reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
-    .option('--from <when>', 'a later start, for example 7d or 2027-01-31, or now', (text) => (text === 'now' ? 0n : parseInstant(text, cli.world.nowMs(), 'ahead')));
+    .option('--from <when>', 'a later start, for example 7d or 2027-01-31, or now', (text) =>
+      text === 'now' ? 0n : parseInstant(text, cli.world.nowMs(), 'ahead'),
+    );
 }
 
 function parseVersion(text: string): bigint {
@@ -96,7 +108,11 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
     const price = withDefaults(modelId, figures, undefined);
     return cli.out.show(priceView, (await catalog.publishPrice({ price }, operatorCall())).price!);
   }
-  if (Object.keys(figures).length > 0) throw new CliError('A draft is published as it is.', { fix: 'Give prices to `tollgate price draft`, or leave --draft out.', exitCode: 2 });
+  if (Object.keys(figures).length > 0)
+    throw new CliError('A draft is published as it is.', {
+      fix: 'Give prices to `tollgate price draft`, or leave --draft out.',
+      exitCode: 2,
+    });
   const beforePriceId = replaces === undefined ? {} : { beforePriceId: replaces === 'none' ? '' : replaces };
   const response = await catalog.publishPriceDraft({ modelId, version: draft, ...beforePriceId }, operatorCall());
   cli.out.show(priceView, response.price!);
@@ -106,7 +122,8 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
 function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined): PriceVersion {
   const input = figures.input ?? present?.inputNanoUsdPerMtok;
   const output = figures.output ?? present?.outputNanoUsdPerMtok;
-  if (input === undefined || output === undefined) throw new CliError('Say what input and output cost.', { fix: 'Give --input <usd> and --output <usd>.', exitCode: 2 });
+  if (input === undefined || output === undefined)
+    throw new CliError('Say what input and output cost.', { fix: 'Give --input <usd> and --output <usd>.', exitCode: 2 });
   const reasoning = figures.reasoning === 'as-output' ? undefined : (figures.reasoning ?? present?.reasoningNanoUsdPerMtok);
   return PriceVersion.fromPartial({
     modelId,

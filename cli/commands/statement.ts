@@ -25,7 +25,10 @@ export function statementCommand(cli: Cli): Command {
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, statementView, options, async (pageSize, pageToken) => {
-          const { statements, nextPageToken } = await ledger.listStatements({ accountId, pageSize: Math.min(pageSize, 240), pageToken }, operatorCall());
+          const { statements, nextPageToken } = await ledger.listStatements(
+            { accountId, pageSize: Math.min(pageSize, 240), pageToken },
+            operatorCall(),
+          );
           return { items: statements, nextPageToken };
         });
       }),
@@ -42,12 +45,21 @@ export function statementCommand(cli: Cli): Command {
 
   withPaging(withAccount(statement.command('lines <month>')))
     .description('The lines of one month, oldest first: what is between its opening and its closing.')
-    .option('--kind <kinds>', `only of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) => parseList(text).map(kinds.parse))
+    .option('--kind <kinds>', `only of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) =>
+      parseList(text).map(kinds.parse),
+    )
     .action((month: string, options: AccountOption & PageOptions & { kind?: EntryKind[] }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, entryView, options, async (pageSize, pageToken) => {
-          const request = ListEntriesRequest.fromPartial({ accountId, month, kinds: options.kind ?? [], oldestFirst: true, pageSize, pageToken });
+          const request = ListEntriesRequest.fromPartial({
+            accountId,
+            month,
+            kinds: options.kind ?? [],
+            oldestFirst: true,
+            pageSize,
+            pageToken,
+          });
           const { entries, nextPageToken } = await ledger.listEntries(request, operatorCall());
           return { items: entries, nextPageToken };
         });

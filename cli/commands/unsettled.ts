@@ -32,7 +32,10 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
       if ((callId === undefined) === (options.all !== true)) throw new CliError('Name a call or give --all.', { exitCode: 2 });
       return cli.withServices(async ({ metering }) => {
         const { retried } = await metering.retrySettlement({ callId: callId ?? '' }, operatorCall());
-        cli.out.show({ json: () => ({ retried: Number(retried) }), columns: [{ title: 'offered again', text: () => retried.toString() }] }, retried);
+        cli.out.show(
+          { json: () => ({ retried: Number(retried) }), columns: [{ title: 'offered again', text: () => retried.toString() }] },
+          retried,
+        );
       });
     });
 
@@ -41,6 +44,8 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
     .description('Give a refused charge up for good. No money moves; the reason is kept.')
     .requiredOption('--reason <text>', 'for people: why')
     .action((callId: string, options: { reason: string }) =>
-      cli.withServices(async ({ metering }) => cli.out.show(unsettledView, (await metering.closeSettlement({ callId, reason: options.reason }, operatorCall())).charge!)),
+      cli.withServices(async ({ metering }) =>
+        cli.out.show(unsettledView, (await metering.closeSettlement({ callId, reason: options.reason }, operatorCall())).charge!),
+      ),
     );
 }

@@ -16,7 +16,10 @@ describe('upstreams', () => {
     const add = ['upstream', 'add', 'acme', '--format', 'chat-completions', '--base-url', 'https://api.example/v1'];
     expect((await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'from-stdin\n' })).code).toBe(0);
     expect(gateway.state.secrets.get('acme')).toBe('from-stdin');
-    expect(await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'x' })).toMatchObject({ code: 1, stderr: expect.stringContaining('already') });
+    expect(await tollgate(gateway, [...add, '--secret-stdin'], { stdin: 'x' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('already'),
+    });
     await tollgate(gateway, [...add, '--replace', '--secret-env', 'ACME'], { env: { ...gateway.env, ACME: 'from-env' } });
     expect(gateway.state.secrets.get('acme')).toBe('from-env');
     const typed = await tollgate(gateway, [...add, '--replace'], { typed: 'from-typing' });
@@ -30,7 +33,10 @@ describe('upstreams', () => {
 
   it('are not switched where configuration rules', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', managed: true, enabled: true }));
-    expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({ code: 1, stderr: expect.stringContaining('set by configuration') });
+    expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('set by configuration'),
+    });
     expect(gateway.state.upstreams[0]?.enabled).toBe(true);
   });
 
@@ -56,13 +62,29 @@ describe('upstreams', () => {
     expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('failed: dns, 2027-01-15 08:00:00Z');
     expect((await tollgate(gateway, ['upstream', 'show', 'acme'])).stdout).toMatch(/dns +failed +12 +there is no such name/);
     const [shown] = (await tollgate(gateway, ['upstream', 'show', 'acme', '--json'])).stdout.trim().split('\n');
-    expect(JSON.parse(shown!)).toMatchObject({ id: 'acme', last_test: { ok: false, failed_step: 'dns', steps: [{ ok: true }, { ok: false, outcome: 'failed', duration_ms: 12 }, { ok: null, outcome: 'not_tried' }] } });
+    expect(JSON.parse(shown!)).toMatchObject({
+      id: 'acme',
+      last_test: {
+        ok: false,
+        failed_step: 'dns',
+        steps: [{ ok: true }, { ok: false, outcome: 'failed', duration_ms: 12 }, { ok: null, outcome: 'not_tried' }],
+      },
+    });
 
     gateway.state.upstreamTest = UpstreamTest.fromPartial({ atMs: 1_800_000_000_000n, ok: true, steps: steps.slice(0, 1) });
     const passed = await tollgate(gateway, ['upstream', 'test', 'acme', '--json']);
     expect(passed.code).toBe(0);
-    expect(JSON.parse(passed.stdout)).toMatchObject({ upstream: 'acme', ok: true, failed_step: null, upstream_model: null, steps: [{ name: 'address', ok: true }] });
+    expect(JSON.parse(passed.stdout)).toMatchObject({
+      upstream: 'acme',
+      ok: true,
+      failed_step: null,
+      upstream_model: null,
+      steps: [{ name: 'address', ok: true }],
+    });
     expect(await tollgate(gateway, ['upstream', 'test', 'nobody'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no') });
-    expect(await tollgate(gateway, ['upstream', 'show', 'nobody'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no upstream') });
+    expect(await tollgate(gateway, ['upstream', 'show', 'nobody'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no upstream'),
+    });
   });
 });

@@ -28,7 +28,11 @@ export function upstreamCommand(cli: Cli): Command {
   upstream
     .command('list')
     .description('All upstreams, without their secrets.')
-    .action(() => cli.withServices(async ({ inference }) => cli.out.list(upstreamView, (await inference.listUpstreams({ withTests: true }, operatorCall())).upstreams)));
+    .action(() =>
+      cli.withServices(async ({ inference }) =>
+        cli.out.list(upstreamView, (await inference.listUpstreams({ withTests: true }, operatorCall())).upstreams),
+      ),
+    );
 
   upstream
     .command('show <id>')
@@ -46,7 +50,10 @@ export function upstreamCommand(cli: Cli): Command {
   upstream
     .command('test <id>')
     .description('Try an upstream step by step: address, name, connection, TLS, secret, list of models. Exit code 1 when a step fails.')
-    .option('--model <name>', "also make a call of one output token with this model (the vendor's name of it); the vendor bills it to you, no account is charged")
+    .option(
+      '--model <name>',
+      "also make a call of one output token with this model (the vendor's name of it); the vendor bills it to you, no account is charged",
+    )
     .action((id: string, options: { model?: string }) => cli.withServices(({ inference }) => test(cli, inference, id, options.model)));
 
   // The secret is never an argument: the arguments of a process can be read by every user of the machine.
@@ -75,7 +82,9 @@ export function upstreamCommand(cli: Cli): Command {
         await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
         cli.out.show(upstreamView, await present(inference, id));
         cli.out.note(`\nNext: see that it works: tollgate upstream test ${id}`);
-        cli.out.note(`Then name it in a model's routes: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`);
+        cli.out.note(
+          `Then name it in a model's routes: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
+        );
       });
     });
 
@@ -106,7 +115,8 @@ export function upstreamCommand(cli: Cli): Command {
 
 async function readSecret(cli: Cli, id: string, options: AddOptions): Promise<string> {
   if (!options.secret) return '';
-  if (options.secretEnv !== undefined) return notEmpty(cli.world.env[options.secretEnv], `The environment variable ${options.secretEnv} is not set.`);
+  if (options.secretEnv !== undefined)
+    return notEmpty(cli.world.env[options.secretEnv], `The environment variable ${options.secretEnv} is not set.`);
   if (options.secretStdin === true) return notEmpty(await cli.world.readStdin(), 'Standard input was empty.');
   const typed = await cli.world.askSecret(`Secret of ${id} (not shown): `);
   return notEmpty(typed, 'No secret was given.');
@@ -114,7 +124,8 @@ async function readSecret(cli: Cli, id: string, options: AddOptions): Promise<st
 
 function notEmpty(secret: string | undefined, fault: string): string {
   const trimmed = secret?.trim() ?? '';
-  if (trimmed === '') throw new CliError(fault, { fix: 'Give it with --secret-stdin or --secret-env <name>, or say --no-secret.', exitCode: 2 });
+  if (trimmed === '')
+    throw new CliError(fault, { fix: 'Give it with --secret-stdin or --secret-env <name>, or say --no-secret.', exitCode: 2 });
   return trimmed;
 }
 
@@ -123,7 +134,10 @@ async function test(cli: Cli, inference: Services['inference'], upstreamId: stri
   const result = response.test!;
   if (cli.out.json) cli.out.show({ json: (id) => ({ upstream: id, ...testJson(result) }), columns: [] }, upstreamId);
   else cli.out.list(testStepView, result.steps);
-  if (!result.ok) throw new CliError(`The upstream ${upstreamId} failed at the step "${result.failedStep}".`, { fix: 'The finding above says why; `tollgate upstream show` shows it again.' });
+  if (!result.ok)
+    throw new CliError(`The upstream ${upstreamId} failed at the step "${result.failedStep}".`, {
+      fix: 'The finding above says why; `tollgate upstream show` shows it again.',
+    });
 }
 
 async function present(inference: Services['inference'], id: string): Promise<Upstream> {
@@ -144,15 +158,22 @@ async function refuseExisting(inference: Services['inference'], id: string): Pro
 
 async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Promise<void> {
   const { models } = await catalog.listModels({}, operatorCall());
-  const used = models.filter(({ state, routes }) => state !== ModelState.MODEL_STATE_RETIRED && routes.some((route) => route.upstreamId === upstreamId)).map(({ id }) => id);
+  const used = models
+    .filter(({ state, routes }) => state !== ModelState.MODEL_STATE_RETIRED && routes.some((route) => route.upstreamId === upstreamId))
+    .map(({ id }) => id);
   if (used.length === 0) return;
-  throw new CliError(`Models are routed to ${upstreamId}: ${used.join(', ')}.`, { fix: 'Change their routes first, disable the upstream, or say --force.' });
+  throw new CliError(`Models are routed to ${upstreamId}: ${used.join(', ')}.`, {
+    fix: 'Change their routes first, disable the upstream, or say --force.',
+  });
 }
 
 function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {
   return cli.withServices(async ({ inference }) => {
     const { lastTest, ...known } = await present(inference, id);
-    if (known.managed) throw new CliError(`The upstream ${id} is built in or set by configuration.`, { fix: 'Change it there, or retire the models that use it.' });
+    if (known.managed)
+      throw new CliError(`The upstream ${id} is built in or set by configuration.`, {
+        fix: 'Change it there, or retire the models that use it.',
+      });
     // Without a secret the present one is kept.
     const response = await inference.putUpstream({ upstream: { ...known, enabled }, secret: undefined }, operatorCall());
     cli.out.show(upstreamView, { ...response.upstream!, lastTest });

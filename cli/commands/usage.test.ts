@@ -23,7 +23,18 @@ describe('usage', () => {
 
   it('is filtered by what is asked', async () => {
     gateway.state.records = [record];
-    const listed = await tollgate(gateway, ['usage', 'list', '--from', '12h', '--until', '2027-01-31', '--model', 'sandbox/echo', '--ending', 'client-gone']);
+    const listed = await tollgate(gateway, [
+      'usage',
+      'list',
+      '--from',
+      '12h',
+      '--until',
+      '2027-01-31',
+      '--model',
+      'sandbox/echo',
+      '--ending',
+      'client-gone',
+    ]);
     expect(listed.stdout).toMatch(/req_1 +sandbox\/echo +120 +30 +\$0\.000012 +350 +client_gone/);
     expect(gateway.state.lastRecordsRequest?.filter).toMatchObject({
       modelId: 'sandbox/echo',
@@ -37,7 +48,14 @@ describe('usage', () => {
     gateway.state.records = Array.from({ length: 1200 }, () => record);
     const objects = await tollgateJson(gateway, ['usage', 'list', '--all']);
     expect(objects).toHaveLength(1200);
-    expect(objects[0]).toMatchObject({ id: 'req_1', charge_usd: '0.000012', charge_nano_usd: '12000', input_tokens: 120, ending: 'client_gone', settled_at: null });
+    expect(objects[0]).toMatchObject({
+      id: 'req_1',
+      charge_usd: '0.000012',
+      charge_nano_usd: '12000',
+      input_tokens: 120,
+      ending: 'client_gone',
+      settled_at: null,
+    });
   });
 
   it('shows the arithmetic of a charge', async () => {
@@ -47,15 +65,34 @@ describe('usage', () => {
 
   it('shows the attempts of a call, for people and for programs', async () => {
     const attempts = [
-      { upstreamId: 'own', upstreamModel: 'small', offsetMs: 3, durationMs: 30, reason: 'upstream_overloaded', httpStatus: 503, upstreamRequestId: 'req_their' },
+      {
+        upstreamId: 'own',
+        upstreamModel: 'small',
+        offsetMs: 3,
+        durationMs: 30,
+        reason: 'upstream_overloaded',
+        httpStatus: 503,
+        upstreamRequestId: 'req_their',
+      },
       { upstreamId: 'spare', upstreamModel: 'large', offsetMs: 33, answered: true },
     ];
     gateway.state.records = [UsageRecord.fromPartial({ ...record, call: { ...record.call!, attempts } })];
-    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(/^attempts +1\. own:small failed after 30 ms \(upstream_overloaded, status 503, their req_their\); 2\. spare:large answered$/m);
+    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(
+      /^attempts +1\. own:small failed after 30 ms \(upstream_overloaded, status 503, their req_their\); 2\. spare:large answered$/m,
+    );
     expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([
       {
         attempts: [
-          { upstream_id: 'own', upstream_model: 'small', started_at: new Date(testNowMs + 3).toISOString(), duration_ms: 30, answered: false, reason: 'upstream_overloaded', http_status: 503, upstream_request_id: 'req_their' },
+          {
+            upstream_id: 'own',
+            upstream_model: 'small',
+            started_at: new Date(testNowMs + 3).toISOString(),
+            duration_ms: 30,
+            answered: false,
+            reason: 'upstream_overloaded',
+            http_status: 503,
+            upstream_request_id: 'req_their',
+          },
           { upstream_id: 'spare', duration_ms: null, answered: true, reason: null, http_status: null, upstream_request_id: null },
         ],
       },
@@ -63,16 +100,24 @@ describe('usage', () => {
   });
 
   it('shows what was given back of a charge, where the ledger can be asked', async () => {
-    gateway.state.records = [UsageRecord.fromPartial({ ...record, settlement: { capturedNanoUsd: 12_000n, settledAtMs: BigInt(testNowMs) } })];
+    gateway.state.records = [
+      UsageRecord.fromPartial({ ...record, settlement: { capturedNanoUsd: 12_000n, settledAtMs: BigInt(testNowMs) } }),
+    ];
     expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([{ id: 'req_1', refunded_usd: null }]);
     gateway.state.refundedNanoUsd = 2_000n;
-    expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([{ id: 'req_1', refunded_usd: '0.000002', charge_usd: '0.000012' }]);
+    expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([
+      { id: 'req_1', refunded_usd: '0.000002', charge_usd: '0.000012' },
+    ]);
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toContain('$0.000002 was given back since');
   });
 
   it('is summed in groups within groups, days cut where asked', async () => {
     const summed = await tollgate(gateway, ['usage', 'totals', '--by', 'day', '--then-by', 'model', '--tz-offset', '-08:00']);
     expect(summed.stdout).toMatch(/2027-01-15 +sandbox\/echo +2 +0 +\$0\.000012/);
-    expect(gateway.state.lastTotalsRequest).toMatchObject({ groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_MODEL, offsetMinutes: -480 });
+    expect(gateway.state.lastTotalsRequest).toMatchObject({
+      groupBy: GroupBy.GROUP_BY_DAY,
+      thenBy: GroupBy.GROUP_BY_MODEL,
+      offsetMinutes: -480,
+    });
   });
 });

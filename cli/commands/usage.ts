@@ -45,13 +45,18 @@ export function usageCommand(cli: Cli): Command {
         const record = (await metering.getUsageRecord({ callId, accountId: '' }, operatorCall())).record!;
         const refundedNanoUsd = await refundedOf(record, ledger);
         cli.out.show(recordView, record, usdJson('refunded', refundedNanoUsd));
-        if (refundedNanoUsd !== undefined && refundedNanoUsd > 0n) cli.out.note(`\n${usd(refundedNanoUsd)} was given back since; \`tollgate balance entries\` shows why.`);
+        if (refundedNanoUsd !== undefined && refundedNanoUsd > 0n)
+          cli.out.note(`\n${usd(refundedNanoUsd)} was given back since; \`tollgate balance entries\` shows why.`);
       }),
     );
 
   withFilter(cli, usage.command('totals'))
     .description('Sums over calls.')
-    .option('--by <group>', `one line for each ${usageWords.groupBy.all.join(', ')} (days and hours are UTC unless --tz-offset says otherwise)`, usageWords.groupBy.parse)
+    .option(
+      '--by <group>',
+      `one line for each ${usageWords.groupBy.all.join(', ')} (days and hours are UTC unless --tz-offset says otherwise)`,
+      usageWords.groupBy.parse,
+    )
     .option('--then-by <group>', 'groups within those', usageWords.groupBy.parse)
     .option('--tz-offset <offset>', 'where days and hours are cut, for example +05:45 or -08:00', parseOffset)
     .action((options: FilterOptions & { by?: GroupBy; thenBy?: GroupBy; tzOffset?: number }) =>
@@ -62,7 +67,10 @@ export function usageCommand(cli: Cli): Command {
           thenBy: options.thenBy ?? GroupBy.GROUP_BY_UNSPECIFIED,
           offsetMinutes: options.tzOffset ?? 0,
         };
-        cli.out.list(request.thenBy === GroupBy.GROUP_BY_UNSPECIFIED ? totalView : nestedTotalView, (await metering.getUsageTotals(request, operatorCall(totalsTimeoutMs))).groups);
+        cli.out.list(
+          request.thenBy === GroupBy.GROUP_BY_UNSPECIFIED ? totalView : nestedTotalView,
+          (await metering.getUsageTotals(request, operatorCall(totalsTimeoutMs))).groups,
+        );
       }),
     );
 

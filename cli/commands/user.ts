@@ -32,7 +32,10 @@ export function userCommand(cli: Cli): Command {
     .action((options: PageOptions & { search?: string }) =>
       cli.withServices(({ people }) =>
         listPages(cli, userView, options, async (pageSize, pageToken) => {
-          const { users, nextPageToken } = await people.listUsers({ email: '', search: options.search ?? '', pageSize, pageToken }, operatorCall());
+          const { users, nextPageToken } = await people.listUsers(
+            { email: '', search: options.search ?? '', pageSize, pageToken },
+            operatorCall(),
+          );
           return { items: users, nextPageToken };
         }),
       ),
@@ -48,14 +51,20 @@ export function userCommand(cli: Cli): Command {
     .description('Give a person another address, which you vouch for.')
     .action((email: string, wanted: string) => update(cli, email, { email: wanted }));
 
-  for (const [name, isDisabled, what] of [['disable', true, 'Sign a person out everywhere and let them in no more.'], ['enable', false, 'Let a disabled person in again.']] as const) {
+  for (const [name, isDisabled, what] of [
+    ['disable', true, 'Sign a person out everywhere and let them in no more.'],
+    ['enable', false, 'Let a disabled person in again.'],
+  ] as const) {
     user
       .command(`${name} <email>`)
       .description(what)
       .action((email: string) => update(cli, email, { isDisabled }));
   }
 
-  for (const [name, isOperator, what] of [['promote', true, 'Make a person an operator, who may see and do everything.'], ['demote', false, 'Make an operator an ordinary person again.']] as const) {
+  for (const [name, isOperator, what] of [
+    ['promote', true, 'Make a person an operator, who may see and do everything.'],
+    ['demote', false, 'Make an operator an ordinary person again.'],
+  ] as const) {
     user
       .command(`${name} <email>`)
       .description(what)
@@ -85,6 +94,7 @@ function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Pr
 /** The person of an address. Raises a CliError when there is none. */
 export async function userByEmail(people: Services['people'], email: string): Promise<User> {
   const { users } = await people.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall());
-  if (users[0] === undefined) throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
+  if (users[0] === undefined)
+    throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
   return users[0];
 }

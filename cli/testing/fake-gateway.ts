@@ -10,13 +10,41 @@ import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { type GrpcServer, serveGrpc } from '#kit/rpc/grpc-server.js';
-import { Account, AccountState, AuthServiceDefinition, type CreateKeyRequest, Key, KeyState, type UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import {
+  Account,
+  AccountState,
+  AuthServiceDefinition,
+  type CreateKeyRequest,
+  Key,
+  KeyState,
+  type UpdateKeyRequest,
+} from '#proto/auth/v1/auth.js';
 import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition, VerifyAuditResponse } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
-import { AlertChannel, AlertDelivery, AlertDeliveryState, AlertServiceDefinition, GetAlertResponse, type PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import {
-  type AdjustRequest, Balance, BookAccount, type CreateRedemptionCodesRequest, type DepositRequest, Entry, EntryKind, Hold, LedgerServiceDefinition, RedemptionCode, RedemptionCodeState, type RefundRequest, type Statement, VerifyResponse,
+  AlertChannel,
+  AlertDelivery,
+  AlertDeliveryState,
+  AlertServiceDefinition,
+  GetAlertResponse,
+  type PutAlertRequest,
+} from '#proto/ledger/v1/alerts.js';
+import {
+  type AdjustRequest,
+  Balance,
+  BookAccount,
+  type CreateRedemptionCodesRequest,
+  type DepositRequest,
+  Entry,
+  EntryKind,
+  Hold,
+  LedgerServiceDefinition,
+  RedemptionCode,
+  RedemptionCodeState,
+  type RefundRequest,
+  type Statement,
+  VerifyResponse,
 } from '#proto/ledger/v1/ledger.js';
 import {
   type CloseSettlementRequest,
@@ -128,18 +156,30 @@ export async function startFakeGateway(): Promise<FakeGateway> {
 }
 
 function startReadyServer(state: FakeState): Promise<Server> {
-  const server = createServer((_request, response) => response.writeHead(200, { date: new Date(state.nowMs).toUTCString() }).end(JSON.stringify(state.readiness)));
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { date: new Date(state.nowMs).toUTCString() }).end(JSON.stringify(state.readiness)),
+  );
   return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
 }
 
 // A method that no test needs answers as one that is not there.
-const running = ProcessInfo.fromPartial({ version: '1.2.3', nodeVersion: '24.0.0', startedAtMs: BigInt(testNowMs), databaseEngine: 'SQLite', databaseVersion: '3.50.0' });
+const running = ProcessInfo.fromPartial({
+  version: '1.2.3',
+  nodeVersion: '24.0.0',
+  startedAtMs: BigInt(testNowMs),
+  databaseEngine: 'SQLite',
+  databaseVersion: '3.50.0',
+});
 
 function stubbed(definition: { methods: object }, methods: object): object {
   const missing = (): never => {
     throw new AppError('unimplemented', 'The fake gateway does not do this.');
   };
-  return { ...Object.fromEntries(Object.keys(definition.methods).map((name) => [name, missing])), getHealth: async () => ({ process: running }), ...methods };
+  return {
+    ...Object.fromEntries(Object.keys(definition.methods).map((name) => [name, missing])),
+    getHealth: async () => ({ process: running }),
+    ...methods,
+  };
 }
 
 function find<T extends { id: string }>(items: readonly T[], id: string, what: string): T {
@@ -158,14 +198,23 @@ function auth(state: FakeState): object {
   return {
     createAccount: async ({ name }: { name: string }, context: CallContext) => {
       state.callers.add(context.caller);
-      const account = Account.fromPartial({ id: newId('acct'), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: BigInt(testNowMs) });
+      const account = Account.fromPartial({
+        id: newId('acct'),
+        name,
+        state: AccountState.ACCOUNT_STATE_ACTIVE,
+        createdAtMs: BigInt(testNowMs),
+      });
       state.accounts.push(account);
       return { account };
     },
     getAccount: async ({ accountId }: { accountId: string }) => ({ account: find(state.accounts, accountId, 'account') }),
     listAccounts: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
       const { page, nextPageToken } = pageOf(state.accounts, pageSize, pageToken);
-      return { accounts: page, nextPageToken, keyCounts: page.map(({ id }) => state.keys.filter(({ accountId }) => accountId === id).length) };
+      return {
+        accounts: page,
+        nextPageToken,
+        keyCounts: page.map(({ id }) => state.keys.filter(({ accountId }) => accountId === id).length),
+      };
     },
     updateAccount: async (request: { accountId: string; name?: string; state: AccountState; stateReason: string }) => {
       const account = find(state.accounts, request.accountId, 'account');
@@ -176,13 +225,24 @@ function auth(state: FakeState): object {
     },
     createKey: async (request: CreateKeyRequest) => {
       const models = request.models ?? { allModels: true, modelIds: [] };
-      const key = Key.fromPartial({ ...request, id: newId('key'), lastFour: 'wxyz', models, state: KeyState.KEY_STATE_ACTIVE, createdAtMs: BigInt(testNowMs) });
+      const key = Key.fromPartial({
+        ...request,
+        id: newId('key'),
+        lastFour: 'wxyz',
+        models,
+        state: KeyState.KEY_STATE_ACTIVE,
+        createdAtMs: BigInt(testNowMs),
+      });
       state.keys.push(key);
       return { key, secret: 'the-secret-wxyz' };
     },
     getKey: async ({ keyId }: { keyId: string }) => ({ key: find(state.keys, keyId, 'key') }),
     listKeys: async ({ accountId, pageSize, pageToken }: { accountId: string; pageSize: number; pageToken: string }) => {
-      const { page, nextPageToken } = pageOf(state.keys.filter((key) => key.accountId === accountId), pageSize, pageToken);
+      const { page, nextPageToken } = pageOf(
+        state.keys.filter((key) => key.accountId === accountId),
+        pageSize,
+        pageToken,
+      );
       return { keys: page, nextPageToken };
     },
     updateKey: async (request: UpdateKeyRequest) => {
@@ -262,17 +322,28 @@ function ledger(state: FakeState): object {
     },
     createRedemptionCodes: async (request: CreateRedemptionCodesRequest) => {
       if (state.codesFault !== undefined) throw state.codesFault;
-      const codes = Array.from({ length: request.count }, (_, index) => RedemptionCode.fromPartial({ ...request, id: `code_${index}`, lastFour: `000${index}`, state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN }));
+      const codes = Array.from({ length: request.count }, (_, index) =>
+        RedemptionCode.fromPartial({
+          ...request,
+          id: `code_${index}`,
+          lastFour: `000${index}`,
+          state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN,
+        }),
+      );
       state.codes.push(...codes);
       return { codes, secrets: codes.map(({ lastFour }) => `TGC-${lastFour}`), replayed: false };
     },
-    listRedemptionCodes: async ({ state: wanted }: { state: RedemptionCodeState }) => ({ codes: state.codes.filter((code) => wanted === 0 || code.state === wanted), nextPageToken: '' }),
+    listRedemptionCodes: async ({ state: wanted }: { state: RedemptionCodeState }) => ({
+      codes: state.codes.filter((code) => wanted === 0 || code.state === wanted),
+      nextPageToken: '',
+    }),
     voidRedemptionCodes: async ({ id }: { id: string }) => {
       const found = state.codes.filter((code) => [code.id, code.batchId].includes(id));
       for (const code of found) code.state = RedemptionCodeState.REDEMPTION_CODE_STATE_VOID;
       return { voided: found.length };
     },
-    redeemCode: async ({ accountId, secret }: { accountId: string; secret: string }) => book({ idempotencyKey: secret, accountId, amountNanoUsd: 5n, source: 0, reason: '' }, EntryKind.ENTRY_KIND_DEPOSIT),
+    redeemCode: async ({ accountId, secret }: { accountId: string; secret: string }) =>
+      book({ idempotencyKey: secret, accountId, amountNanoUsd: 5n, source: 0, reason: '' }, EntryKind.ENTRY_KIND_DEPOSIT),
     adjust: async (request: AdjustRequest) => book(request, EntryKind.ENTRY_KIND_ADJUSTMENT),
     refund: async (request: RefundRequest) => {
       state.lastRefundRequest = request;
@@ -287,7 +358,9 @@ function ledger(state: FakeState): object {
       if (state.balancesFault !== undefined) throw state.balancesFault;
       return { balances: accountIds.map((accountId) => balanceOf(state, accountId)) };
     },
-    listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({ keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })) }),
+    listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({
+      keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })),
+    }),
     listEntries: async () => ({ entries: [...state.entries].reverse(), nextPageToken: '' }),
     listJournal: async ({ accountId, pageToken, untilMs }: { accountId: string; pageToken: string; untilMs: bigint }) => {
       const wanted = state.entries.filter((entry) => (accountId === '' || entry.accountId === accountId) && entry.createdAtMs < untilMs);
@@ -295,7 +368,12 @@ function ledger(state: FakeState): object {
       return { entries: page, nextPageToken };
     },
     verify: async () => state.verification,
-    getHealth: async () => ({ process: running, openHolds: 2n, oldestOpenHoldAtMs: BigInt(testNowMs - 5000), holdsPastExpiry: state.holdsPastExpiry }),
+    getHealth: async () => ({
+      process: running,
+      openHolds: 2n,
+      oldestOpenHoldAtMs: BigInt(testNowMs - 5000),
+      holdsPastExpiry: state.holdsPastExpiry,
+    }),
   };
 }
 
@@ -308,11 +386,18 @@ function metering(state: FakeState): object {
     },
     getUsageTotals: async (request: GetUsageTotalsRequest) => {
       state.lastTotalsRequest = request;
-      return GetUsageTotalsResponse.fromPartial({ groups: [{ name: '2027-01-15', thenName: 'sandbox/echo', calls: 2n, chargeNanoUsd: 12_000n }] });
+      return GetUsageTotalsResponse.fromPartial({
+        groups: [{ name: '2027-01-15', thenName: 'sandbox/echo', calls: 2n, chargeNanoUsd: 12_000n }],
+      });
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
     listKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
-      keys: keyIds.map((keyId) => ({ keyId, lastCallId: `req_${'0'.repeat(32)}`, lastStartedAtMs: BigInt(testNowMs - 1000), lastModelId: 'sandbox/echo' })),
+      keys: keyIds.map((keyId) => ({
+        keyId,
+        lastCallId: `req_${'0'.repeat(32)}`,
+        lastStartedAtMs: BigInt(testNowMs - 1000),
+        lastModelId: 'sandbox/echo',
+      })),
     }),
     getHealth: async () => ({ process: running, outbox: state.outbox, quarantinedLastHour: state.quarantinedLastHour }),
     getOutbox: async () => state.outbox,

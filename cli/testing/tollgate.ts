@@ -35,7 +35,11 @@ export async function tollgate(gateway: Pick<FakeGateway, 'env'>, args: readonly
 }
 
 /** Runs it with --json and returns the objects that it printed, one a line. Throws when it failed. */
-export async function tollgateJson(gateway: Pick<FakeGateway, 'env'>, args: readonly string[], options: RunOptions = {}): Promise<Record<string, unknown>[]> {
+export async function tollgateJson(
+  gateway: Pick<FakeGateway, 'env'>,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Record<string, unknown>[]> {
   const result = await tollgate(gateway, [...args, '--json'], options);
   if (result.code !== 0) throw new Error(`tollgate ${args.join(' ')} ended with ${result.code}: ${result.stderr}`);
   return jsonLines(result.stdout);
@@ -43,5 +47,8 @@ export async function tollgateJson(gateway: Pick<FakeGateway, 'env'>, args: read
 
 /** The objects of JSON lines. */
 export function jsonLines(text: string): Record<string, unknown>[] {
-  return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>);
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -10,7 +10,13 @@ export const accountStates = wordsOf<AccountState>(AccountState, 'ACCOUNT_STATE_
 
 /** An account. */
 export const accountView: View<Account> = {
-  json: (account) => ({ id: account.id, name: account.name, state: accountStates.of(account.state), state_reason: account.stateReason === '' ? null : account.stateReason, created_at: instantJson(account.createdAtMs) }),
+  json: (account) => ({
+    id: account.id,
+    name: account.name,
+    state: accountStates.of(account.state),
+    state_reason: account.stateReason === '' ? null : account.stateReason,
+    created_at: instantJson(account.createdAtMs),
+  }),
   columns: [
     { title: 'account', text: (account) => account.id },
     { title: 'name', text: (account) => account.name },
@@ -38,7 +44,10 @@ export const accountWithBalanceView: View<AccountWithBalance> = {
   json: ({ account, balance }) => ({ ...accountView.json(account), balance: balance === undefined ? null : balanceView.json(balance) }),
   columns: [
     ...accountView.details!.map((column): Column<AccountWithBalance> => ({ ...column, text: ({ account }) => column.text(account) })),
-    ...balanceView.columns.slice(1).map((column): Column<AccountWithBalance> => ({ ...column, text: ({ balance }) => (balance === undefined ? '?' : column.text(balance)) })),
+    ...balanceView.columns.slice(1).map((column): Column<AccountWithBalance> => ({
+      ...column,
+      text: ({ balance }) => (balance === undefined ? '?' : column.text(balance)),
+    })),
   ],
 };
 
@@ -49,7 +58,11 @@ export interface AccountInList extends AccountWithBalance {
 
 /** An account in a list. */
 export const accountInListView: View<AccountInList> = {
-  json: ({ account, balance, keys }) => ({ ...accountView.json(account), balance: balance === undefined ? null : balanceView.json(balance), keys }),
+  json: ({ account, balance, keys }) => ({
+    ...accountView.json(account),
+    balance: balance === undefined ? null : balanceView.json(balance),
+    keys,
+  }),
   columns: [
     ...accountView.columns.map((column): Column<AccountInList> => ({ ...column, text: ({ account }) => column.text(account) })),
     { title: 'available', text: ({ balance }) => (balance === undefined ? '?' : usd(balance.availableNanoUsd)), align: 'right' },

@@ -30,8 +30,15 @@ export const alertView: View<GetAlertResponse> = {
     { title: 'alert', text: ({ alert }) => (alert!.thresholdNanoUsd === 0n ? 'never set' : alert!.enabled ? 'on' : 'off') },
     { title: 'threshold', text: ({ alert }) => (alert!.thresholdNanoUsd === 0n ? '' : usd(alert!.thresholdNanoUsd)) },
     { title: 'settled', text: ({ settledNanoUsd, low }) => `${usd(settledNanoUsd)}${low ? ' (low)' : ''}` },
-    { title: 'fired', text: ({ alert, rearmAtNanoUsd }) => (alert!.fired ? `${maybe(alert!.firedAtMs)}; armed again at ${usd(rearmAtNanoUsd)}` : '') },
-    { title: 'mail', text: ({ alert, mailConfigured }) => `${alert!.emails.join(', ')}${alert!.emails.length > 0 && !mailConfigured ? ' (no mail server: TOLLGATE_SMTP_URL)' : ''}` },
+    {
+      title: 'fired',
+      text: ({ alert, rearmAtNanoUsd }) => (alert!.fired ? `${maybe(alert!.firedAtMs)}; armed again at ${usd(rearmAtNanoUsd)}` : ''),
+    },
+    {
+      title: 'mail',
+      text: ({ alert, mailConfigured }) =>
+        `${alert!.emails.join(', ')}${alert!.emails.length > 0 && !mailConfigured ? ' (no mail server: TOLLGATE_SMTP_URL)' : ''}`,
+    },
     { title: 'webhook', text: ({ alert }) => alert!.webhookUrl },
   ],
 };

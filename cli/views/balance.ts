@@ -1,5 +1,15 @@
 // How money is shown: balances, journal entries, holds, and what a verification found.
-import { type Balance, BookAccount, DepositSource, type Entry, EntryKind, type Hold, HoldState, type VerifyResponse, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
+import {
+  type Balance,
+  BookAccount,
+  DepositSource,
+  type Entry,
+  EntryKind,
+  type Hold,
+  HoldState,
+  type VerifyResponse,
+  type VerifyResponse_Drift,
+} from '#proto/ledger/v1/ledger.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 

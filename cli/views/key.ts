@@ -53,7 +53,11 @@ export const keyView: View<ShownKey> = {
     { title: 'ends in', text: ({ key }) => key.lastFour },
     { title: 'state', text: keyStateWord },
     { title: 'spent', text: ({ spend }) => usd(spend?.spentNanoUsd ?? 0n), align: 'right' },
-    { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)), align: 'right' },
+    {
+      title: 'limit',
+      text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)),
+      align: 'right',
+    },
     { title: 'last used', text: lastUsed },
     { title: 'models', text: ({ key }) => models(key) },
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },

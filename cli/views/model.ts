@@ -91,7 +91,10 @@ export const modelView: View<Model> = {
     { title: 'capabilities', text: (model) => model.capabilities.map(modelWords.capability.of).join(', ') },
     { title: 'tokenizer', text: (model) => modelWords.tokenizer.of(model.tokenizer) },
     { title: 'routes', text: (model) => model.routes.map((route) => `${route.upstreamId}:${route.upstreamModel}`).join(', ') || 'none' },
-    { title: 'input', text: (model) => (model.price === undefined ? 'unpriced, so refused' : `${usd(model.price.inputNanoUsdPerMtok)} per million tokens`) },
+    {
+      title: 'input',
+      text: (model) => (model.price === undefined ? 'unpriced, so refused' : `${usd(model.price.inputNanoUsdPerMtok)} per million tokens`),
+    },
     { title: 'output', text: (model) => (model.price === undefined ? '' : `${usd(model.price.outputNanoUsdPerMtok)} per million tokens`) },
     { title: 'price', text: (model) => model.price?.id ?? '' },
   ],

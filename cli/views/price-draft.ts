@@ -1,6 +1,14 @@
 // How drafts of prices and what they would change are shown.
 import { formatUsd } from '#rules/money.js';
-import { type PriceChange, PriceClass, type PriceDiff, type PriceDraft, type PriceWarning, PriceWarning_Kind as Kind, type TypicalCall } from '#proto/catalog/v1/catalog.js';
+import {
+  type PriceChange,
+  PriceClass,
+  type PriceDiff,
+  type PriceDraft,
+  type PriceWarning,
+  PriceWarning_Kind as Kind,
+  type TypicalCall,
+} from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 import { priceView } from './model.js';
@@ -62,7 +70,10 @@ export const typicalCallView: View<Estimated> = {
 export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): JsonObject {
   return {
     changes: diff.changes.map(changeJson),
-    warnings: diff.warnings.map(({ kind, priceClass }) => ({ kind: warnings.of(kind), class: priceClass === 0 ? null : classes.of(priceClass) })),
+    warnings: diff.warnings.map(({ kind, priceClass }) => ({
+      kind: warnings.of(kind),
+      class: priceClass === 0 ? null : classes.of(priceClass),
+    })),
     later: diff.later.map((price) => priceView.json(price)),
     typical_calls: calls.map(callJson),
   };

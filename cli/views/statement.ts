@@ -29,7 +29,11 @@ export const statementView: View<Statement> = {
     { title: 'refunds', text: (statement) => usd(statement.refundsNanoUsd), align: 'right' },
     { title: 'closing', text: (statement) => usd(statement.closingNanoUsd), align: 'right' },
     { title: 'lines', text: (statement) => statement.entries.toString(), align: 'right' },
-    { title: '', text: ({ hasArchivedEntries, isClosed }) => [isClosed ? '' : 'goes on', hasArchivedEntries ? 'in part archived' : ''].filter(Boolean).join(', ') },
+    {
+      title: '',
+      text: ({ hasArchivedEntries, isClosed }) =>
+        [isClosed ? '' : 'goes on', hasArchivedEntries ? 'in part archived' : ''].filter(Boolean).join(', '),
+    },
   ],
 };
 

@@ -46,7 +46,13 @@ export const testStepView: View<UpstreamTestStep> = {
 
 /** A test for programs. */
 export function testJson({ atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): JsonObject {
-  return { at: instantJson(atMs), ok, failed_step: failedStep === '' ? null : failedStep, upstream_model: upstreamModel === '' ? null : upstreamModel, steps: steps.map(stepJson) };
+  return {
+    at: instantJson(atMs),
+    ok,
+    failed_step: failedStep === '' ? null : failedStep,
+    upstream_model: upstreamModel === '' ? null : upstreamModel,
+    steps: steps.map(stepJson),
+  };
 }
 
 function stepJson({ name, outcome, durationMs, what }: UpstreamTestStep): JsonObject {

@@ -25,7 +25,9 @@ const lineKinds = wordsOf<LineKind>(LineKind, 'LINE_KIND_');
 
 function inputTokens(record: UsageRecord): number {
   const tokens = record.tokens;
-  return (tokens?.inputTokens ?? 0) + (tokens?.cacheReadTokens ?? 0) + (tokens?.cacheWrite5mTokens ?? 0) + (tokens?.cacheWrite1hTokens ?? 0);
+  return (
+    (tokens?.inputTokens ?? 0) + (tokens?.cacheReadTokens ?? 0) + (tokens?.cacheWrite5mTokens ?? 0) + (tokens?.cacheWrite1hTokens ?? 0)
+  );
 }
 
 /** "120 × $0.1/M = $0.000012": one line of the arithmetic behind a charge. */
@@ -93,20 +95,30 @@ function settlementText({ settlement }: UsageRecord): string {
 
 /** "1. own:small failed after 30 ms (upstream_overloaded, status 503, their req_1); 2. spare:large answered". */
 function attemptsText({ call }: UsageRecord): string {
-  const each = (call?.attempts ?? []).map((attempt, index) => `${index + 1}. ${attempt.upstreamId}:${attempt.upstreamModel} ${outcomeText(attempt)}`);
+  const each = (call?.attempts ?? []).map(
+    (attempt, index) => `${index + 1}. ${attempt.upstreamId}:${attempt.upstreamModel} ${outcomeText(attempt)}`,
+  );
   return each.join('; ');
 }
 
 function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequestId }: Attempt): string {
   const outcome = answered ? (reason === '' ? 'answered' : 'broke off') : reason === '' ? 'was under way' : 'failed';
-  const particulars = [reason, httpStatus === 0 ? '' : `status ${httpStatus}`, upstreamRequestId === '' ? '' : `their ${upstreamRequestId}`].filter((part) => part !== '');
+  const particulars = [
+    reason,
+    httpStatus === 0 ? '' : `status ${httpStatus}`,
+    upstreamRequestId === '' ? '' : `their ${upstreamRequestId}`,
+  ].filter((part) => part !== '');
   return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;
 }
 
 function lineColumn(kind: LineKind): Column<UsageRecord> {
   return {
     title: lineKinds.of(kind).replaceAll('_', ' '),
-    text: (record) => record.lineItems.filter((item) => item.kind === kind).map(arithmetic).join(', '),
+    text: (record) =>
+      record.lineItems
+        .filter((item) => item.kind === kind)
+        .map(arithmetic)
+        .join(', '),
   };
 }
 
@@ -131,13 +143,21 @@ export const recordView: View<UsageRecord> = {
     { title: 'model', text: (record) => record.call?.modelId ?? '' },
     { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },
     { title: 'attempts', text: attemptsText },
-    { title: 'ending', text: (record) => `${usageWords.ending.of(record.ending)}${record.endingDetail === '' ? '' : ` (${record.endingDetail})`}` },
+    {
+      title: 'ending',
+      text: (record) => `${usageWords.ending.of(record.ending)}${record.endingDetail === '' ? '' : ` (${record.endingDetail})`}`,
+    },
     { title: 'first output', text: (record) => (record.firstOutputMs === undefined ? '' : `${record.firstOutputMs} ms`) },
     { title: 'duration', text: (record) => `${record.durationMs} ms` },
-    ...Object.values(LineKind).filter((kind) => typeof kind === 'number' && kind > 0).map((kind) => lineColumn(kind as LineKind)),
+    ...Object.values(LineKind)
+      .filter((kind) => typeof kind === 'number' && kind > 0)
+      .map((kind) => lineColumn(kind as LineKind)),
     { title: 'charge', text: (record) => usd(record.chargeNanoUsd) },
     { title: 'price', text: (record) => record.call?.price?.id ?? '' },
-    { title: 'tokens', text: (record) => `${sources.of(record.source)}${record.quarantined ? ', the figures of the upstream were not used' : ''}` },
+    {
+      title: 'tokens',
+      text: (record) => `${sources.of(record.source)}${record.quarantined ? ', the figures of the upstream were not used' : ''}`,
+    },
     { title: 'held', text: (record) => usd(record.call?.heldNanoUsd ?? 0n) },
     { title: 'settled', text: settlementText },
     { title: 'trace', text: (record) => record.call?.traceId ?? '' },

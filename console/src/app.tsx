@@ -184,7 +184,11 @@ function OfAccount({ children }: { children: ReactNode }) {
   const id = useParams<{ account: string }>().account ?? '';
   const own = me.accounts.find((each) => each.id === id);
   // Operators have every account as its owner has it (gateway/console/access.ts).
-  const foreign = useQuery({ queryKey: operatorKeys.account(id), queryFn: ({ signal }) => getAccount(id, signal), enabled: own === undefined && me.user.is_operator });
+  const foreign = useQuery({
+    queryKey: operatorKeys.account(id),
+    queryFn: ({ signal }) => getAccount(id, signal),
+    enabled: own === undefined && me.user.is_operator,
+  });
   if (own !== undefined) return <PagesOf account={own}>{children}</PagesOf>;
   const isUnknown = !me.user.is_operator || (foreign.error instanceof ApiError && foreign.error.status === 404);
   return isUnknown ? (
@@ -194,7 +198,17 @@ function OfAccount({ children }: { children: ReactNode }) {
   ) : (
     <Fetched query={foreign}>
       {({ name, state }) => (
-        <PagesOf account={{ id, name, suspended: state === 'suspended', role: 'owner', permissions: ['look', 'change keys', 'change money', 'change members'] }}>{children}</PagesOf>
+        <PagesOf
+          account={{
+            id,
+            name,
+            suspended: state === 'suspended',
+            role: 'owner',
+            permissions: ['look', 'change keys', 'change money', 'change members'],
+          }}
+        >
+          {children}
+        </PagesOf>
       )}
     </Fetched>
   );

@@ -31,9 +31,20 @@ describe('the certificate of a process', () => {
   it('makes nobody an authority: a process cannot name itself operator', () => {
     expect(read(gateway.cert).ca).toBe(false);
     const forged = join(folder, 'forged.pem');
-    const parameters = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=operator', '-keyout', join(folder, 'forged.key')];
+    const parameters = [
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-subj',
+      '/CN=operator',
+      '-keyout',
+      join(folder, 'forged.key'),
+    ];
     execFileSync('openssl', ['req', '-x509', ...parameters, '-CA', gateway.cert, '-CAkey', gateway.key, '-out', forged], { stdio: 'pipe' });
-    const verify = (path: string): string => execFileSync('openssl', ['verify', '-CAfile', gateway.ca, '-untrusted', gateway.cert, path], { stdio: 'pipe', encoding: 'utf8' });
+    const verify = (path: string): string =>
+      execFileSync('openssl', ['verify', '-CAfile', gateway.ca, '-untrusted', gateway.cert, path], { stdio: 'pipe', encoding: 'utf8' });
     expect(verify(gateway.cert)).toContain('OK');
     expect(() => verify(forged)).toThrow();
   });

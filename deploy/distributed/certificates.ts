@@ -22,10 +22,29 @@ export function ensureCertificate(folder: string, commonName: string): Certifica
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const at = (name: string): string => join(folder, name);
   const [ca, caKey, cert, key] = [at('ca.pem'), at('ca.key'), at(`${commonName}.pem`), at(`${commonName}.key`)];
-  if (!existsSync(ca)) openssl('req', '-x509', ...newKey, '-subj', '/CN=Tollgate authority', '-addext', authority, '-keyout', caKey, '-out', ca);
+  if (!existsSync(ca))
+    openssl('req', '-x509', ...newKey, '-subj', '/CN=Tollgate authority', '-addext', authority, '-keyout', caKey, '-out', ca);
   if (!existsSync(cert)) {
     const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1';
-    openssl('req', '-x509', ...newKey, '-CA', ca, '-CAkey', caKey, '-subj', `/CN=${commonName}`, '-addext', names, '-addext', noAuthority, '-keyout', key, '-out', cert);
+    openssl(
+      'req',
+      '-x509',
+      ...newKey,
+      '-CA',
+      ca,
+      '-CAkey',
+      caKey,
+      '-subj',
+      `/CN=${commonName}`,
+      '-addext',
+      names,
+      '-addext',
+      noAuthority,
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    );
   }
   return { ca, cert, key };
 }

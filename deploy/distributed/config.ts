@@ -6,16 +6,29 @@ import { singleSettings } from '../single/config.js';
 export const distributedSettings = {
   ...singleSettings,
   port: integer('PORT', 'TCP port of the public HTTP address; 0 takes a free one', { min: 0, max: 65_535, default: 8080 }),
-  firstPort: integer('TOLLGATE_DISTRIBUTED_FIRST_PORT', 'loopback ports of auth, catalog, ledger, metering, inference and the database (three for Galera) from here on; 0 takes free ones', {
-    min: 0,
-    max: 65_000,
-    default: 7101,
-  }),
-  database: oneOf('TOLLGATE_DISTRIBUTED_DATABASE', 'what the services store in: one MariaDB, or a Galera cluster of three nodes (`make run-galera`)', ['mariadb', 'galera'], {
-    default: 'mariadb',
-  }),
+  firstPort: integer(
+    'TOLLGATE_DISTRIBUTED_FIRST_PORT',
+    'loopback ports of auth, catalog, ledger, metering, inference and the database (three for Galera) from here on; 0 takes free ones',
+    {
+      min: 0,
+      max: 65_000,
+      default: 7101,
+    },
+  ),
+  database: oneOf(
+    'TOLLGATE_DISTRIBUTED_DATABASE',
+    'what the services store in: one MariaDB, or a Galera cluster of three nodes (`make run-galera`)',
+    ['mariadb', 'galera'],
+    {
+      default: 'mariadb',
+    },
+  ),
   // Long enough not to spin on a process that cannot start, short enough that a killed one is hardly missed.
-  restartDelayMs: duration('TOLLGATE_DISTRIBUTED_RESTART_DELAY', 'how long after its end a process is started again', { minMs: 10, maxMs: 600_000, default: 300 }),
+  restartDelayMs: duration('TOLLGATE_DISTRIBUTED_RESTART_DELAY', 'how long after its end a process is started again', {
+    minMs: 10,
+    maxMs: 600_000,
+    default: 300,
+  }),
 } satisfies Settings;
 
 /** The parsed settings. */
@@ -43,7 +56,12 @@ export function passedOn(env: Environment, name: string): Record<string, string>
   return Object.fromEntries(
     Object.entries(env).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined && (entry[0].startsWith(own) || libraries.test(entry[0]) || common.includes(entry[0]) || outside.test(entry[0]) || vendor.test(entry[0])),
+        entry[1] !== undefined &&
+        (entry[0].startsWith(own) ||
+          libraries.test(entry[0]) ||
+          common.includes(entry[0]) ||
+          outside.test(entry[0]) ||
+          vendor.test(entry[0])),
     ),
   );
 }

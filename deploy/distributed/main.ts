@@ -49,10 +49,16 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
 
   // The public one, then from the first port on the services in their order and the database.
   const databasePorts = database === 'galera' ? nodeCount : 1;
-  const wanted = [port, ...Array.from({ length: services.length + databasePorts }, (_, index) => (firstPort === 0 ? 0 : firstPort + index))];
+  const wanted = [
+    port,
+    ...Array.from({ length: services.length + databasePorts }, (_, index) => (firstPort === 0 ? 0 : firstPort + index)),
+  ];
   const [publicPort, ...ports] = await claimPorts(wanted);
   // By name, which the certificates hold: TLS knows no server name for an address (RFC 6066, section 3).
-  const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<(typeof services)[number], string>;
+  const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<
+    (typeof services)[number],
+    string
+  >;
   const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
 
   const pids: Record<string, number> = {};
@@ -62,7 +68,13 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   };
   const store =
     database === 'galera'
-      ? superviseGalera({ dataDir: join(dataDir, 'galera'), ports: ports.slice(services.length), log, restartDelayMs, onStart: (name, pid) => notePid(`galera-${name}`)(pid) })
+      ? superviseGalera({
+          dataDir: join(dataDir, 'galera'),
+          ports: ports.slice(services.length),
+          log,
+          restartDelayMs,
+          onStart: (name, pid) => notePid(`galera-${name}`)(pid),
+        })
       : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
   const tlsEnv = (name: string): Record<string, string> => {
     const { ca, cert, key } = ensureCertificate(tlsFolder, name);
@@ -90,7 +102,11 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
     })),
   );
-  const gateway = child('gateway', '../../gateway/main.js', () => ({ ...addressEnv, PORT: String(publicPort), TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool') }));
+  const gateway = child('gateway', '../../gateway/main.js', () => ({
+    ...addressEnv,
+    PORT: String(publicPort),
+    TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool'),
+  }));
 
   const address = `http://127.0.0.1:${publicPort}`;
   const operator: Part = {
@@ -135,10 +151,15 @@ async function firstRunOver(
   const people = auth.client(PeopleServiceDefinition);
   let firstRun: FirstRun | undefined;
   try {
-    await ensureFirstRun(config.dataDir, { auth: auth.client(AuthServiceDefinition), people, ledger: ledger.client(LedgerServiceDefinition) }, config, (made) => {
-      firstRun = made;
-      showFirstKey(made, config.dataDir, isTerminal);
-    });
+    await ensureFirstRun(
+      config.dataDir,
+      { auth: auth.client(AuthServiceDefinition), people, ledger: ledger.client(LedgerServiceDefinition) },
+      config,
+      (made) => {
+        firstRun = made;
+        showFirstKey(made, config.dataDir, isTerminal);
+      },
+    );
     return firstRun === undefined ? undefined : { firstRun, link: await makeConsoleLink(people, firstRun.operatorEmail, address) };
   } finally {
     auth.close();

@@ -20,7 +20,10 @@ describe('the ports of the processes', () => {
     const [port] = await claimPorts([0]);
     const other = createServer();
     await new Promise<void>((done) => other.listen(port, '127.0.0.1', done));
-    await expect(claimPorts([0, port!], 50)).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining(`Port ${port} cannot be used`) });
+    await expect(claimPorts([0, port!], 50)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+      message: expect.stringContaining(`Port ${port} cannot be used`),
+    });
     setTimeout(() => other.close(), 100);
     expect(await claimPorts([port!], 5000)).toEqual([port]);
   });

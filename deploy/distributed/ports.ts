@@ -28,7 +28,11 @@ async function listen(port: number, untilMs: number): Promise<Server> {
       return await listenOn(port);
     } catch (error) {
       if (Date.now() < untilMs) continue;
-      throw new AppError('failed_precondition', `Port ${port} cannot be used (${(error as Error).message}); choose another by PORT or TOLLGATE_DISTRIBUTED_FIRST_PORT.`, { cause: error });
+      throw new AppError(
+        'failed_precondition',
+        `Port ${port} cannot be used (${(error as Error).message}); choose another by PORT or TOLLGATE_DISTRIBUTED_FIRST_PORT.`,
+        { cause: error },
+      );
     }
   }
 }

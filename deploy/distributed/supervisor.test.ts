@@ -32,7 +32,8 @@ async function run(code: string, stopMsMax = 5000): Promise<void> {
 }
 
 const logged = (): string => (existsSync(join(folder, 'probe.log')) ? readFileSync(join(folder, 'probe.log'), 'utf8') : '');
-const livesOn = "process.on('SIGTERM', () => { console.log('ended'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up', process.env.PROBE);";
+const livesOn =
+  "process.on('SIGTERM', () => { console.log('ended'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up', process.env.PROBE);";
 
 describe('a supervised process', () => {
   it('is started again when it is killed, which is no fault of its own', async () => {

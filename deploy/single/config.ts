@@ -5,7 +5,11 @@ import { formatUsd, parseUsd } from '#rules/money.js';
 /** Where data is kept and what the first start gives. */
 export const singleSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'folder of the databases, the secret key and the operator’s socket', { default: './data' }),
-  operatorEmail: text('TOLLGATE_OPERATOR_EMAIL', 'e-mail address of the operator that the first start makes; they may change it in the console', { default: 'operator@localhost' }),
+  operatorEmail: text(
+    'TOLLGATE_OPERATOR_EMAIL',
+    'e-mail address of the operator that the first start makes; they may change it in the console',
+    { default: 'operator@localhost' },
+  ),
   startingBalanceNanoUsd: {
     env: 'TOLLGATE_STARTING_BALANCE_USD',
     description: 'what the first account is given at the first start, in USD',

@@ -54,7 +54,13 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const socketPath = await claimAdminSocket(dataDir);
 
   const open = (name: string): Database => openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`);
-  const databases = { auth: open('auth'), catalog: open('catalog'), ledger: open('ledger'), metering: open('metering'), inference: open('inference') };
+  const databases = {
+    auth: open('auth'),
+    catalog: open('catalog'),
+    ledger: open('ledger'),
+    metering: open('metering'),
+    inference: open('inference'),
+  };
   const databasesPart: Part = {
     name: 'databases',
     start: async () => undefined,
@@ -64,13 +70,26 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
   };
 
-  const auth = createAuth(config.auth, { db: databases.auth, clock, log, mailer: createMailer(config.mail), publicUrl: config.gateway.publicUrl });
+  const auth = createAuth(config.auth, {
+    db: databases.auth,
+    clock,
+    log,
+    mailer: createMailer(config.mail),
+    publicUrl: config.gateway.publicUrl,
+  });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
   const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
-  const alerts = createAlerts(config.ledger, { db: databases.ledger, clock, log, secretKey, mail: config.mail, publicUrl: config.gateway.publicUrl });
+  const alerts = createAlerts(config.ledger, {
+    db: databases.ledger,
+    clock,
+    log,
+    secretKey,
+    mail: config.mail,
+    publicUrl: config.gateway.publicUrl,
+  });
   const metering = createMetering(config.metering, {
     db: databases.metering,
     clock,
@@ -84,12 +103,28 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const gateway = createGateway(config.gateway, {
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, { policy: authPolicy, log }), as),
-      people: localClient(PeopleServiceDefinition, decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log }), as),
+      people: localClient(
+        PeopleServiceDefinition,
+        decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log }),
+        as,
+      ),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
-      alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, { policy: alertPolicy, log }), as),
-      metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }), as),
-      inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, { policy: inferencePolicy, log }), as),
+      alerts: localClient(
+        AlertServiceDefinition,
+        decorateService(AlertServiceDefinition, alerts.service, { policy: alertPolicy, log }),
+        as,
+      ),
+      metering: localClient(
+        MeteringServiceDefinition,
+        decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }),
+        as,
+      ),
+      inference: localClient(
+        InferenceServiceDefinition,
+        decorateService(InferenceServiceDefinition, inference.service, { policy: inferencePolicy, log }),
+        as,
+      ),
     },
     clock,
     log,
@@ -125,7 +160,10 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     name: 'welcome',
     async start() {
       const address = gateway.address();
-      const link = firstRun === undefined ? undefined : await makeConsoleLink(auth.people.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
+      const link =
+        firstRun === undefined
+          ? undefined
+          : await makeConsoleLink(auth.people.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
       process.stdout.write(
         welcomeText({
           address,

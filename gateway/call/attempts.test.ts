@@ -5,9 +5,26 @@ import { AttemptLog, attemptsMax } from './attempts.js';
 
 const target = (name: string): Target => ({ upstreamId: name, upstreamModel: `${name}-model` });
 const failed = (name: string, next: string | undefined, fields: Partial<FailedAttempt> = {}): FailedAttempt =>
-  FailedAttempt.fromPartial({ target: target(name), offsetMs: 10, durationMs: 20, reason: 'upstream_failed', httpStatus: 500, upstreamRequestId: `req_${name}`, ...(next === undefined ? {} : { next: target(next) }), ...fields });
+  FailedAttempt.fromPartial({
+    target: target(name),
+    offsetMs: 10,
+    durationMs: 20,
+    reason: 'upstream_failed',
+    httpStatus: 500,
+    upstreamRequestId: `req_${name}`,
+    ...(next === undefined ? {} : { next: target(next) }),
+    ...fields,
+  });
 const started = (name: string): Started => Started.fromPartial({ target: target(name), upstreamRequestId: `req_${name}` });
-const attempt = (name: string, fields: Partial<Attempt> = {}): Attempt => ({ ...target(name), offsetMs: 5, answered: false, reason: '', httpStatus: 0, upstreamRequestId: '', ...fields });
+const attempt = (name: string, fields: Partial<Attempt> = {}): Attempt => ({
+  ...target(name),
+  offsetMs: 5,
+  answered: false,
+  reason: '',
+  httpStatus: 0,
+  upstreamRequestId: '',
+  ...fields,
+});
 const failure = { durationMs: 20, reason: 'upstream_failed', httpStatus: 500 };
 
 function log(): { attempts: Attempt[]; log: AttemptLog } {

@@ -30,7 +30,12 @@ export interface Checkpoints {
 }
 
 /** Creates the set of calls in flight, noted every `intervalMs`. */
-export function createCheckpoints(deps: { metering: GatewayPeers['metering']; log: Logger; intervalMs: number; rpcTimeoutMs: number }): Checkpoints {
+export function createCheckpoints(deps: {
+  metering: GatewayPeers['metering'];
+  log: Logger;
+  intervalMs: number;
+  rpcTimeoutMs: number;
+}): Checkpoints {
   const { metering, log, intervalMs, rpcTimeoutMs } = deps;
   const calls = new Set<OpenCall>();
   let timer: NodeJS.Timeout | undefined;

@@ -24,14 +24,22 @@ import { createUnknownHolds } from './unknown-holds.js';
 
 type Script = (request: GenerateRequest, context: CallContext) => AsyncIterable<GenerateResponse>;
 
-const started: Event = Event.fromPartial({ event: { $case: 'started', value: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } } });
+const started: Event = Event.fromPartial({
+  event: { $case: 'started', value: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } },
+});
 const blockStart: Event = Event.fromPartial({ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } });
 const delta: Event = Event.fromPartial({ event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: 'hi' } } } });
 const finished = (fields: object = {}): Event =>
   Event.fromPartial({
-    event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_END, usage: { inputTokens: 10, outputTokens: 5 }, usageReported: true, ...fields } },
+    event: {
+      $case: 'finished',
+      value: { stopReason: StopReason.STOP_REASON_END, usage: { inputTokens: 10, outputTokens: 5 }, usageReported: true, ...fields },
+    },
   });
-const batch = (events: Event[], outputTokens = 0): GenerateResponse => ({ events, usageSoFar: TokenCounts.fromPartial({ inputTokens: 10, outputTokens }) });
+const batch = (events: Event[], outputTokens = 0): GenerateResponse => ({
+  events,
+  usageSoFar: TokenCounts.fromPartial({ inputTokens: 10, outputTokens }),
+});
 
 interface World {
   steps: CallStep[];
@@ -78,7 +86,10 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     ledger: {
       async hold(request: HoldRequest) {
         world.holds.push(request);
-        return { hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: options.hold?.(request) ?? request.amountNanoUsd }), replayed: false };
+        return {
+          hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: options.hold?.(request) ?? request.amountNanoUsd }),
+          replayed: false,
+        };
       },
       async release(request: ReleaseRequest) {
         world.releases.push(request);
@@ -90,7 +101,10 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         recordAttempts += 1;
         options.record?.(recordAttempts);
         world.records.push(request);
-        return { record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, ending: request.ending }), replayed: false };
+        return {
+          record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, ending: request.ending }),
+          replayed: false,
+        };
       },
       checkpointUsage: async () => ({ open: [options.closesAfterMs === undefined] }),
     },
@@ -101,7 +115,12 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       },
     },
   } as unknown as GatewayPeers;
-  const model = Model.fromPartial({ id: 'sandbox/echo', contextLimitTokens: 10_000, outputLimitTokens: 1000, capabilities: options.capabilities ?? [] });
+  const model = Model.fromPartial({
+    id: 'sandbox/echo',
+    contextLimitTokens: 10_000,
+    outputLimitTokens: 1000,
+    capabilities: options.capabilities ?? [],
+  });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
   const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
   const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
@@ -247,11 +266,27 @@ describe('a metered call', () => {
   });
 
   it.each<[string, Script, Partial<RecordUsageRequest>]>([
-    ['an upstream error before output is free', failing([batch([started])], 'upstream_failed'), { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true }],
-    ['an upstream refusal is free', failing([], 'upstream_rejected'), { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, endingDetail: 'upstream_rejected' }],
-    ['an upstream error after output is charged', failing([batch([started, blockStart, delta], 3)], 'upstream_failed'), { ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED }],
+    [
+      'an upstream error before output is free',
+      failing([batch([started])], 'upstream_failed'),
+      { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true },
+    ],
+    [
+      'an upstream refusal is free',
+      failing([], 'upstream_rejected'),
+      { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, endingDetail: 'upstream_rejected' },
+    ],
+    [
+      'an upstream error after output is charged',
+      failing([batch([started, blockStart, delta], 3)], 'upstream_failed'),
+      { ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED },
+    ],
     ['a timeout before output is free', failing([batch([started])], 'upstream_timeout'), { ending: Ending.ENDING_TIMEOUT, free: true }],
-    ['a timeout after output is charged', failing([batch([blockStart, delta], 3)], 'upstream_timeout'), { ending: Ending.ENDING_TIMEOUT, free: false }],
+    [
+      'a timeout after output is charged',
+      failing([batch([blockStart, delta], 3)], 'upstream_timeout'),
+      { ending: Ending.ENDING_TIMEOUT, free: false },
+    ],
     ['a fault of ours before output is free', failing([], 'internal'), { ending: Ending.ENDING_GATEWAY_ERROR, free: true }],
   ])('%s', async (_name, script, expected) => {
     const { error, records } = await play({ script });
@@ -312,7 +347,12 @@ describe('a metered call', () => {
   it('is read on to its end when the caller leaves shortly before, and charged by the figures of the upstream', async () => {
     const left = new AbortController();
     const { records } = await play({ left: left.signal, readOn: { readOnTimeMs: 10_000 }, script: goingOn(left, 6) });
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, source: UsageSource.USAGE_SOURCE_REPORTED, tokens: { inputTokens: 12, outputTokens: 6 } });
+    expect(records[0]).toMatchObject({
+      ending: Ending.ENDING_CLIENT_GONE,
+      free: false,
+      source: UsageSource.USAGE_SOURCE_REPORTED,
+      tokens: { inputTokens: 12, outputTokens: 6 },
+    });
   });
 
   it.each<[string, Play['readOn'], number]>([
@@ -324,13 +364,27 @@ describe('a metered call', () => {
     const left = new AbortController();
     const { records, error } = await play({ left: left.signal, readOn, script: goingOn(left, tokens) });
     expect(error).toBeDefined();
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED, tokens: { inputTokens: 10, outputTokens: 3 } });
+    expect(records[0]).toMatchObject({
+      ending: Ending.ENDING_CLIENT_GONE,
+      free: false,
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      tokens: { inputTokens: 10, outputTokens: 3 },
+    });
   });
 
   it('is charged for what it was at the leaving when reading on brings no figures of the upstream', async () => {
     const left = new AbortController();
-    const { records } = await play({ left: left.signal, readOn: { readOnTimeMs: 10_000 }, script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })) });
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, quarantined: true, endingDetail: 'output_above_cap', tokens: { inputTokens: 10, outputTokens: 3 } });
+    const { records } = await play({
+      left: left.signal,
+      readOn: { readOnTimeMs: 10_000 },
+      script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })),
+    });
+    expect(records[0]).toMatchObject({
+      ending: Ending.ENDING_CLIENT_GONE,
+      quarantined: true,
+      endingDetail: 'output_above_cap',
+      tokens: { inputTokens: 10, outputTokens: 3 },
+    });
   });
 
   it('charges nothing when the caller leaves before the upstream took the request', async () => {
@@ -384,7 +438,17 @@ describe('a metered call', () => {
     expect(steps.some((step) => step.kind === 'recorded')).toBe(false);
   });
 
-  const failedFirst: GenerateResponse = { events: [], usageSoFar: undefined, failedAttempt: FailedAttempt.fromPartial({ target: { upstreamId: 'first', upstreamModel: 'x' }, durationMs: 30, reason: 'upstream_overloaded', httpStatus: 503, next: { upstreamId: 'second', upstreamModel: 'real-name' } }) };
+  const failedFirst: GenerateResponse = {
+    events: [],
+    usageSoFar: undefined,
+    failedAttempt: FailedAttempt.fromPartial({
+      target: { upstreamId: 'first', upstreamModel: 'x' },
+      durationMs: 30,
+      reason: 'upstream_overloaded',
+      httpStatus: 503,
+      next: { upstreamId: 'second', upstreamModel: 'real-name' },
+    }),
+  };
 
   it('keeps attempts that failed with the record, and shows its caller nothing of them', async () => {
     const { steps, records, generated } = await play({
@@ -402,16 +466,40 @@ describe('a metered call', () => {
   });
 
   it('keeps attempts where all failed, and nothing was begun for its caller', async () => {
-    const { steps, records, error } = await play({ script: failing([failedFirst, { ...failedFirst, failedAttempt: { ...failedFirst.failedAttempt!, target: { upstreamId: 'second', upstreamModel: 'real-name' }, next: undefined } }], 'upstream_overloaded') });
+    const { steps, records, error } = await play({
+      script: failing(
+        [
+          failedFirst,
+          {
+            ...failedFirst,
+            failedAttempt: { ...failedFirst.failedAttempt!, target: { upstreamId: 'second', upstreamModel: 'real-name' }, next: undefined },
+          },
+        ],
+        'upstream_overloaded',
+      ),
+    });
     expect(error?.reason).toBe('upstream_overloaded');
     expect(steps.map((step) => step.kind)).toEqual(['admitted']);
     expect(records[0]).toMatchObject({ ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true });
-    expect(records[0]?.call?.attempts.map(({ upstreamId, reason }) => [upstreamId, reason])).toEqual([['first', 'upstream_overloaded'], ['second', 'upstream_overloaded']]);
+    expect(records[0]?.call?.attempts.map(({ upstreamId, reason }) => [upstreamId, reason])).toEqual([
+      ['first', 'upstream_overloaded'],
+      ['second', 'upstream_overloaded'],
+    ]);
   });
 
   it('keeps the one attempt of the usual call in a few bytes', async () => {
     const { records } = await play();
-    expect(records[0]?.call?.attempts).toEqual([{ upstreamId: 'second', upstreamModel: 'real-name', offsetMs: expect.any(Number), answered: true, reason: '', httpStatus: 0, upstreamRequestId: '' }]);
+    expect(records[0]?.call?.attempts).toEqual([
+      {
+        upstreamId: 'second',
+        upstreamModel: 'real-name',
+        offsetMs: expect.any(Number),
+        answered: true,
+        reason: '',
+        httpStatus: 0,
+        upstreamRequestId: '',
+      },
+    ]);
   });
 
   it('ends as a fault of ours, not of its caller, when metering has closed it', async () => {

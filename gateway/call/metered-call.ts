@@ -107,7 +107,11 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const reading = deps.readOn.watch(request.left, progress);
   // What is free stays free should we vanish before it is on record.
   let outcome: Outcome | undefined;
-  const close = deps.checkpoints.open({ call, tokens: () => (outcome?.free === true ? noTokens : progress.tokens), onClosed: (error) => closed.abort(error) });
+  const close = deps.checkpoints.open({
+    call,
+    tokens: () => (outcome?.free === true ? noTokens : progress.tokens),
+    onClosed: (error) => closed.abort(error),
+  });
 
   let failure: unknown;
   let recorded: Recorded | undefined;

@@ -8,9 +8,13 @@ import type { ModalityNeed, ParsedCall } from '../formats/format.js';
 /** The key must be allowed to use the model; raises model_not_permitted. */
 export function assertPermitted(key: Key, model: Model): void {
   if (isPermitted(key, model)) return;
-  throw new AppError('model_not_permitted', `The platform key ending in ${key.lastFour} may not use the model "${model.id}". GET /v1/models lists the models it may use.`, {
-    details: { field: 'model' },
-  });
+  throw new AppError(
+    'model_not_permitted',
+    `The platform key ending in ${key.lastFour} may not use the model "${model.id}". GET /v1/models lists the models it may use.`,
+    {
+      details: { field: 'model' },
+    },
+  );
 }
 
 const modalityNames: Partial<Record<Modality, string>> = {
@@ -24,9 +28,13 @@ export function assertReads(model: Model, needs: readonly ModalityNeed[]): void 
   const unread = needs.find(({ modality }) => !model.inputModalities.includes(modality));
   if (unread === undefined) return;
   const what = modalityNames[unread.modality] ?? 'this kind of content';
-  throw new AppError('unsupported_field', `${unread.field}: the model "${model.id}" does not read ${what}; leave it out, or choose a model that does (input_modalities in GET /v1/models).`, {
-    details: { field: unread.field },
-  });
+  throw new AppError(
+    'unsupported_field',
+    `${unread.field}: the model "${model.id}" does not read ${what}; leave it out, or choose a model that does (input_modalities in GET /v1/models).`,
+    {
+      details: { field: unread.field },
+    },
+  );
 }
 
 /**
@@ -34,11 +42,16 @@ export function assertReads(model: Model, needs: readonly ModalityNeed[]): void 
  * object (json_object) may be asked of every model.
  */
 export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request'>, format: Format): void {
-  if (request.responseFormat?.format?.$case !== 'jsonSchema' || model.capabilities.includes(Capability.CAPABILITY_STRUCTURED_OUTPUT)) return;
+  if (request.responseFormat?.format?.$case !== 'jsonSchema' || model.capabilities.includes(Capability.CAPABILITY_STRUCTURED_OUTPUT))
+    return;
   const field = format === Format.FORMAT_MESSAGES ? 'output_config.format' : 'response_format';
-  throw new AppError('unsupported_field', `${field}: the model "${model.id}" does not keep to a JSON schema; leave it out, or choose a model that does (structured_output in the features of GET /v1/models).`, {
-    details: { field },
-  });
+  throw new AppError(
+    'unsupported_field',
+    `${field}: the model "${model.id}" does not keep to a JSON schema; leave it out, or choose a model that does (structured_output in the features of GET /v1/models).`,
+    {
+      details: { field },
+    },
+  );
 }
 
 /** Whether the key may list and call the model. */

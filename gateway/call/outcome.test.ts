@@ -8,8 +8,16 @@ const startedAtMs = 1_800_000_000_000;
 /** The report as it travels, of a call whose first output and end were seen so much after its start. */
 function travelled(firstOutputMs: number, durationMs: number): RecordUsageRequest {
   const progress = new Progress(Call.fromPartial({ id: 'req_1' }), startedAtMs);
-  progress.take(GenerateResponse.fromPartial({ events: [{ event: { $case: 'blockStart', value: { index: 0 } } }] }), startedAtMs + firstOutputMs);
-  const report = reportOf(progress, { ending: Ending.ENDING_COMPLETED, detail: '', free: false }, startedAtMs + durationMs, Buffer.alloc(0));
+  progress.take(
+    GenerateResponse.fromPartial({ events: [{ event: { $case: 'blockStart', value: { index: 0 } } }] }),
+    startedAtMs + firstOutputMs,
+  );
+  const report = reportOf(
+    progress,
+    { ending: Ending.ENDING_COMPLETED, detail: '', free: false },
+    startedAtMs + durationMs,
+    Buffer.alloc(0),
+  );
   return RecordUsageRequest.decode(RecordUsageRequest.encode(report).finish());
 }
 
@@ -22,15 +30,20 @@ describe('the report of an ended call', () => {
     [-3_600_000, -3_599_000, 0, 0],
     [20, -3_599_000, 20, 0],
     [5_000_000_000, 5_000_000_001, 4_294_967_295, 4_294_967_295],
-  ])('can be recorded though the clock was set meanwhile: first output after %i ms, end after %i ms', (firstOutput, end, firstOutputMs, durationMs) => {
-    expect(travelled(firstOutput, end)).toMatchObject({ firstOutputMs, durationMs });
-  });
+  ])(
+    'can be recorded though the clock was set meanwhile: first output after %i ms, end after %i ms',
+    (firstOutput, end, firstOutputMs, durationMs) => {
+      expect(travelled(firstOutput, end)).toMatchObject({ firstOutputMs, durationMs });
+    },
+  );
 });
 
 describe('what is read on after the caller left', () => {
   it('is counted by its length where the figures stand still', () => {
     const progress = new Progress(Call.fromPartial({ id: 'req_1' }), startedAtMs);
-    const delta = { event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'word'.repeat(100) } } } };
+    const delta = {
+      event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'word'.repeat(100) } } },
+    };
     const batch = GenerateResponse.fromPartial({ events: [delta], usageSoFar: { outputTokens: 4000 } });
     progress.take(batch, startedAtMs);
     expect(progress.outputTokensRead).toBe(4000);

@@ -15,7 +15,13 @@ const price = PriceVersion.fromPartial({
 
 /** The quote of one answer to a prompt of text. */
 function quoteOf(forModel: Model, atPrice: PriceVersion, inputTokensMax: number, maxOutputTokens: number | undefined): Quote {
-  return quoteCall(forModel, atPrice, { inputTokensMax, images: 0, documents: 0, choices: 1, ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }) });
+  return quoteCall(forModel, atPrice, {
+    inputTokensMax,
+    images: 0,
+    documents: 0,
+    choices: 1,
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+  });
 }
 
 const lineNanoUsd = (tokens: number, perMtok: bigint): bigint => (BigInt(tokens) * perMtok + 999_999n) / 1_000_000n;
@@ -25,7 +31,14 @@ describe('a quote', () => {
     const smallPrice = fc.bigInt({ min: 0n, max: 100_000_000_000n });
     fc.assert(
       fc.property(
-        fc.record({ input: smallPrice, read: smallPrice, write5m: smallPrice, write1h: smallPrice, output: smallPrice, reasoning: fc.option(smallPrice, { nil: undefined }) }),
+        fc.record({
+          input: smallPrice,
+          read: smallPrice,
+          write5m: smallPrice,
+          write1h: smallPrice,
+          output: smallPrice,
+          reasoning: fc.option(smallPrice, { nil: undefined }),
+        }),
         fc.tuple(fc.nat(2000), fc.nat(2000), fc.nat(2000), fc.nat(2000)),
         fc.nat(4000),
         fc.double({ min: 0, max: 1, noNaN: true }),
@@ -45,7 +58,9 @@ describe('a quote', () => {
             lineNanoUsd(b, prices.read) +
             lineNanoUsd(c, prices.write5m) +
             lineNanoUsd(d, prices.write1h) +
-            (prices.reasoning === undefined ? lineNanoUsd(output, prices.output) : lineNanoUsd(output - reasoning, prices.output) + lineNanoUsd(reasoning, prices.reasoning));
+            (prices.reasoning === undefined
+              ? lineNanoUsd(output, prices.output)
+              : lineNanoUsd(output - reasoning, prices.output) + lineNanoUsd(reasoning, prices.reasoning));
           return charge <= quote.amountNanoUsd;
         },
       ),
@@ -75,13 +90,18 @@ describe('a quote for more than text', () => {
   const large = Model.fromPartial({ ...model, contextLimitTokens: 100_000 });
 
   it('counts each image at what the catalog says it may have, or at the default', () => {
-    expect(quoteCall(Model.fromPartial({ ...large, imageTokensMax: 1600 }), price, { ...demand, images: 3 }).inputTokensMax).toBe(100 + 3 * 1600);
+    expect(quoteCall(Model.fromPartial({ ...large, imageTokensMax: 1600 }), price, { ...demand, images: 3 }).inputTokensMax).toBe(
+      100 + 3 * 1600,
+    );
     expect(quoteCall(large, price, { ...demand, images: 2 }).inputTokensMax).toBe(100 + 2 * imageTokensMaxDefault);
     expect(quoteCall(model, price, { ...demand, images: 2 }).inputTokensMax).toBe(model.contextLimitTokens);
   });
 
   it('lets a document fill the context', () => {
-    expect(quoteCall(large, price, { ...demand, documents: 1 })).toMatchObject({ inputTokensMax: 100_000, inputNanoUsd: 100_000n * 200n + 5n });
+    expect(quoteCall(large, price, { ...demand, documents: 1 })).toMatchObject({
+      inputTokensMax: 100_000,
+      inputNanoUsd: 100_000n * 200n + 5n,
+    });
   });
 
   it('pays for every answer wanted, and gives each the same cap', () => {

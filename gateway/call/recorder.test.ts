@@ -22,7 +22,10 @@ interface Options {
 }
 
 /** A recorder over a metering that does as `play` says with each request; what it took is in `recorded`. */
-function recorderOver(play: (request: RecordUsageRequest) => void | Promise<void>, { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd }: Options = {}) {
+function recorderOver(
+  play: (request: RecordUsageRequest) => void | Promise<void>,
+  { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd }: Options = {},
+) {
   const recorded: RecordUsageRequest[] = [];
   let attempts = 0;
   const { log, lines } = recordingLogger();
@@ -63,17 +66,20 @@ const away = (): never => {
 const unavailable = expect.objectContaining({ reason: 'service_unavailable' });
 
 describe('an ended call', () => {
-  it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)('is recorded although metering first failed with %s', async (reason) => {
-    const spool = takingSpool();
-    const { recorder, recorded, attempts } = recorderOver(
-      () => {
-        if (attempts() < 2) throw new AppError(reason, 'No.');
-      },
-      { spool },
-    );
-    expect((await recorder.record(report(true)).record).tokens).toMatchObject({ outputTokens: 7 });
-    expect(recorded.length + spool.kept.length).toBe(1);
-  });
+  it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)(
+    'is recorded although metering first failed with %s',
+    async (reason) => {
+      const spool = takingSpool();
+      const { recorder, recorded, attempts } = recorderOver(
+        () => {
+          if (attempts() < 2) throw new AppError(reason, 'No.');
+        },
+        { spool },
+      );
+      expect((await recorder.record(report(true)).record).tokens).toMatchObject({ outputTokens: 7 });
+      expect(recorded.length + spool.kept.length).toBe(1);
+    },
+  );
 
   it('is not tried again when metering refuses it for good', async () => {
     const { recorder, attempts } = recorderOver(() => {
@@ -121,7 +127,9 @@ describe('an ended call that not even the spool takes', () => {
     await expect(record).rejects.toEqual(unavailable);
     isAway = false;
     await ended;
-    expect(recorded).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true })]);
+    expect(recorded).toEqual([
+      expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true }),
+    ]);
   });
 
   it('is spooled as free when the disk was so slow that its caller was told of a fault meanwhile', async () => {
@@ -150,16 +158,19 @@ describe('an ended call that not even the spool takes', () => {
   it.each([
     ['of a whole answer', false, 1],
     ['of a stream', true, 0],
-  ])('%s, which metering had charged already, is told to those who can refund it where nothing was delivered', async (_what, streaming, told) => {
-    let isAway = true;
-    const { recorder, lines } = recorderOver(() => void (isAway && away()), { chargeNanoUsd: 700n });
-    const request = report(streaming);
-    const { record, ended } = recorder.record(request);
-    await expect(record).rejects.toEqual(unavailable);
-    isAway = false;
-    await ended;
-    expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(told);
-  });
+  ])(
+    '%s, which metering had charged already, is told to those who can refund it where nothing was delivered',
+    async (_what, streaming, told) => {
+      let isAway = true;
+      const { recorder, lines } = recorderOver(() => void (isAway && away()), { chargeNanoUsd: 700n });
+      const request = report(streaming);
+      const { record, ended } = recorder.record(request);
+      await expect(record).rejects.toEqual(unavailable);
+      isAway = false;
+      await ended;
+      expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(told);
+    },
+  );
 
   it('is told so also when its report was under way as its caller was told of a fault', async () => {
     let answer = (): void => undefined;
@@ -219,7 +230,8 @@ describe('new calls', () => {
     const { recorder, lines } = recorderOver(() => void (isAway && (clock.advance(spoolAfterMs), away())), { spool, clock });
     recorder.assertRecording();
     await recorder.record(report(true)).record;
-    for (let count = 0; count < 3; count += 1) expect(() => recorder.assertRecording()).toThrow(expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 2000 }));
+    for (let count = 0; count < 3; count += 1)
+      expect(() => recorder.assertRecording()).toThrow(expect.objectContaining({ reason: 'service_unavailable', retryAfterMs: 2000 }));
     expect(recorder.isRecording()).toBe(false);
     clock.advance(5000);
     expect(recorder.isRecording()).toBe(true);

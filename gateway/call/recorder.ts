@@ -118,7 +118,10 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
       }
       const leftMs = spoolAfterMs - (clock.monotonicMs() - startedAtMs);
       try {
-        return { tokens: tokens!, record: await ask(wanted(), isSpooling ? rpcTimeoutMs : Math.max(pauseMsMin, Math.min(rpcTimeoutMs, leftMs))) };
+        return {
+          tokens: tokens!,
+          record: await ask(wanted(), isSpooling ? rpcTimeoutMs : Math.max(pauseMsMin, Math.min(rpcTimeoutMs, leftMs))),
+        };
       } catch (error) {
         const waitedMs = clock.monotonicMs() - startedAtMs;
         if (isRefusal(error) || (isSpooling && waitedMs >= persistenceMs)) {
@@ -137,7 +140,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
 
   /** Spools a report, and once more when its caller was told meanwhile that its end is withheld. */
   async function keep(wanted: () => RecordUsageRequest): Promise<void> {
-    for (let kept: RecordUsageRequest | undefined; kept !== wanted(); ) {
+    for (let kept: RecordUsageRequest | undefined; kept !== wanted();) {
       kept = wanted();
       await spool().append(kept);
     }
@@ -153,15 +156,24 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
       const record = new Promise<Recorded>((resolve, reject) => {
         const patience = setTimeout(() => {
           overdue.add(callId);
-          log.warn({ call_id: callId, overdue: overdue.size }, 'a call is not on record yet; its caller is not shown its end, and it is tried on');
-          reject(new AppError('service_unavailable', 'The answer could not be put on record, so its end is withheld. Try again later.', { retryAfterMs: 5000 }));
+          log.warn(
+            { call_id: callId, overdue: overdue.size },
+            'a call is not on record yet; its caller is not shown its end, and it is tried on',
+          );
+          reject(
+            new AppError('service_unavailable', 'The answer could not be put on record, so its end is withheld. Try again later.', {
+              retryAfterMs: 5000,
+            }),
+          );
         }, patienceMs);
         persisted.then(resolve, reject).finally(() => clearTimeout(patience));
       });
-      const ended = persisted.then(
-        () => undefined,
-        () => undefined,
-      ).finally(() => overdue.delete(callId));
+      const ended = persisted
+        .then(
+          () => undefined,
+          () => undefined,
+        )
+        .finally(() => overdue.delete(callId));
       return { record, ended };
     },
     assertRecording() {
@@ -171,7 +183,9 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
         return;
       }
       outage.count();
-      throw new AppError('service_unavailable', 'Calls cannot be put on record now, so none can be let in. Nothing was charged.', { retryAfterMs });
+      throw new AppError('service_unavailable', 'Calls cannot be put on record now, so none can be let in. Nothing was charged.', {
+        retryAfterMs,
+      });
     },
     isRecording: () => !outage.isOn() || isTrialDue(),
     async post(request) {

@@ -34,7 +34,8 @@ it('are released once the ledger answers, with one line for the outage', async (
   const { holds, released, messages } = over(() => {
     if (isAway) throw cause;
   });
-  for (let id = 0; id < 50; id += 1) expect(holds.release(hold(id), cause)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
+  for (let id = 0; id < 50; id += 1)
+    expect(holds.release(hold(id), cause)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
   await sleep(150);
   expect(holds.count()).toBe(50);
   isAway = false;

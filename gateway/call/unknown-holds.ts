@@ -40,7 +40,13 @@ export function isUnknownOutcome(error: unknown): boolean {
 }
 
 /** Creates the set. A hold is given up when it has expired by itself, `holdTtlMs` after it was asked for. */
-export function createUnknownHolds(deps: { ledger: Pick<GatewayPeers['ledger'], 'release'>; clock: Clock; log: Logger; rpcTimeoutMs: number; holdTtlMs: number }): UnknownHolds {
+export function createUnknownHolds(deps: {
+  ledger: Pick<GatewayPeers['ledger'], 'release'>;
+  clock: Clock;
+  log: Logger;
+  rpcTimeoutMs: number;
+  holdTtlMs: number;
+}): UnknownHolds {
   const { ledger, clock, log, rpcTimeoutMs, holdTtlMs } = deps;
   const outage = new Outage('the ledger', 'new calls are refused', clock, log);
   const waiting = new Map<string, UnknownHold & { readonly expiresAtMs: number }>();
@@ -96,7 +102,10 @@ export function createUnknownHolds(deps: { ledger: Pick<GatewayPeers['ledger'], 
       } else {
         log.warn({ call_id: hold.holdId }, 'too many holds of unknown outcome; this one is left to its expiry');
       }
-      return new AppError('service_unavailable', 'The ledger cannot be reached, so no call can be let in now. Nothing was charged.', { retryAfterMs, cause });
+      return new AppError('service_unavailable', 'The ledger cannot be reached, so no call can be let in now. Nothing was charged.', {
+        retryAfterMs,
+        cause,
+      });
     },
     answered: () => outage.ended(),
     count: () => waiting.size,

@@ -19,7 +19,9 @@ describe('what a role may do', () => {
   it('holds in one’s own account only, and everywhere for an operator', () => {
     const memberships = [member('acct_a', Role.ROLE_VIEWER)];
     expect(assertAllowed(memberships, false, 'acct_a', 'look')).toBe(Role.ROLE_VIEWER);
-    expect(() => assertAllowed(memberships, false, 'acct_a', 'change keys')).toThrow(expect.objectContaining({ reason: 'role_not_permitted' }));
+    expect(() => assertAllowed(memberships, false, 'acct_a', 'change keys')).toThrow(
+      expect.objectContaining({ reason: 'role_not_permitted' }),
+    );
     expect(() => assertAllowed(memberships, false, 'acct_b', 'look')).toThrow(expect.objectContaining({ reason: 'not_found' }));
     expect(assertAllowed([], true, 'acct_b', 'change members')).toBe(Role.ROLE_OWNER);
   });
@@ -27,7 +29,11 @@ describe('what a role may do', () => {
   it('leaves owners to owners', () => {
     expect(() => assertMayPut(Role.ROLE_OWNER, Role.ROLE_OWNER, undefined)).not.toThrow();
     expect(() => assertMayPut(Role.ROLE_ADMIN, Role.ROLE_VIEWER, Role.ROLE_ADMIN)).not.toThrow();
-    for (const [present, wanted] of [[Role.ROLE_OWNER, Role.ROLE_VIEWER], [undefined, Role.ROLE_OWNER], [Role.ROLE_OWNER, undefined]] as const) {
+    for (const [present, wanted] of [
+      [Role.ROLE_OWNER, Role.ROLE_VIEWER],
+      [undefined, Role.ROLE_OWNER],
+      [Role.ROLE_OWNER, undefined],
+    ] as const) {
       expect(() => assertMayPut(Role.ROLE_ADMIN, present, wanted)).toThrow(expect.objectContaining({ reason: 'role_not_permitted' }));
     }
   });

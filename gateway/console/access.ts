@@ -33,7 +33,8 @@ export function permissionsOf(role: Role): Permission[] {
  */
 export function assertAllowed(memberships: readonly Membership[], isOperator: boolean, accountId: string, permission: Permission): Role {
   const role = isOperator ? owner : memberships.find(({ account }) => account?.id === accountId)?.role;
-  if (role === undefined) throw new AppError('not_found', 'There is no such account, or you do not belong to it.', { details: { what: 'account' } });
+  if (role === undefined)
+    throw new AppError('not_found', 'There is no such account, or you do not belong to it.', { details: { what: 'account' } });
   if (rolesOf[permission].includes(role)) return role;
   throw new AppError('role_not_permitted', `As ${roleName(role)} of this account you may not ${permission}. Ask an owner or admin.`);
 }

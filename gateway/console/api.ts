@@ -13,7 +13,17 @@ import { finishOidc, startOidc } from './routes/oidc.js';
 import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from './routes/profile.js';
 import { asKey } from './routes/playground.js';
 import { finishPasswordReset, requestPasswordReset } from './routes/password-reset.js';
-import { acceptInvitation, endSessions, getInvitation, getMe, listSessions, putPassword, signIn, signInByLink, signOut } from './routes/session.js';
+import {
+  acceptInvitation,
+  endSessions,
+  getInvitation,
+  getMe,
+  listSessions,
+  putPassword,
+  signIn,
+  signInByLink,
+  signOut,
+} from './routes/session.js';
 import { redeemCode } from './routes/redemptions.js';
 import { getReceipt, getStatement, listDeposits, listStatements } from './routes/statements.js';
 import { getSettings } from './routes/settings.js';

@@ -19,7 +19,11 @@ export interface AppFiles {
   find(path: string): AppFile | undefined;
 }
 
-const types: Readonly<Record<string, string>> = { '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml' };
+const types: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
 /** Reads the built files in `folder`. */
 export function readAppFiles(folder: string): AppFiles {

@@ -20,7 +20,15 @@ export interface AuditNote {
 /** Notes it, as done by whoever is signed in. */
 export async function noteAudit(ctx: Context, { peers, config, log }: ConsoleDeps, note: AuditNote): Promise<void> {
   const { accountId, action, targetId, detail = {}, actor: user = visitorOf(ctx).user } = note;
-  const entry = { accountId, action, targetId, actorUserId: user.id, actorName: user.email, clientAddress: ctx.ip, detailJson: JSON.stringify(detail) };
+  const entry = {
+    accountId,
+    action,
+    targetId,
+    actorUserId: user.id,
+    actorName: user.email,
+    clientAddress: ctx.ip,
+    detailJson: JSON.stringify(detail),
+  };
   try {
     await peers.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), contextOf({ config }));
   } catch (error) {

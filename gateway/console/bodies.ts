@@ -11,11 +11,17 @@ const bodyBytesMax = 64 * 1024;
 /** Decimal USD. */
 export const Usd = Type.String({ pattern: '^\\d{1,10}(\\.\\d{1,9})?$', description: 'Decimal USD, for example "5" or "0.25".' });
 /** An instant with its zone. */
-export const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$', description: 'RFC 3339.' });
+export const Instant = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$',
+  description: 'RFC 3339.',
+});
 const Secret = Type.String({ maxLength: 1024 });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const RoleName = Type.Enum(['owner', 'admin', 'developer', 'billing', 'viewer']);
-const Models = Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id as GET /v1/models lists it.' }), { minItems: 1, maxItems: 150 });
+const Models = Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id as GET /v1/models lists it.' }), {
+  minItems: 1,
+  maxItems: 150,
+});
 
 /**
  * A reader of bodies of this schema, with the schema for the reference; it raises invalid_request that names the field. A field that
@@ -28,7 +34,8 @@ export const readBody = <S extends TSchema>(schema: S, style: PathStyle = 'dots'
     async (ctx: Context) => {
       const body = check(await readJson(ctx, bodyBytesMax));
       const unknown = Object.keys(body as object).find((name) => !fields.includes(name));
-      if (unknown !== undefined) throw fieldError('invalid_request', unknown.slice(0, 100), `is no field of this request; its fields are ${fields.join(', ')}`);
+      if (unknown !== undefined)
+        throw fieldError('invalid_request', unknown.slice(0, 100), `is no field of this request; its fields are ${fields.join(', ')}`);
       return body;
     },
     { schema },

@@ -10,7 +10,19 @@ import type { OidcSettings } from './oidc/provider.js';
 import type { ConsolePeers } from './peers.js';
 
 /** The settings that the console reads. */
-export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'paymentMinNanoUsd' | 'paymentMaxNanoUsd' | 'signUp' | 'confirmAboveNanoUsd' | 'oidcSignUp' | 'traceUrl' | keyof OidcSettings>;
+export type ConsoleConfig = Pick<
+  GatewayConfig,
+  | 'rpcTimeoutMs'
+  | 'trustProxy'
+  | 'publicUrl'
+  | 'paymentMinNanoUsd'
+  | 'paymentMaxNanoUsd'
+  | 'signUp'
+  | 'confirmAboveNanoUsd'
+  | 'oidcSignUp'
+  | 'traceUrl'
+  | keyof OidcSettings
+>;
 
 /** How this gateway itself stands. */
 export interface GatewayState {

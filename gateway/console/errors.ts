@@ -28,7 +28,8 @@ export function renderConsoleError(error: AppError, requestId: string): HttpErro
       request_id: requestId,
     },
   };
-  const retryAfter: Record<string, string> = error.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) };
+  const retryAfter: Record<string, string> =
+    error.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) };
   const status = isOurs ? 500 : error.reason === 'body_too_large' ? 413 : (statusOfGrpc[error.code] ?? 500);
   return { status, body, headers: { ...retryAfter, 'cache-control': 'no-store' } };
 }

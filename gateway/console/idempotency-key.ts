@@ -9,7 +9,9 @@ export function idempotencyKeyOf(ctx: Context, scope: string): string {
   const given = ctx.get('idempotency-key');
   // Cut off, two keys with a common beginning would be one.
   if (given.length > charsMax) {
-    throw new AppError('invalid_request', `Idempotency-Key: must have at most ${charsMax} characters, for example a UUID`, { details: { field: 'idempotency-key' } });
+    throw new AppError('invalid_request', `Idempotency-Key: must have at most ${charsMax} characters, for example a UUID`, {
+      details: { field: 'idempotency-key' },
+    });
   }
   return given === '' ? '' : `${scope} ${given}`;
 }

@@ -44,7 +44,11 @@ describe('a search for keys', () => {
 
   it('reads so many pages at most', async () => {
     let reads = 0;
-    const page = await searchPage(searchOf({ q: 'nothing' }), { pageSize: 1, pageToken: '' }, (size, token) => ((reads += 1), read(size, token)));
+    const page = await searchPage(
+      searchOf({ q: 'nothing' }),
+      { pageSize: 1, pageToken: '' },
+      (size, token) => ((reads += 1), read(size, token)),
+    );
     expect([reads, page]).toEqual([20, { items: [], nextPageToken: '20' }]);
   });
 

@@ -29,7 +29,9 @@ export interface Searched {
 export function keySearchOf(ctx: Context): KeySearch {
   const text = queryText(ctx, 'q').trim().toLowerCase();
   if (text.length > textCharactersMax) throw invalid('q', `must have at most ${textCharactersMax} characters`);
-  const words = queryText(ctx, 'state').split(',').filter((word) => word !== '');
+  const words = queryText(ctx, 'state')
+    .split(',')
+    .filter((word) => word !== '');
   const isWord = (word: string): word is KeyStateWord => (keyStateWords as readonly string[]).includes(word);
   if (!words.every(isWord)) throw invalid('state', `must be of ${keyStateWords.join(', ')}, separated by commas`);
   return { text, states: words.length === 0 ? undefined : new Set(words) };

@@ -11,12 +11,52 @@ type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'l
 
 /** The RPCs that the console needs beside those of calls. */
 export interface ConsolePeers {
-  readonly auth: Pick<AuthService, 'getHealth' | 'createAccount' | 'getAccount' | 'listAccounts' | 'updateAccount' | 'createKey' | 'getKey' | 'listKeys' | 'updateKey' | 'rotateKey' | 'revokeKey'>;
+  readonly auth: Pick<
+    AuthService,
+    | 'getHealth'
+    | 'createAccount'
+    | 'getAccount'
+    | 'listAccounts'
+    | 'updateAccount'
+    | 'createKey'
+    | 'getKey'
+    | 'listKeys'
+    | 'updateKey'
+    | 'rotateKey'
+    | 'revokeKey'
+  >;
   readonly people: PeopleService;
-  readonly ledger: Pick<LedgerService, 'getBalance' | 'listKeySpend' | 'getHold' | 'listOpenHolds' | 'listEntries' | 'listStatements' | 'getStatement' | 'getEntry' | 'findEntry'> & CodePeers &
+  readonly ledger: Pick<
+    LedgerService,
+    | 'getBalance'
+    | 'listKeySpend'
+    | 'getHold'
+    | 'listOpenHolds'
+    | 'listEntries'
+    | 'listStatements'
+    | 'getStatement'
+    | 'getEntry'
+    | 'findEntry'
+  > &
+    CodePeers &
     Pick<LedgerService, 'getHealth' | 'listBalances' | 'deposit' | 'adjust' | 'refund' | 'verify'>;
   readonly alerts: AlertService;
-  readonly metering: Pick<MeteringService, 'getHealth' | 'getReconciliation' | 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'>;
-  readonly catalog: Pick<CatalogService, 'getHealth' | 'listModels' | 'getModel' | 'putModel' | 'listPriceVersions' | 'putPriceDraft' | 'getPriceDraft' | 'listPriceDrafts' | 'discardPriceDraft' | 'publishPriceDraft'>;
+  readonly metering: Pick<
+    MeteringService,
+    'getHealth' | 'getReconciliation' | 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'
+  >;
+  readonly catalog: Pick<
+    CatalogService,
+    | 'getHealth'
+    | 'listModels'
+    | 'getModel'
+    | 'putModel'
+    | 'listPriceVersions'
+    | 'putPriceDraft'
+    | 'getPriceDraft'
+    | 'listPriceDrafts'
+    | 'discardPriceDraft'
+    | 'publishPriceDraft'
+  >;
   readonly inference: Pick<InferenceService, 'getHealth' | 'listUpstreams' | 'putUpstream' | 'deleteUpstream' | 'testUpstream'>;
 }

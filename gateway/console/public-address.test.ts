@@ -9,12 +9,17 @@ const settings = (env: Record<string, string>) => parseSettings(gatewaySettings,
 describe('the public address', () => {
   it('is that of the request unless one is set', () => {
     expect(publicAddress(from, settings({}))).toBe('http://10.0.0.7:8080');
-    expect(publicAddress(from, settings({ TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate/' }))).toBe('https://ai.example.com/tollgate');
+    expect(publicAddress(from, settings({ TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate/' }))).toBe(
+      'https://ai.example.com/tollgate',
+    );
   });
 
-  it.each(['ai.example.com', 'ftp://ai.example.com', 'https://ai.example.com/?a=b', 'https://me@ai.example.com'])('cannot be %s', (address) => {
-    expect(() => settings({ TOLLGATE_GATEWAY_PUBLIC_URL: address })).toThrow('TOLLGATE_GATEWAY_PUBLIC_URL must be an address');
-  });
+  it.each(['ai.example.com', 'ftp://ai.example.com', 'https://ai.example.com/?a=b', 'https://me@ai.example.com'])(
+    'cannot be %s',
+    (address) => {
+      expect(() => settings({ TOLLGATE_GATEWAY_PUBLIC_URL: address })).toThrow('TOLLGATE_GATEWAY_PUBLIC_URL must be an address');
+    },
+  );
 
   it.each(['http://id.example.com', 'http://10.0.0.7'])('is asked for no secret without TLS: a provider at %s', (issuer) => {
     expect(() => settings({ TOLLGATE_GATEWAY_OIDC_ISSUER: issuer })).toThrow('must begin with https://');

@@ -7,7 +7,10 @@ import type { ConsoleDeps } from './deps.js';
 import { recordSearchOf, searchRecords } from './record-search.js';
 
 const accountId = newId('acct');
-const record = UsageRecord.fromPartial({ call: { id: newId('req'), accountId, keyId: newId('key'), modelId: 'sandbox/echo', startedAtMs: 1_800_000_000_000n }, ending: Ending.ENDING_TIMEOUT });
+const record = UsageRecord.fromPartial({
+  call: { id: newId('req'), accountId, keyId: newId('key'), modelId: 'sandbox/echo', startedAtMs: 1_800_000_000_000n },
+  ending: Ending.ENDING_TIMEOUT,
+});
 const page = { pageSize: 50, pageToken: '' };
 
 const listUsageRecords = jest.fn(async (_request: unknown, _context: unknown) => ({ records: [record], nextPageToken: 'more' }));
@@ -27,7 +30,10 @@ const none = { records: [], nextPageToken: '' };
 describe('the search for records', () => {
   it('asks for a page of the filter where no call is named', async () => {
     expect(await search('model=sandbox/echo')).toEqual({ records: [record], nextPageToken: 'more' });
-    expect(listUsageRecords).toHaveBeenCalledWith({ filter: expect.objectContaining({ accountId, modelId: 'sandbox/echo' }), ...page }, expect.anything());
+    expect(listUsageRecords).toHaveBeenCalledWith(
+      { filter: expect.objectContaining({ accountId, modelId: 'sandbox/echo' }), ...page },
+      expect.anything(),
+    );
   });
 
   const named = `request_id=${record.call!.id}`;
@@ -50,6 +56,8 @@ describe('the search for records', () => {
   });
 
   it('refuses what is no id, by the name of the parameter', () => {
-    expect(() => search('request_id=req_12')).toThrow(expect.objectContaining({ reason: 'invalid_request', details: { field: 'request_id' } }));
+    expect(() => search('request_id=req_12')).toThrow(
+      expect.objectContaining({ reason: 'invalid_request', details: { field: 'request_id' } }),
+    );
   });
 });

@@ -20,20 +20,31 @@ export interface RecordSearch {
 export function recordSearchOf(ctx: Context, accountId: string): RecordSearch {
   const requestId = queryText(ctx, 'request_id').trim();
   if (requestId !== '' && !isId('req', requestId)) {
-    throw new AppError('invalid_request', 'request_id: must be the whole id of a call, req_ and 32 hexadecimal digits', { details: { field: 'request_id' } });
+    throw new AppError('invalid_request', 'request_id: must be the whole id of a call, req_ and 32 hexadecimal digits', {
+      details: { field: 'request_id' },
+    });
   }
   return { filter: usageFilterOf(ctx, accountId), requestId };
 }
 
 /** A page of what is found, newest first. */
-export async function searchRecords({ filter, requestId }: RecordSearch, page: { pageSize: number; pageToken: string }, { peers, config }: ConsoleDeps): Promise<ListUsageRecordsResponse> {
+export async function searchRecords(
+  { filter, requestId }: RecordSearch,
+  page: { pageSize: number; pageToken: string },
+  { peers, config }: ConsoleDeps,
+): Promise<ListUsageRecordsResponse> {
   const context = contextOf({ config });
   if (requestId === '') return peers.metering.listUsageRecords({ filter, ...page }, context);
   const record = await findOne(requestId, filter.accountId, peers.metering, context);
   return { records: record !== undefined && fits(record, filter) ? [record] : [], nextPageToken: '' };
 }
 
-async function findOne(callId: string, accountId: string, metering: ConsoleDeps['peers']['metering'], context: CallContext): Promise<UsageRecord | undefined> {
+async function findOne(
+  callId: string,
+  accountId: string,
+  metering: ConsoleDeps['peers']['metering'],
+  context: CallContext,
+): Promise<UsageRecord | undefined> {
   try {
     return (await metering.getUsageRecord({ callId, accountId }, context)).record;
   } catch (error) {

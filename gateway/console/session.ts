@@ -80,7 +80,8 @@ export function sameSite(): Middleware {
       throw new AppError('role_not_permitted', 'Changes need the header "x-tollgate-console: 1", which other sites cannot send.');
     }
     // Browsers say it themselves where they can (https://www.w3.org/TR/fetch-metadata/), which also holds behind a proxy that changes the host.
-    if (fetchSite !== '' ? fetchSite !== 'same-origin' : origin !== '' && hostOf(origin) !== ctx.host) throw new AppError('role_not_permitted', 'The request comes from another site.');
+    if (fetchSite !== '' ? fetchSite !== 'same-origin' : origin !== '' && hostOf(origin) !== ctx.host)
+      throw new AppError('role_not_permitted', 'The request comes from another site.');
     return next();
   };
 }
@@ -92,12 +93,26 @@ function hostOf(origin: string): string | undefined {
 /** Gives the browser a session that its scripts cannot read. */
 export function setSession(ctx: Context, token: string, expiresAtMs: bigint): void {
   // Without Secure on plain http, where a browser would not send the cookie back: a private network is a place to run this.
-  ctx.cookies.set(nameOf(ctx), token, { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(Number(expiresAtMs)), overwrite: true });
+  ctx.cookies.set(nameOf(ctx), token, {
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: ctx.protocol === 'https',
+    path: '/',
+    expires: new Date(Number(expiresAtMs)),
+    overwrite: true,
+  });
 }
 
 /** Takes the session from the browser. */
 export function clearSession(ctx: Context): void {
-  ctx.cookies.set(nameOf(ctx), '', { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires: new Date(0), overwrite: true });
+  ctx.cookies.set(nameOf(ctx), '', {
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: ctx.protocol === 'https',
+    path: '/',
+    expires: new Date(0),
+    overwrite: true,
+  });
 }
 
 function tokenOf(ctx: Context): string | undefined {

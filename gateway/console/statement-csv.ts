@@ -5,7 +5,19 @@ import { csvLine } from '../pages/csv.js';
 import { renderEntry } from './render/money.js';
 import { instant } from './render/values.js';
 
-const columns = ['created_at', 'number', 'kind', 'effect_usd', 'balance_usd', 'request_id', 'key_id', 'source', 'reference', 'reason', 'entry_id'] as const;
+const columns = [
+  'created_at',
+  'number',
+  'kind',
+  'effect_usd',
+  'balance_usd',
+  'request_id',
+  'key_id',
+  'source',
+  'reference',
+  'reason',
+  'entry_id',
+] as const;
 
 type Cells = Partial<Record<(typeof columns)[number], string | number | null>>;
 

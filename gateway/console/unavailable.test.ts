@@ -3,9 +3,12 @@ import { AppError } from '#kit/errors/app-error.js';
 import { unlessAway } from './unavailable.js';
 
 describe('what can be done without', () => {
-  it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)('is undefined when the answer is %s', async (reason) => {
-    expect(await unlessAway(Promise.reject(new AppError(reason, 'Away.')))).toBeUndefined();
-  });
+  it.each(['service_unavailable', 'deadline_exceeded', 'overloaded', 'internal'] as const)(
+    'is undefined when the answer is %s',
+    async (reason) => {
+      expect(await unlessAway(Promise.reject(new AppError(reason, 'Away.')))).toBeUndefined();
+    },
+  );
 
   it('is what was answered, and every other refusal stays one', async () => {
     expect(await unlessAway(Promise.resolve(0))).toBe(0);

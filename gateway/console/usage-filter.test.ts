@@ -24,6 +24,8 @@ describe('what sums are grouped by', () => {
     ['tz_offset', 'tz_offset=900'],
     ['tz_offset', 'tz_offset=Nepal'],
   ])('is refused with the name of %s: %s', (field, address) => {
-    expect(() => asked(address)).toThrow(expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(`${field}: `), details: { field } }));
+    expect(() => asked(address)).toThrow(
+      expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(`${field}: `), details: { field } }),
+    );
   });
 });

@@ -12,7 +12,14 @@ const offsetMinutesMax = 840;
 export function usageFilterOf(ctx: Context, accountId: string): UsageFilter {
   const endingText = queryText(ctx, 'ending');
   const ending = endingText === '' ? Ending.ENDING_UNSPECIFIED : word(Ending, 'ENDING_', endingText, 'ending');
-  return { accountId, keyId: queryText(ctx, 'key'), modelId: queryText(ctx, 'model'), fromMs: instantOf(ctx, 'from'), untilMs: instantOf(ctx, 'until'), ending };
+  return {
+    accountId,
+    keyId: queryText(ctx, 'key'),
+    modelId: queryText(ctx, 'model'),
+    fromMs: instantOf(ctx, 'from'),
+    untilMs: instantOf(ctx, 'until'),
+    ending,
+  };
 }
 
 /** What sums are grouped by. */
@@ -55,7 +62,9 @@ function invalid(name: string, must: string): AppError {
 }
 
 function word<E extends number>(values: Readonly<Record<string, string | number>>, prefix: string, text: string, name: string): E {
-  const words = Object.keys(values).filter((key) => key.startsWith(prefix) && typeof values[key] === 'number' && (values[key] as number) > 0);
+  const words = Object.keys(values).filter(
+    (key) => key.startsWith(prefix) && typeof values[key] === 'number' && (values[key] as number) > 0,
+  );
   const known = words.find((key) => key.slice(prefix.length).toLowerCase() === text);
   if (known !== undefined) return values[known] as E;
   const choice = words.map((key) => key.slice(prefix.length).toLowerCase()).join(', ');

@@ -24,7 +24,10 @@ describe('Markdown', () => {
   it('becomes headings with anchors, once each, and a list of sections', () => {
     const { title, sections, content } = renderMarkdown('# A & `b`\n\n## Same thing\n\n## Same thing\n\n### POST /v1/x_y', names);
     expect(title).toBe('A & b');
-    expect(sections).toEqual([{ anchor: 'same-thing', title: 'Same thing' }, { anchor: 'same-thing-1', title: 'Same thing' }]);
+    expect(sections).toEqual([
+      { anchor: 'same-thing', title: 'Same thing' },
+      { anchor: 'same-thing-1', title: 'Same thing' },
+    ]);
     expect(content.text).toContain('<h3 id="post-v1x_y">');
   });
 
@@ -37,7 +40,9 @@ describe('Markdown', () => {
   });
 
   it('shows markup and pictures as text', () => {
-    expect(text('a <script>alert(1)</script> ![view](x.png "t")\n\n<div onclick="x">y</div>\n\n```js\n</code><b>\n```')).not.toMatch(/<script|<div|<img|<b>/);
+    expect(text('a <script>alert(1)</script> ![view](x.png "t")\n\n<div onclick="x">y</div>\n\n```js\n</code><b>\n```')).not.toMatch(
+      /<script|<div|<img|<b>/,
+    );
   });
 
   it('links to pages of the site and to other sites, and to nothing else', () => {
@@ -56,7 +61,9 @@ describe('the pages', () => {
   });
 
   it('link only to anchors and pages that exist', () => {
-    const anchors = new Map(rendered.map(({ name, content }) => [name, new Set([...content.text.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]))]));
+    const anchors = new Map(
+      rendered.map(({ name, content }) => [name, new Set([...content.text.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]))]),
+    );
     for (const { name, content } of rendered) {
       for (const [, page, anchor] of content.text.matchAll(/<a href="([\w-]*)#([^"]+)"/g)) {
         expect({ name, page, anchor, found: anchors.get(page || name)?.has(anchor!) }).toEqual({ name, page, anchor, found: true });
@@ -83,7 +90,9 @@ describe('the page of errors', () => {
       if (consoleGroup.reasons.includes(reason)) continue;
       const { [reason]: one } = inChatCompletions;
       const { [reason]: other } = inMessages;
-      expect(page).toContain(`| [\`${reason}\`](#${reason}) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${one.code === null ? 'null' : `\`${one.code}\``} |`);
+      expect(page).toContain(
+        `| [\`${reason}\`](#${reason}) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${one.code === null ? 'null' : `\`${one.code}\``} |`,
+      );
     }
   });
 });
@@ -91,7 +100,9 @@ describe('the page of errors', () => {
 describe('the API reference', () => {
   it('has a section for every route and every schema', () => {
     const sections = rendered.find(({ name }) => name === 'api')!.sections.map(({ title }) => title);
-    const routes = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    const routes = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
     expect(sections).toEqual([...routes, ...Object.keys(openapi.components.schemas)]);
   });
 
@@ -99,22 +110,51 @@ describe('the API reference', () => {
     const { sections, markdown } = rendered.find(({ name }) => name === 'console-api')!;
     expect(sections.map(({ title }) => title)).toEqual([...areas.map(({ title }) => title), 'Objects']);
     const routes = areas.flatMap(({ operations }) => operations.map(({ method, path }) => `${method} ${path}`));
-    expect([...markdown.matchAll(/^### (.+)$/gm)].map((match) => match[1]).toSorted()).toEqual([...routes, ...Object.keys(consoleOpenapi.components.schemas)].toSorted());
+    expect([...markdown.matchAll(/^### (.+)$/gm)].map((match) => match[1]).toSorted()).toEqual(
+      [...routes, ...Object.keys(consoleOpenapi.components.schemas)].toSorted(),
+    );
   });
 
   it('tells the body of a route in its place, and an answer by what it holds', () => {
-    const section = markdownOf('console-api').split('### ').find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;
+    const section = markdownOf('console-api')
+      .split('### ')
+      .find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;
     expect(section).toContain('For members who may change keys: owner, admin, developer.');
     expect(section).toContain('| `models` | array of string, null |  | At most 150 of them. |');
     expect(section).toContain('| `limit_usd` | string, null |  | Decimal USD');
-    expect(section).toContain('| 201 | The secret is in this answer and in no other, ever. { `key`: [Key](#key), `secret`: string or null }. |');
+    expect(section).toContain(
+      '| 201 | The secret is in this answer and in no other, ever. { `key`: [Key](#key), `secret`: string or null }. |',
+    );
   });
 
   it('lists fields by path, each once, with the alternatives that have them', () => {
-    const text = { type: 'object', required: ['type', 'text'], properties: { type: { const: 'text' }, text: { type: 'string', description: 'Words.' } } };
-    const image = { type: 'object', required: ['type'], properties: { type: { const: 'image' }, size: { type: 'integer', minimum: 1, maximum: 9 } } };
-    const schema = { type: 'object', required: ['parts'], properties: { parts: { type: 'array', maxItems: 5, items: { anyOf: [text, image] } }, last: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } } };
-    expect(fieldsOf(schema).map(({ path, types, notes, required, within }) => [path, [...types].join(), [...notes].join(' '), required, within.join()])).toEqual([
+    const text = {
+      type: 'object',
+      required: ['type', 'text'],
+      properties: { type: { const: 'text' }, text: { type: 'string', description: 'Words.' } },
+    };
+    const image = {
+      type: 'object',
+      required: ['type'],
+      properties: { type: { const: 'image' }, size: { type: 'integer', minimum: 1, maximum: 9 } },
+    };
+    const schema = {
+      type: 'object',
+      required: ['parts'],
+      properties: {
+        parts: { type: 'array', maxItems: 5, items: { anyOf: [text, image] } },
+        last: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
+      },
+    };
+    expect(
+      fieldsOf(schema).map(({ path, types, notes, required, within }) => [
+        path,
+        [...types].join(),
+        [...notes].join(' '),
+        required,
+        within.join(),
+      ]),
+    ).toEqual([
       ['parts', 'array', 'At most 5 of them.', true, ''],
       ['parts[].type', '"text","image"', '', true, ''],
       ['parts[].text', 'string', 'Words.', true, 'text'],

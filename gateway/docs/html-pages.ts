@@ -19,20 +19,26 @@ const sectionsMin = 3;
 /** One page, as seen at `/docs/<name>`. */
 export function docHtml(shown: RenderedPage, pages: readonly RenderedPage[]): string {
   const { name, title, description, sections, content } = shown;
-  const contents = html`<nav class="toc" aria-label="On this page"><ul>${sections.map((each) => html`<li><a href="#${each.anchor}">${each.title}</a></li>`)}</ul></nav>`;
+  const contents = html`<nav class="toc" aria-label="On this page">
+    <ul>
+      ${sections.map((each) => html`<li><a href="#${each.anchor}">${each.title}</a></li>`)}
+    </ul>
+  </nav>`;
   return page({
     title: `${title} · Tollgate`,
     description,
     root: '../',
     content: html`<div class="docs">
-<nav class="pages" aria-label="Docs"><a href="../docs">Docs</a>${pages.map((each) => html`<a href="${each.name}"${each.name === name ? html` aria-current="page"` : ''}>${each.title}</a>`)}</nav>
-<article>
-<h1>${title}</h1>
-<p class="soft"><a href="${name}.md">This page as Markdown</a></p>
-${sections.length < sectionsMin ? '' : contents}
-${content}
-</article>
-</div>`,
+      <nav class="pages" aria-label="Docs">
+        <a href="../docs">Docs</a
+        >${pages.map((each) => html`<a href="${each.name}" ${each.name === name ? html` aria-current="page"` : ''}>${each.title}</a>`)}
+      </nav>
+      <article>
+        <h1>${title}</h1>
+        <p class="soft"><a href="${name}.md">This page as Markdown</a></p>
+        ${sections.length < sectionsMin ? '' : contents} ${content}
+      </article>
+    </div>`,
   });
 }
 
@@ -43,17 +49,25 @@ export function docsIndexHtml(pages: readonly RenderedPage[]): string {
     description: 'How to call this gateway, what a call costs, and what every error means.',
     root: './',
     content: html`<h1>Docs</h1>
-<p class="soft">For programs: <a href="llms.txt">llms.txt</a> lists these pages, <a href="llms-full.txt">llms-full.txt</a> holds them all, and
-<a href="openapi.json">openapi.json</a> is the API, <a href="console/openapi.json">console/openapi.json</a> that of the console. Every page is also Markdown: add <code>.md</code> to its address.</p>
-${pages.map(({ name, title, description, sections }) => html`<h2><a href="docs/${name}">${title}</a></h2>
-<p>${description}</p>
-${name === 'clients' ? guides(sections) : ''}`)}`,
+      <p class="soft">
+        For programs: <a href="llms.txt">llms.txt</a> lists these pages, <a href="llms-full.txt">llms-full.txt</a> holds them all, and
+        <a href="openapi.json">openapi.json</a> is the API, <a href="console/openapi.json">console/openapi.json</a> that of the console.
+        Every page is also Markdown: add <code>.md</code> to its address.
+      </p>
+      ${pages.map(
+        ({ name, title, description, sections }) =>
+          html`<h2><a href="docs/${name}">${title}</a></h2>
+            <p>${description}</p>
+            ${name === 'clients' ? guides(sections) : ''}`,
+      )}`,
   });
 }
 
 /** The guides for single clients, which people look for by name. */
 function guides(sections: RenderedPage['sections']): Html {
-  return html`<ul class="guides">${sections.map(({ anchor, title }) => html`<li><a href="docs/clients#${anchor}">${title}</a></li>`)}</ul>`;
+  return html`<ul class="guides">
+    ${sections.map(({ anchor, title }) => html`<li><a href="docs/clients#${anchor}">${title}</a></li>`)}
+  </ul>`;
 }
 
 /** What is shown for an address that leads nowhere. */
@@ -63,6 +77,6 @@ export function noDocHtml(name: string, root: string): string {
     description: 'The docs have no page of this name.',
     root,
     content: html`<h1>No such page</h1>
-<p>The docs have no page <code>${name}</code>. <a href="${root}docs">All pages of the docs</a></p>`,
+      <p>The docs have no page <code>${name}</code>. <a href="${root}docs">All pages of the docs</a></p>`,
   });
 }

@@ -18,7 +18,13 @@ export interface Rendered {
 }
 
 // Addresses outside of /docs that the pages may name. Whatever else a text links to is in the source only, and is shown without a link.
-const siteAddresses: ReadonlySet<string> = new Set(['../models', '../openapi.json', '../console/openapi.json', '../llms.txt', '../llms-full.txt']);
+const siteAddresses: ReadonlySet<string> = new Set([
+  '../models',
+  '../openapi.json',
+  '../console/openapi.json',
+  '../llms.txt',
+  '../llms-full.txt',
+]);
 
 /**
  * Renders a text. Markup written into it is shown, never obeyed, and so are addresses that are not http.
@@ -56,7 +62,10 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
         const labels = header.map(({ tokens }) => plainText(this.parser.parseInline(tokens, this.parser.textRenderer)));
         const head = header.map(({ tokens }) => `<th scope="col">${this.parser.parseInline(tokens)}</th>`).join('');
         const body = rows.map((row) => {
-          const cells = row.map(({ tokens }, index) => `<td${index > 0 && labels[index] ? ` data-label="${escapeText(labels[index])}"` : ''}>${this.parser.parseInline(tokens)}</td>`);
+          const cells = row.map(
+            ({ tokens }, index) =>
+              `<td${index > 0 && labels[index] ? ` data-label="${escapeText(labels[index])}"` : ''}>${this.parser.parseInline(tokens)}</td>`,
+          );
           return `<tr>${cells.join('')}</tr>\n`;
         });
         return `<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body.join('')}</tbody>\n</table>\n`;
@@ -81,7 +90,11 @@ export function addressOf(href: string, pages: ReadonlySet<string>): string | un
 
 /** The anchor of a heading, made as code hosts make it, so that the same link works in both places. */
 function anchorOf(name: string, used: Map<string, number>): string {
-  const anchor = name.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-');
+  const anchor = name
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
   const times = used.get(anchor) ?? 0;
   used.set(anchor, times + 1);
   return times === 0 ? anchor : `${anchor}-${times}`;

@@ -46,14 +46,22 @@ export interface ApiDocument {
 
 /** The page as Markdown: `head`, which also tells what holds for all operations, then every operation and every schema. */
 export function openapiPage(document: ApiDocument, head: string): string {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })));
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+  );
   const schemas = Object.entries(document.components.schemas);
   if (document.tags === undefined) {
-    return [head, ...operations.map(({ name, operation }) => operationText(`## ${name}`, operation, document)), ...schemas.map(([name, schema]) => schemaText(`## ${name}`, schema))].join('\n');
+    return [
+      head,
+      ...operations.map(({ name, operation }) => operationText(`## ${name}`, operation, document)),
+      ...schemas.map(([name, schema]) => schemaText(`## ${name}`, schema)),
+    ].join('\n');
   }
   const groups = document.tags.map(({ name: tag, description }) => {
     const own = operations.filter(({ operation }) => operation.tags?.includes(tag));
-    return [`## ${tag}\n\n${description}\n`, ...own.map(({ name, operation }) => operationText(`### ${name}`, operation, document))].join('\n');
+    return [`## ${tag}\n\n${description}\n`, ...own.map(({ name, operation }) => operationText(`### ${name}`, operation, document))].join(
+      '\n',
+    );
   });
   return [head, ...groups, '## Objects\n', ...schemas.map(([name, schema]) => schemaText(`### ${name}`, schema))].join('\n');
 }
@@ -62,7 +70,11 @@ function schemaText(heading: string, schema: Schema): string {
   return `${[heading, ...(schema.description === undefined ? [] : [schema.description]), fieldTable(fieldsOf(schema))].join('\n\n')}\n`;
 }
 
-function operationText(heading: string, { summary, description, parameters = [], requestBody, responses }: Operation, { components }: ApiDocument): string {
+function operationText(
+  heading: string,
+  { summary, description, parameters = [], requestBody, responses }: Operation,
+  { components }: ApiDocument,
+): string {
   const lines = [heading, description === undefined ? summary : `${summary} ${description}`];
   // Shared parameters are what many operations take; the head tells of them once.
   const own = parameters.filter((each): each is Parameter => !('$ref' in each));
@@ -73,7 +85,12 @@ function operationText(heading: string, { summary, description, parameters = [],
   if (requestBody !== undefined) lines.push(bodyText(requestBody.content));
   // So does the head of refusals that are possible everywhere.
   const told = Object.entries(responses).filter(([status]) => status !== 'default');
-  lines.push(table(['Status', 'Answer'], told.map(([status, answer]) => [status, answerText(resolved(answer, components.responses))])));
+  lines.push(
+    table(
+      ['Status', 'Answer'],
+      told.map(([status, answer]) => [status, answerText(resolved(answer, components.responses))]),
+    ),
+  );
   const headers = headersOf(responses, components);
   if (headers.length > 0) lines.push(table(['Header of the answer', 'What it is'], headers));
   return `${lines.join('\n\n')}\n`;
@@ -92,7 +109,9 @@ function answerText({ description, content }: Answer): string {
 /** What a body is, by its media types. */
 function contentText(content: Readonly<Record<string, Content>>): string {
   return Object.entries(content)
-    .map(([type, { schema, 'x-tollgate-frame': frame }]) => (type === 'application/json' ? shapeText(frame ?? schema) : `${frame === undefined ? '' : `${shapeText(frame)} `}(\`${type}\`)`))
+    .map(([type, { schema, 'x-tollgate-frame': frame }]) =>
+      type === 'application/json' ? shapeText(frame ?? schema) : `${frame === undefined ? '' : `${shapeText(frame)} `}(\`${type}\`)`,
+    )
     .map((text) => text.replace(/^\((.*)\)$/, '$1'))
     .join(' or ');
 }
@@ -103,7 +122,10 @@ function shapeText(schema: Reference | Schema): string {
   if ($ref !== undefined) return linkTo($ref);
   if (anyOf !== undefined) return anyOf.map(shapeText).join(' or ');
   if (items !== undefined) return `array of ${shapeText(items)}`;
-  if (properties !== undefined) return `{ ${Object.entries(properties).map(([name, property]) => `\`${name}\`: ${shapeText(property)}`).join(', ')} }`;
+  if (properties !== undefined)
+    return `{ ${Object.entries(properties)
+      .map(([name, property]) => `\`${name}\`: ${shapeText(property)}`)
+      .join(', ')} }`;
   return value === undefined ? (type ?? 'any') : `\`${JSON.stringify(value)}\``;
 }
 
@@ -117,7 +139,8 @@ function linkTo($ref: string): string {
 function headersOf(responses: Operation['responses'], components: ApiDocument['components']): string[][] {
   const all = new Map<string, string>();
   for (const answer of Object.values(responses)) {
-    for (const [name, header] of Object.entries(resolved(answer, components.responses).headers ?? {})) all.set(name, resolved(header, components.headers ?? {}).description);
+    for (const [name, header] of Object.entries(resolved(answer, components.responses).headers ?? {}))
+      all.set(name, resolved(header, components.headers ?? {}).description);
   }
   return [...all].map(([name, description]) => [`\`${name}\``, description]);
 }
@@ -136,7 +159,8 @@ function typeText(type: string): string {
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
   return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
 }
 

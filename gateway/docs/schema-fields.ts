@@ -122,7 +122,8 @@ function typeOf({ $ref, const: value, enum: values, type, items, 'x-tollgate-uns
   if (values !== undefined) return values.map((each) => JSON.stringify(each));
   if (items?.$ref !== undefined) return [`array of ${items.$ref}`];
   // What is not told here are the fields of its elements, which have rows of their own.
-  if (items !== undefined) return [items.type === undefined || items.type === 'object' || items.type === 'array' ? 'array' : `array of ${items.type}`];
+  if (items !== undefined)
+    return [items.type === undefined || items.type === 'object' || items.type === 'array' ? 'array' : `array of ${items.type}`];
   return [type ?? 'any'];
 }
 

@@ -16,7 +16,9 @@ export const KeyView = Type.Object(
     name: Type.String(),
     last_four: Type.String(),
     account_id: Type.String(),
-    state: Type.Enum([...keyStateWords], { description: 'Calls are served while it is active or rotating (secrets of before are still accepted).' }),
+    state: Type.Enum([...keyStateWords], {
+      description: 'Calls are served while it is active or rotating (secrets of before are still accepted).',
+    }),
     models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
     expires_at: nullable(Time),
     limit_usd: nullable(Usd),
@@ -75,12 +77,15 @@ export const attemptFields = {
   number: Type.Integer({ minimum: 1 }),
   started_at: Time,
   duration_ms: Type.Integer({ minimum: 0, description: 'Of the last one, until the call ended.' }),
-  outcome: Type.Enum([...attemptOutcomes], { description: 'The answer came from it; it broke off; it failed before it answered; the call ended before any of these.' }),
+  outcome: Type.Enum([...attemptOutcomes], {
+    description: 'The answer came from it; it broke off; it failed before it answered; the call ended before any of these.',
+  }),
   reason: nullable(Type.String({ description: 'Why it failed: a reason of the list of errors.' })),
 };
 
 /** What attempts are in a record that is shown alone. */
-export const attemptsMean = 'The upstreams that were tried, in order. Empty: none had answered or failed when the call ended, or attempts were not kept yet.';
+export const attemptsMean =
+  'The upstreams that were tried, in order. Empty: none had answered or failed when the call ended, or attempts were not kept yet.';
 
 /** The body of GET /v1/usage/{request id}. */
 export const UsageRecordAlone = Type.Object(

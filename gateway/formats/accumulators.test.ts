@@ -28,7 +28,9 @@ interface Completion {
 
 async function completionOf(events: readonly Event[]): Promise<Completion> {
   const client = new OpenAI({ apiKey: 'key', maxRetries: 0, fetch: answering(chatCompletions, events) });
-  const completion = await client.chat.completions.stream({ model: 'm', messages: [], stream_options: { include_usage: true } }).finalChatCompletion();
+  const completion = await client.chat.completions
+    .stream({ model: 'm', messages: [], stream_options: { include_usage: true } })
+    .finalChatCompletion();
   // Choices that never came are holes in the library's list.
   return { ...completion, choices: completion.choices.filter((choice) => choice !== undefined) } as unknown as Completion;
 }
@@ -40,12 +42,20 @@ async function messageOf(events: readonly Event[]): Promise<object> {
 
 /** The same but for what the library makes of absence: text is empty, not null; there are no tool calls, not an empty list. */
 function comparable({ choices, object: _object, ...top }: Completion): object {
-  return { ...top, choices: choices.map(({ message: { content, tool_calls: calls, ...message }, ...choice }) => ({ ...choice, message: { ...message, content: content ?? '', calls: calls ?? [] } })) };
+  return {
+    ...top,
+    choices: choices.map(({ message: { content, tool_calls: calls, ...message }, ...choice }) => ({
+      ...choice,
+      message: { ...message, content: content ?? '', calls: calls ?? [] },
+    })),
+  };
 }
 
 describe('a chat-completions stream, put together by its library', () => {
   const same = async (events: Event[]): Promise<void> => {
-    const expected = comparable(whole(chatCompletions, context, events) as Completion) as { choices: { message: { annotations?: unknown; reasoning_content?: unknown } }[] };
+    const expected = comparable(whole(chatCompletions, context, events) as Completion) as {
+      choices: { message: { annotations?: unknown; reasoning_content?: unknown } }[];
+    };
     for (const { message } of expected.choices) {
       // Only whole answers have this list when it is empty.
       delete message.annotations;

@@ -41,7 +41,11 @@ describe('reading a body', () => {
     ['too few items', { ...valid, shapes: [] }, 'invalid_request shapes: must not have fewer than 1 items'],
     ['a word that is not in the list', { ...valid, size: 'huge' }, 'invalid_request size: must be one of small, large'],
     ['neither of two types', { ...valid, paper: 1 }, 'invalid_request paper: must be string or array'],
-    ['a fault in the branch that was meant', { ...valid, shapes: [valid.shapes[0], { kind: 'square', side: 'x' }] }, 'invalid_request shapes[1].side: must be number'],
+    [
+      'a fault in the branch that was meant',
+      { ...valid, shapes: [valid.shapes[0], { kind: 'square', side: 'x' }] },
+      'invalid_request shapes[1].side: must be number',
+    ],
     ['no known branch', { ...valid, shapes: [{ kind: 'star' }] }, 'invalid_request shapes[0].kind: "star" is not one of circle, square'],
     ['no tag', { ...valid, shapes: [{ radius: 1 }] }, 'invalid_request shapes[0].kind: Field required'],
     ['a value that is not offered', { ...valid, mode: 'deep' }, 'unsupported_field mode: only flat drawings; leave it out'],

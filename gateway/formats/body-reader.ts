@@ -49,7 +49,9 @@ const fieldRequired = 'Field required';
 /** An AppError that names the field and the fix. */
 export function fieldError(reason: 'invalid_request' | 'unsupported_field', field: string, text: string): AppError {
   const shown = text.length > faultCharsMax ? `${text.slice(0, faultCharsMax)}…` : text;
-  return new AppError(reason, `${field}: ${shown}`, { details: { field, ...(text === fieldRequired ? { code: 'missing_required_parameter' } : {}) } });
+  return new AppError(reason, `${field}: ${shown}`, {
+    details: { field, ...(text === fieldRequired ? { code: 'missing_required_parameter' } : {}) },
+  });
 }
 
 /** A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. */
@@ -94,7 +96,10 @@ const stepCharsMax = 64;
 
 /** The steps of a JSON pointer: the entry of a map at fault. */
 function stepsOf(pointer: string): string[] {
-  return pointer.split('/').slice(1).map((step) => step.slice(0, stepCharsMax).replaceAll('~1', '/').replaceAll('~0', '~'));
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.slice(0, stepCharsMax).replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function findObjectFault(node: Node, properties: Record<string, Node>, value: Record<string, unknown>, path: Path): Fault | undefined {
@@ -136,7 +141,8 @@ function leafText(node: Node, value: unknown, message: string): string {
   if (node.const !== undefined) return `must be ${JSON.stringify(node.const)}`;
   if (node.enum !== undefined) return `must be one of ${node.enum.join(', ')}`;
   // Nobody should have to read a regular expression.
-  if (node.pattern !== undefined && node.description !== undefined && typeof value === 'string') return `is not of this form: ${node.description}`;
+  if (node.pattern !== undefined && node.description !== undefined && typeof value === 'string')
+    return `is not of this form: ${node.description}`;
   return message;
 }
 

@@ -87,7 +87,10 @@ describe('the openai library', () => {
     const stream = openai.chat.completions.stream({ ...chat, stream_options: { include_usage: true } });
     const completion = await stream.finalChatCompletion();
     const [choice] = completion.choices;
-    expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { role: 'assistant', content: 'I look.', reasoning_content: 'hmm' } });
+    expect(choice).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { role: 'assistant', content: 'I look.', reasoning_content: 'hmm' },
+    });
     expect(choice!.message.tool_calls).toMatchObject([
       { id: 'call_a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
       { id: 'call_b', type: 'function', function: { name: 'g', arguments: '{}' } },
@@ -158,7 +161,11 @@ describe('a streamed answer', () => {
         const streamed = await openai.chat.completions.stream(chat).finalChatCompletion();
         const { content, refusal, tool_calls } = whole.choices[0]!.message;
         const put = streamed.choices[0]!.message;
-        expect([put.content ?? '', put.refusal ?? '', put.tool_calls ?? []]).toMatchObject([content ?? '', refusal ?? '', tool_calls ?? []]);
+        expect([put.content ?? '', put.refusal ?? '', put.tool_calls ?? []]).toMatchObject([
+          content ?? '',
+          refusal ?? '',
+          tool_calls ?? [],
+        ]);
         expect(streamed.choices[0]!.finish_reason).toBe(whole.choices[0]!.finish_reason);
       }),
       { numRuns: 40 },

@@ -35,9 +35,17 @@ export interface ErrorObject {
 
 // These say what happened inside; to a caller they are all the same fault of ours.
 const hiddenReasons: ReadonlySet<Reason> = new Set([
-  'internal', 'peer_not_permitted', 'hold_closed', 'call_closed',
+  'internal',
+  'peer_not_permitted',
+  'hold_closed',
+  'call_closed',
   // Of the console, which tells them in its own form.
-  'sign_in_refused', 'sign_in_throttled', 'session_unknown', 'role_not_permitted', 'code_refused', 'code_throttled',
+  'sign_in_refused',
+  'sign_in_throttled',
+  'session_unknown',
+  'role_not_permitted',
+  'code_refused',
+  'code_throttled',
 ]);
 
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field']);

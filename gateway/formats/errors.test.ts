@@ -11,7 +11,8 @@ type Body = { error: Record<string, unknown>; request_id: string };
 
 const both = [chatCompletions, messages];
 const bodyOf = (answer: HttpError): Body => answer.body as Body;
-const tell = (format: Format, reason: Reason, options: object = {}): HttpError => format.error(new AppError(reason, 'A message.', options), 'req_1');
+const tell = (format: Format, reason: Reason, options: object = {}): HttpError =>
+  format.error(new AppError(reason, 'A message.', options), 'req_1');
 
 /** Status, chat-completions type and code, messages type, as callers' libraries know them. */
 const told: [Reason, number, string, string, number, string][] = [
@@ -54,14 +55,32 @@ const told: [Reason, number, string, string, number, string][] = [
 ];
 
 /** What callers never read of. */
-const hidden: readonly Reason[] = ['internal', 'peer_not_permitted', 'hold_closed', 'call_closed', 'sign_in_refused', 'sign_in_throttled', 'session_unknown', 'role_not_permitted', 'code_refused', 'code_throttled'];
+const hidden: readonly Reason[] = [
+  'internal',
+  'peer_not_permitted',
+  'hold_closed',
+  'call_closed',
+  'sign_in_refused',
+  'sign_in_throttled',
+  'session_unknown',
+  'role_not_permitted',
+  'code_refused',
+  'code_throttled',
+];
 
 describe('a refusal', () => {
   it.each(told)('for %s is told in the words of each format', (reason, status, type, code, messagesStatus, messagesType) => {
-    expect(tell(chatCompletions, reason)).toMatchObject({ status, body: { type: 'error', error: { type, code, message: 'A message.', reason }, request_id: 'req_1' } });
+    expect(tell(chatCompletions, reason)).toMatchObject({
+      status,
+      body: { type: 'error', error: { type, code, message: 'A message.', reason }, request_id: 'req_1' },
+    });
     expect(tell(messages, reason)).toMatchObject({
       status: messagesStatus,
-      body: { type: 'error', error: { type: messagesType, message: 'A message.', reason, details: { error_code: code } }, request_id: 'req_1' },
+      body: {
+        type: 'error',
+        error: { type: messagesType, message: 'A message.', reason, details: { error_code: code } },
+        request_id: 'req_1',
+      },
     });
   });
 
@@ -78,7 +97,8 @@ describe('a refusal', () => {
   });
 
   it('names the field at fault', () => {
-    for (const format of both) expect(bodyOf(tell(format, 'invalid_request', { details: { field: 'messages[0]' } })).error['param']).toBe('messages[0]');
+    for (const format of both)
+      expect(bodyOf(tell(format, 'invalid_request', { details: { field: 'messages[0]' } })).error['param']).toBe('messages[0]');
   });
 
   it("of a vendor is told by the vendor's own code and field, in both formats", () => {
@@ -89,7 +109,9 @@ describe('a refusal', () => {
       expect(bodyOf(tell(format, 'context_length_exceeded', { details: { code: '400' } })).error['code']).toBe('context_length_exceeded');
       expect(bodyOf(tell(format, 'body_too_large', { details: { code: 'too_big' } })).error['code']).toBe('body_too_large');
     }
-    expect(bodyOf(tell(messages, 'upstream_rejected', { details: { code: 'content_filter' } })).error['details']).toEqual({ error_code: 'content_filter' });
+    expect(bodyOf(tell(messages, 'upstream_rejected', { details: { code: 'content_filter' } })).error['details']).toEqual({
+      error_code: 'content_filter',
+    });
   });
 
   it('in the middle of a stream is the same body as a frame of the format, with the request id', () => {
@@ -100,15 +122,32 @@ describe('a refusal', () => {
   });
 
   it('for want of money says how much in USD, exactly', () => {
-    const details = { available_nano_usd: '1', held_nano_usd: '2500000000', needed_nano_usd: '3000000000', limit_nano_usd: '0', spent_nano_usd: '-1' };
+    const details = {
+      available_nano_usd: '1',
+      held_nano_usd: '2500000000',
+      needed_nano_usd: '3000000000',
+      limit_nano_usd: '0',
+      spent_nano_usd: '-1',
+    };
     for (const format of both) {
-      expect(bodyOf(tell(format, 'balance_empty', { details })).error).toMatchObject({ available: '0.000000001', held: '2.5', needed: '3', limit: '0', spent: '-0.000000001' });
+      expect(bodyOf(tell(format, 'balance_empty', { details })).error).toMatchObject({
+        available: '0.000000001',
+        held: '2.5',
+        needed: '3',
+        limit: '0',
+        spent: '-0.000000001',
+      });
     }
   });
 
   it('passes other particulars on, but none that would overwrite the error itself', () => {
     const { error } = bodyOf(tell(messages, 'body_too_large', { details: { limit_bytes: '10', type: 'x', message: 'y', details: 'z' } }));
-    expect(error).toMatchObject({ limit_bytes: '10', type: 'request_too_large', message: 'A message.', details: { error_code: 'body_too_large' } });
+    expect(error).toMatchObject({
+      limit_bytes: '10',
+      type: 'request_too_large',
+      message: 'A message.',
+      details: { error_code: 'body_too_large' },
+    });
   });
 
   it('of a conversation held by the server is told as the tool runner of @anthropic-ai/sdk understands it', () => {
@@ -130,7 +169,15 @@ describe('a refusal', () => {
 });
 
 describe('client libraries', () => {
-  it.each(['key_unknown', 'balance_empty', 'invalid_request', 'model_unknown', 'already_exists', 'idempotency_mismatch', 'idempotency_answer_gone'] as Reason[])('are told not to repeat after %s', (reason) => {
+  it.each([
+    'key_unknown',
+    'balance_empty',
+    'invalid_request',
+    'model_unknown',
+    'already_exists',
+    'idempotency_mismatch',
+    'idempotency_answer_gone',
+  ] as Reason[])('are told not to repeat after %s', (reason) => {
     for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
   });
 
@@ -142,25 +189,31 @@ describe('client libraries', () => {
   });
 
   it('are told to repeat a 402 where calls in flight hold what is missing, for none does so by itself', () => {
-    for (const format of both) expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
+    for (const format of both)
+      expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
   });
 
-  it.each(['upstream_rate_limited', 'upstream_overloaded', 'upstream_unavailable', 'model_unavailable', 'upstream_failed', 'upstream_timeout'] as Reason[])(
-    'hear of a wait after %s only where somebody knows it, for they know better than to ask each second',
-    (reason) => {
-      for (const format of both) {
-        expect(tell(format, reason, {}).headers).toEqual({});
-        expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
-        expect(tell(format, reason, { retryAfterMs: 86_400_000 }).headers).toEqual({ 'retry-after': '60' });
-      }
-    },
-  );
+  it.each([
+    'upstream_rate_limited',
+    'upstream_overloaded',
+    'upstream_unavailable',
+    'model_unavailable',
+    'upstream_failed',
+    'upstream_timeout',
+  ] as Reason[])('hear of a wait after %s only where somebody knows it, for they know better than to ask each second', (reason) => {
+    for (const format of both) {
+      expect(tell(format, reason, {}).headers).toEqual({});
+      expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
+      expect(tell(format, reason, { retryAfterMs: 86_400_000 }).headers).toEqual({ 'retry-after': '60' });
+    }
+  });
 
   it.each(['idempotency_in_progress', 'overloaded', 'service_unavailable'] as Reason[])(
     'are told when to repeat after %s, and never to sleep for more than a minute',
     (reason) => {
       for (const format of both) {
-        const headersAfter = (retryAfterMs?: number): object => tell(format, reason, retryAfterMs === undefined ? {} : { retryAfterMs }).headers;
+        const headersAfter = (retryAfterMs?: number): object =>
+          tell(format, reason, retryAfterMs === undefined ? {} : { retryAfterMs }).headers;
         expect(headersAfter(1500)).toEqual({ 'retry-after': '2' });
         expect(headersAfter(0)).toEqual({ 'retry-after': '1' });
         expect(headersAfter(86_400_000)).toEqual({ 'retry-after': '60' });

@@ -37,8 +37,13 @@ export function passedOn<const Names extends string>(...names: Names[]): Record<
 declare const otherWord: unique symbol;
 
 /** An object of a kind that is not known here: its tag is any other word, and what else it holds is its vendor's to judge. */
-export function unknownKind<const Tag extends string = 'type'>(known: readonly string[], tag = 'type' as Tag): TObject<Record<Tag, TUnsafe<typeof otherWord>>> {
-  const word = Type.Unsafe<typeof otherWord>(Type.String({ not: { enum: known }, description: 'Any other word reaches upstreams of this format only.' }));
+export function unknownKind<const Tag extends string = 'type'>(
+  known: readonly string[],
+  tag = 'type' as Tag,
+): TObject<Record<Tag, TUnsafe<typeof otherWord>>> {
+  const word = Type.Unsafe<typeof otherWord>(
+    Type.String({ not: { enum: known }, description: 'Any other word reaches upstreams of this format only.' }),
+  );
   return Type.Object({ [tag]: word } as Record<Tag, TUnsafe<typeof otherWord>>);
 }
 
@@ -50,10 +55,29 @@ export function ignored<const Names extends string>(...names: Names[]): Record<N
 
 /** Names that servers take for a vendor's state, another cap, more answers, or another model, server or account than the one that is priced here. */
 export const redirecting = [
-  ...(['api_base', 'api_key', 'api_version', 'base_url', 'custom_llm_provider', 'extra_body', 'extra_headers', 'headers', 'model_list'] as const),
+  ...([
+    'api_base',
+    'api_key',
+    'api_version',
+    'base_url',
+    'custom_llm_provider',
+    'extra_body',
+    'extra_headers',
+    'headers',
+    'model_list',
+  ] as const),
   ...(['models', 'organization', 'preset', 'provider', 'route', 'user_config'] as const),
   // Several servers read these before the cap that they are sent (llama.cpp its n_predict), or make answers beside the one that is charged.
-  ...(['max_new_tokens', 'max_output_tokens', 'max_tokens_to_sample', 'n_predict', 'num_predict', 'best_of', 'n_cmpl', 'num_return_sequences'] as const),
+  ...([
+    'max_new_tokens',
+    'max_output_tokens',
+    'max_tokens_to_sample',
+    'n_predict',
+    'num_predict',
+    'best_of',
+    'n_cmpl',
+    'num_return_sequences',
+  ] as const),
   // What they name is kept in the one account that the vendor sees.
   ...(['previous_response_id', 'conversation', 'conversation_id', 'thread_id', 'assistant_id'] as const),
 ] as const;

@@ -38,7 +38,12 @@ function partBytes(part: NonNullable<Part['part']>): number {
       return Buffer.byteLength(part.value.text) + Buffer.byteLength(part.value.signature) + Buffer.byteLength(part.value.redactedData);
     case 'document': {
       const { title, context, filename, source } = part.value;
-      return Buffer.byteLength(title) + Buffer.byteLength(context) + Buffer.byteLength(filename) + (source?.$case === 'text' ? Buffer.byteLength(source.value) : 0);
+      return (
+        Buffer.byteLength(title) +
+        Buffer.byteLength(context) +
+        Buffer.byteLength(filename) +
+        (source?.$case === 'text' ? Buffer.byteLength(source.value) : 0)
+      );
     }
     case 'image':
       // Counted by the piece: its bytes say nothing about its tokens.

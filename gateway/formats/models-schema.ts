@@ -21,8 +21,14 @@ export const ModelView = Type.Object(
     aliases: Type.Array(Type.String()),
     input_modalities: Type.Array(Type.String()),
     output_modalities: Type.Array(Type.String()),
-    features: Type.Array(Type.String({ description: 'What the model can do beside text, for example `tools` or `structured_output`; a request that needs more is refused.' })),
-    max_image_tokens: Type.Optional(Type.Integer({ description: 'The most input tokens that one image is held for; only of models that read images.' })),
+    features: Type.Array(
+      Type.String({
+        description: 'What the model can do beside text, for example `tools` or `structured_output`; a request that needs more is refused.',
+      }),
+    ),
+    max_image_tokens: Type.Optional(
+      Type.Integer({ description: 'The most input tokens that one image is held for; only of models that read images.' }),
+    ),
     usd_per_million_tokens: Type.Union([
       Type.Object(
         {

@@ -54,14 +54,28 @@ describe('a model', () => {
   });
 
   it('tells what it reads and can do, and what an image is held for where that is known', () => {
-    const seeing = { ...echo, inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT], capabilities: [Capability.CAPABILITY_STRUCTURED_OUTPUT], imageTokensMax: 1600 };
-    expect(renderModel(seeing)).toMatchObject({ input_modalities: ['text', 'image', 'document'], features: ['structured_output'], max_image_tokens: 1600 });
+    const seeing = {
+      ...echo,
+      inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT],
+      capabilities: [Capability.CAPABILITY_STRUCTURED_OUTPUT],
+      imageTokensMax: 1600,
+    };
+    expect(renderModel(seeing)).toMatchObject({
+      input_modalities: ['text', 'image', 'document'],
+      features: ['structured_output'],
+      max_image_tokens: 1600,
+    });
     expectToMatch(ModelView, renderModel(seeing));
   });
 
   it('shows a price of reasoning only where there is one, and null when unpriced', () => {
-    expect(renderModel({ ...echo, price: { ...price, reasoningNanoUsdPerMtok: 1_000_000_000n } }).usd_per_million_tokens).toMatchObject({ reasoning: '1' });
-    expect(renderModel({ ...echo, price: undefined, state: ModelState.MODEL_STATE_DEPRECATED })).toMatchObject({ usd_per_million_tokens: null, lifecycle: 'deprecated' });
+    expect(renderModel({ ...echo, price: { ...price, reasoningNanoUsdPerMtok: 1_000_000_000n } }).usd_per_million_tokens).toMatchObject({
+      reasoning: '1',
+    });
+    expect(renderModel({ ...echo, price: undefined, state: ModelState.MODEL_STATE_DEPRECATED })).toMatchObject({
+      usd_per_million_tokens: null,
+      lifecycle: 'deprecated',
+    });
   });
 });
 
@@ -108,8 +122,15 @@ describe('the list of models', () => {
 
 describe('the public catalog', () => {
   it('says which models can be called now', () => {
-    const catalog = renderCatalog([echo, { ...echo, id: 'unserved' }, { ...echo, id: 'unpriced', price: undefined }], ({ id }) => id !== 'unserved');
+    const catalog = renderCatalog(
+      [echo, { ...echo, id: 'unserved' }, { ...echo, id: 'unpriced', price: undefined }],
+      ({ id }) => id !== 'unserved',
+    );
     expectToMatch(Catalog, catalog);
-    expect(catalog.data.map(({ id, available }) => [id, available])).toEqual([['sandbox/echo', true], ['unserved', false], ['unpriced', false]]);
+    expect(catalog.data.map(({ id, available }) => [id, available])).toEqual([
+      ['sandbox/echo', true],
+      ['unserved', false],
+      ['unpriced', false],
+    ]);
   });
 });

@@ -9,7 +9,10 @@ import { expectToMatch } from './testing/frames.js';
 import { openapi } from './openapi.js';
 
 const text = JSON.stringify(openapi);
-const document = JSON.parse(text) as { paths: Record<string, Record<string, { responses: object; security?: unknown[] }>>; components: Record<string, Record<string, unknown>> };
+const document = JSON.parse(text) as {
+  paths: Record<string, Record<string, { responses: object; security?: unknown[] }>>;
+  components: Record<string, Record<string, unknown>>;
+};
 
 describe('the OpenAPI document', () => {
   it('lists every public route', () => {
@@ -37,21 +40,38 @@ describe('the OpenAPI document', () => {
 
   it('says which credentials are taken, and that some routes need none', () => {
     expect(Object.keys(document.components['securitySchemes']!)).toEqual(['bearer', 'apiKey']);
-    const open = Object.entries(document.paths).filter(([, methods]) => Object.values(methods).some(({ security }) => security?.length === 0));
+    const open = Object.entries(document.paths).filter(([, methods]) =>
+      Object.values(methods).some(({ security }) => security?.length === 0),
+    );
     expect(open.map(([path]) => path)).toEqual(['/v1/catalog', '/livez', '/readyz', '/openapi.json']);
   });
 
   it('describes streams and the refusal for want of money', () => {
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       const { responses } = document.paths[path]!['post']!;
-      expect(document.paths[path]!['post']).toHaveProperty('parameters', expect.arrayContaining([expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })]));
-      expect(responses).toMatchObject({ 409: {}, 410: {}, 422: {}, 200: { content: { 'text/event-stream': {}, 'application/json': {} } }, 402: {}, 401: {} });
+      expect(document.paths[path]!['post']).toHaveProperty(
+        'parameters',
+        expect.arrayContaining([expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })]),
+      );
+      expect(responses).toMatchObject({
+        409: {},
+        410: {},
+        422: {},
+        200: { content: { 'text/event-stream': {}, 'application/json': {} } },
+        402: {},
+        401: {},
+      });
     }
   });
 
   it('says in its request schemas what is refused and what has no effect', () => {
     expect(document.components['schemas']!['ChatCompletionRequest']).toMatchObject({
-      properties: { audio: { 'x-tollgate-unsupported': expect.any(String) }, store: { 'x-tollgate-ignored': true }, verbosity: { 'x-tollgate-native-only': true }, metadata: { 'x-tollgate-native-only': true } },
+      properties: {
+        audio: { 'x-tollgate-unsupported': expect.any(String) },
+        store: { 'x-tollgate-ignored': true },
+        verbosity: { 'x-tollgate-native-only': true },
+        metadata: { 'x-tollgate-native-only': true },
+      },
     });
   });
 
@@ -63,6 +83,9 @@ describe('the OpenAPI document', () => {
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial(record)));
     const attempts = [{ reason: 'upstream_failed', durationMs: 3 }, { answered: true }];
     expectToMatch(UsageRecordAlone, renderUsageRecordAlone(UsageRecord.fromPartial({ ...record, call: { id: 'req_1', attempts } })));
-    expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, endingDetail: 'x' })));
+    expectToMatch(
+      UsageRecordView,
+      renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, endingDetail: 'x' })),
+    );
   });
 });

@@ -33,7 +33,11 @@ const requestIdHeaders = {
   'x-request-id': { $ref: '#/components/headers/RequestId' },
   'request-id': { $ref: '#/components/headers/RequestId' },
 };
-const ok = (description: string, schema: TSchema, headers: object = {}): object => ({ description, headers: { ...requestIdHeaders, ...headers }, content: json(schema) });
+const ok = (description: string, schema: TSchema, headers: object = {}): object => ({
+  description,
+  headers: { ...requestIdHeaders, ...headers },
+  content: json(schema),
+});
 const refusal = (name: string): object => ({ $ref: `#/components/responses/${name}` });
 
 /** Refusals by the status they come with, on the routes that they are possible on. */
@@ -50,7 +54,13 @@ const generating = {
   429: refusal('RateLimited'),
 };
 
-const pathParameter = (name: string, description: string): object => ({ name, in: 'path', required: true, description, schema: { type: 'string' } });
+const pathParameter = (name: string, description: string): object => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
 const queryParameter = (name: string, description: string): object => ({ name, in: 'query', description, schema: { type: 'string' } });
 const versionHeaders = ['provider-version', 'anthropic-version'].map((name) => ({
   name,
@@ -63,7 +73,8 @@ const messagesHeaders = [
   {
     name: 'anthropic-beta',
     in: 'header',
-    description: 'Flags, separated by commas, for upstreams of this format; without effect behind others. Those that change the price are dropped.',
+    description:
+      'Flags, separated by commas, for upstreams of this format; without effect behind others. Those that change the price are dropped.',
     schema: { type: 'string' },
   },
 ];
@@ -77,16 +88,34 @@ const idempotencyKey = {
 
 const generatedHeaders = {
   ...requestIdHeaders,
-  'idempotency-replayed': { description: '"true" when the answer is that of an earlier request with the same Idempotency-Key.', schema: { type: 'string' } },
+  'idempotency-replayed': {
+    description: '"true" when the answer is that of an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string' },
+  },
   'x-tollgate-original-request-id': { description: 'The id of that request and of its usage record.', schema: { type: 'string' } },
-  'x-tollgate-output-cap': { description: 'The most output tokens that the answer may have, where that is not what the request says.', schema: { type: 'integer' } },
-  'x-tollgate-charge-usd': { description: 'What the call cost, in decimal USD; of whole answers. GET /v1/usage/{request_id} tells it of streams.', schema: { type: 'string' } },
+  'x-tollgate-output-cap': {
+    description: 'The most output tokens that the answer may have, where that is not what the request says.',
+    schema: { type: 'integer' },
+  },
+  'x-tollgate-charge-usd': {
+    description: 'What the call cost, in decimal USD; of whole answers. GET /v1/usage/{request_id} tells it of streams.',
+    schema: { type: 'string' },
+  },
   'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
 };
 
-const estimatedHeader = { 'x-tollgate-estimated': { description: '"true" when the count is ours, for the upstream has none.', schema: { type: 'string' } } };
+const estimatedHeader = {
+  'x-tollgate-estimated': { description: '"true" when the count is ours, for the upstream has none.', schema: { type: 'string' } },
+};
 
-function generation(summary: string, request: TSchema, answer: TSchema, frame: TSchema, stream: string, parameters: readonly object[] = []): object {
+function generation(
+  summary: string,
+  request: TSchema,
+  answer: TSchema,
+  frame: TSchema,
+  stream: string,
+  parameters: readonly object[] = [],
+): object {
   return {
     summary,
     parameters: [...parameters, idempotencyKey],
@@ -95,7 +124,10 @@ function generation(summary: string, request: TSchema, answer: TSchema, frame: T
       200: {
         description: `The answer; with "stream": true as server-sent events. ${stream} An error after the first frame is a frame of its own.`,
         headers: generatedHeaders,
-        content: { ...json(answer), 'text/event-stream': { schema: { type: 'string', description: stream }, 'x-tollgate-frame': ref(frame) } },
+        content: {
+          ...json(answer),
+          'text/event-stream': { schema: { type: 'string', description: stream }, 'x-tollgate-frame': ref(frame) },
+        },
       },
       ...generating,
     },
@@ -130,7 +162,13 @@ const paths = {
       summary: 'Count the input tokens of a messages request, free of charge.',
       parameters: messagesHeaders,
       requestBody: { required: true, content: json(CountTokensRequest) },
-      responses: { 200: ok('The count.', TokenCount, estimatedHeader), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound'), 413: refusal('TooLarge') },
+      responses: {
+        200: ok('The count.', TokenCount, estimatedHeader),
+        400: refusal('Invalid'),
+        ...keyed,
+        404: refusal('NotFound'),
+        413: refusal('TooLarge'),
+      },
     },
   },
   '/v1/models': {
@@ -162,7 +200,11 @@ const paths = {
     },
   },
   '/v1/catalog': {
-    get: { summary: 'List every model with its limits and prices.', ...open, responses: { 200: ok('The catalog.', Catalog), '5XX': refusal('Failed') } },
+    get: {
+      summary: 'List every model with its limits and prices.',
+      ...open,
+      responses: { 200: ok('The catalog.', Catalog), '5XX': refusal('Failed') },
+    },
   },
   '/livez': { get: { summary: 'Whether the process is up.', ...open, responses: { 200: ok('It is.', Health) } } },
   '/readyz': {
@@ -175,10 +217,17 @@ const paths = {
   '/openapi.json': { get: { summary: 'This document.', ...open, responses: { 200: { description: 'OpenAPI 3.1.' } } } },
 };
 
-const refused = (description: string, headers: object = {}): object => ({ description, headers: { ...requestIdHeaders, ...headers }, content: json(ErrorBody) });
+const refused = (description: string, headers: object = {}): object => ({
+  description,
+  headers: { ...requestIdHeaders, ...headers },
+  content: json(ErrorBody),
+});
 const retryAfter = {
   'retry-after': { description: 'Seconds, 1 to 60, when a repeat may succeed.', schema: { type: 'integer' } },
-  'x-should-retry': { description: 'false: a repeat cannot help. true: it can, though libraries repeat no such status by themselves.', schema: { type: 'string', enum: ['true', 'false'] } },
+  'x-should-retry': {
+    description: 'false: a repeat cannot help. true: it can, though libraries repeat no such status by themselves.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
 };
 
 /** The document of GET /openapi.json. */
@@ -187,7 +236,8 @@ export const openapi = {
   info: {
     title: 'Tollgate',
     version: '1',
-    description: 'A metered gateway to text-generation models, in two request formats. Every route also accepts the other kind of credential.',
+    description:
+      'A metered gateway to text-generation models, in two request formats. Every route also accepts the other kind of credential.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: '/' }],
@@ -202,7 +252,10 @@ export const openapi = {
     responses: {
       Invalid: refused('A field is missing, malformed or not supported; error.param names it.'),
       Unauthenticated: refused('The platform key is missing, unknown, revoked or expired.'),
-      Unpaid: refused('The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code tells which.', retryAfter),
+      Unpaid: refused(
+        'The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code tells which.',
+        retryAfter,
+      ),
       Forbidden: refused('The key may not do this.'),
       NotFound: refused('There is no such thing.'),
       InProgress: refused('The call of this Idempotency-Key is in progress; a repeat gets its answer.', retryAfter),

@@ -31,20 +31,35 @@ describe.each(formats)('a %s body', (_name, parse) => {
   });
 });
 
-it.each(['builtin_function', 'browser_search', 'web_search_premium', 'document_library', 'image_generation', 'retrieval', 'googleSearch', 'collections_search'])(
-  'a chat-completions tool of type %s is refused, for its vendor runs it',
-  (type) => {
-    expect(() => parseChatCompletions({ model: 'm', messages, tools: [{ type, function: { name: '$web_search' } }] })).toThrow('cost more than tokens');
-  },
-);
+it.each([
+  'builtin_function',
+  'browser_search',
+  'web_search_premium',
+  'document_library',
+  'image_generation',
+  'retrieval',
+  'googleSearch',
+  'collections_search',
+])('a chat-completions tool of type %s is refused, for its vendor runs it', (type) => {
+  expect(() => parseChatCompletions({ model: 'm', messages, tools: [{ type, function: { name: '$web_search' } }] })).toThrow(
+    'cost more than tokens',
+  );
+});
 
 describe('a messages block without a common form', () => {
-  const documentsOf = (block: object) => parseMessages({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, block] }] }, {}).documents;
+  const documentsOf = (block: object) =>
+    parseMessages({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, block] }] }, {}).documents;
 
   it('may fill the context where its bytes do not tell its tokens', () => {
     expect(documentsOf({ type: 'video', source: { type: 'url', url: 'https://example.com/long' } })).toBe(1);
     const page = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } };
-    expect(documentsOf({ type: 'web_fetch_tool_result', tool_use_id: 'a', content: { type: 'web_fetch_result', url: 'https://example.com', content: page } })).toBe(1);
+    expect(
+      documentsOf({
+        type: 'web_fetch_tool_result',
+        tool_use_id: 'a',
+        content: { type: 'web_fetch_result', url: 'https://example.com', content: page },
+      }),
+    ).toBe(1);
     expect(documentsOf({ type: 'document', source: { type: 'content', content: [page] } })).toBe(1);
   });
 

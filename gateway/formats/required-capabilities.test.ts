@@ -55,7 +55,12 @@ describe('the demands of a body', () => {
 });
 
 describe('an object of unknown kind', () => {
-  const read = bodyReader(Type.Object({ parts: Type.Array(Type.Union([Type.Object({ type: Type.Literal('text'), text: Type.String() }), unknownKind(['text'])])) }), 'dots');
+  const read = bodyReader(
+    Type.Object({
+      parts: Type.Array(Type.Union([Type.Object({ type: Type.Literal('text'), text: Type.String() }), unknownKind(['text'])])),
+    }),
+    'dots',
+  );
   const faultOf = (part: unknown): string => {
     try {
       read({ parts: [part] });

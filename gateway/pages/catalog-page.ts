@@ -8,7 +8,13 @@ import { type Texts, textsOf } from './texts.js';
 import { count, featureName, usd } from './words.js';
 
 /** The page. `all` gives the choices of the filters, `shown` the rows. */
-export function catalogPage(options: { all: readonly CatalogModel[]; shown: readonly CatalogModel[]; query: CatalogQuery; root: string; speech: Speech }): string {
+export function catalogPage(options: {
+  all: readonly CatalogModel[];
+  shown: readonly CatalogModel[];
+  query: CatalogQuery;
+  root: string;
+  speech: Speech;
+}): string {
   const { all, shown, query, root, speech } = options;
   const t = textsOf(speech.language);
   const link = { root, suffix: speech.suffix };
@@ -18,11 +24,17 @@ export function catalogPage(options: { all: readonly CatalogModel[]; shown: read
     root,
     speech,
     content: html`<h1>${t.models}</h1>
-<p class="soft">${t.catalogLead} <code>model</code> ${t.catalogLeadTo} <code>/v1/chat/completions</code> ${t.catalogLeadOr} <code>/v1/messages</code>${t.catalogLeadEnd}</p>
-${filters(all, query, t)}
-<p>${t.modelsOf(count(shown.length), count(all.length))} ·
-<a href="${root}models.json${writeCatalogQuery(query, { language: undefined })}">JSON</a> · <a href="${root}models.csv${writeCatalogQuery(query, { language: undefined })}">CSV</a></p>
-${shown.length === 0 ? html`<p>${t.noneFits} <a href="${root}models${speech.suffix}">${t.showAll}</a></p>` : table(shown, query, link, t)}`,
+      <p class="soft">
+        ${t.catalogLead} <code>model</code> ${t.catalogLeadTo} <code>/v1/chat/completions</code> ${t.catalogLeadOr}
+        <code>/v1/messages</code>${t.catalogLeadEnd}
+      </p>
+      ${filters(all, query, t)}
+      <p>
+        ${t.modelsOf(count(shown.length), count(all.length))} ·
+        <a href="${root}models.json${writeCatalogQuery(query, { language: undefined })}">JSON</a> ·
+        <a href="${root}models.csv${writeCatalogQuery(query, { language: undefined })}">CSV</a>
+      </p>
+      ${shown.length === 0 ? html`<p>${t.noneFits} <a href="${root}models${speech.suffix}">${t.showAll}</a></p>` : table(shown, query, link, t)}`,
   });
 }
 
@@ -30,16 +42,30 @@ function filters(all: readonly CatalogModel[], query: CatalogQuery, t: Texts): H
   const owners = unique(all.map((model) => model.owned_by));
   const needs = unique(all.flatMap((model) => [...model.features, ...model.input_modalities])).filter((need) => need !== 'text');
   return html`<form method="get" role="search">
-${query.language === undefined ? '' : html`<input type="hidden" name="lang" value="${query.language}">`}<label>${t.search}<input type="search" name="q" value="${query.text}" maxlength="100"></label>
-<label>${t.madeBy}<select name="owner"><option value="">${t.anybody}</option>${owners.map((owner) => option(owner, owner, owner === query.owner))}</select></label>
-<label>${t.sortBy}<select name="sort">${orders.map((order) => option(order, t.orders[order], order === query.order))}</select></label>
-<fieldset><legend>${t.can}</legend>${needs.map((need) => html`<label class="check"><input type="checkbox" name="with" value="${need}"${query.needs.includes(need) ? html` checked` : ''}>${featureName(need, t)}</label>`)}</fieldset>
-<button>${t.show}</button>
-</form>`;
+    ${query.language === undefined ? '' : html`<input type="hidden" name="lang" value="${query.language}" />`}<label
+      >${t.search}<input type="search" name="q" value="${query.text}" maxlength="100"
+    /></label>
+    <label
+      >${t.madeBy}<select name="owner">
+        <option value="">${t.anybody}</option>
+        ${owners.map((owner) => option(owner, owner, owner === query.owner))}
+      </select></label
+    >
+    <label
+      >${t.sortBy}<select name="sort">
+        ${orders.map((order) => option(order, t.orders[order], order === query.order))}
+      </select></label
+    >
+    <fieldset>
+      <legend>${t.can}</legend>
+      ${needs.map((need) => html`<label class="check"><input type="checkbox" name="with" value="${need}" ${query.needs.includes(need) ? html` checked` : ''} />${featureName(need, t)}</label>`)}
+    </fieldset>
+    <button>${t.show}</button>
+  </form>`;
 }
 
 function option(value: string, label: string, isChosen: boolean): Html {
-  return html`<option value="${value}"${isChosen ? html` selected` : ''}>${label}</option>`;
+  return html`<option value="${value}" ${isChosen ? html` selected` : ''}>${label}</option>`;
 }
 
 function table(models: readonly CatalogModel[], query: CatalogQuery, link: Link, t: Texts): Html {
@@ -48,24 +74,43 @@ function table(models: readonly CatalogModel[], query: CatalogQuery, link: Link,
     const sort = isOrder ? (query.descending ? html` aria-sort="descending"` : html` aria-sort="ascending"`) : '';
     // The same column again turns the order round; another begins with its own.
     const { descending } = isOrder ? { descending: !query.descending } : { descending: order === 'context' };
-    return html`<th scope="col" class="${classes}"${sort}><a href="${link.root}models${writeCatalogQuery(query, { order, descending })}">${label}</a></th>`;
+    return html`<th scope="col" class="${classes}" ${sort}>
+      <a href="${link.root}models${writeCatalogQuery(query, { order, descending })}">${label}</a>
+    </th>`;
   };
   return html`<table>
-<caption>${t.catalogCaption}</caption>
-<thead><tr>${head('name', t.model, '')}${head('context', t.context)}<th scope="col" class="n">${t.outputLimit}</th>${head('input', t.input)}<th scope="col" class="n">${t.cacheRead}</th><th scope="col" class="n">${t.cacheWrite}</th>${head('output', t.output)}</tr></thead>
-<tbody>${models.map((model) => row(model, link, t))}</tbody>
-</table>`;
+    <caption>
+      ${t.catalogCaption}
+    </caption>
+    <thead>
+      <tr>
+        ${head('name', t.model, '')}${head('context', t.context)}
+        <th scope="col" class="n">${t.outputLimit}</th>
+        ${head('input', t.input)}
+        <th scope="col" class="n">${t.cacheRead}</th>
+        <th scope="col" class="n">${t.cacheWrite}</th>
+        ${head('output', t.output)}
+      </tr>
+    </thead>
+    <tbody>
+      ${models.map((model) => row(model, link, t))}
+    </tbody>
+  </table>`;
 }
 
 function row(model: CatalogModel, link: Link, t: Texts): Html {
   const prices = model.usd_per_million_tokens;
-  const price = (label: string, value: string | undefined): Html => html`<td class="n" data-label="${label}">${value === undefined ? noPrice(t) : usd(value)}</td>`;
+  const price = (label: string, value: string | undefined): Html =>
+    html`<td class="n" data-label="${label}">${value === undefined ? noPrice(t) : usd(value)}</td>`;
   return html`<tr>
-<th scope="row"><a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br><code>${model.id}</code><br>${tags(model, t)}</th>
-<td class="n" data-label="${t.context}">${count(model.max_input_tokens)}</td>
-<td class="n" data-label="${t.outputLimit}">${count(model.max_tokens)}</td>
-${price(t.input, prices?.input)}${price(t.cacheRead, prices?.cache_read)}${cacheWrite(prices, t)}${output(prices, t)}
-</tr>`;
+    <th scope="row">
+      <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br /><code>${model.id}</code
+      ><br />${tags(model, t)}
+    </th>
+    <td class="n" data-label="${t.context}">${count(model.max_input_tokens)}</td>
+    <td class="n" data-label="${t.outputLimit}">${count(model.max_tokens)}</td>
+    ${price(t.input, prices?.input)}${price(t.cacheRead, prices?.cache_read)}${cacheWrite(prices, t)}${output(prices, t)}
+  </tr>`;
 }
 
 /** Where links lead: to the root of the gateway, and in which language. */
@@ -79,12 +124,15 @@ const noPrice = (t: Texts): Html => html`<span class="soft">${t.noPrice}</span>`
 type Prices = CatalogModel['usd_per_million_tokens'];
 
 function cacheWrite(prices: Prices, t: Texts): Html {
-  const hour = prices === null || prices.cache_write_1h === prices.cache_write_5m ? '' : html`<br>${usd(prices.cache_write_1h)} <span class="soft">${t.forAnHour}</span>`;
+  const hour =
+    prices === null || prices.cache_write_1h === prices.cache_write_5m
+      ? ''
+      : html`<br />${usd(prices.cache_write_1h)} <span class="soft">${t.forAnHour}</span>`;
   return html`<td class="n" data-label="${t.cacheWrite}">${prices === null ? noPrice(t) : usd(prices.cache_write_5m)}${hour}</td>`;
 }
 
 function output(prices: Prices, t: Texts): Html {
-  const reasoning = prices?.reasoning === undefined ? '' : html`<br>${usd(prices.reasoning)} <span class="soft">${t.ofReasoning}</span>`;
+  const reasoning = prices?.reasoning === undefined ? '' : html`<br />${usd(prices.reasoning)} <span class="soft">${t.ofReasoning}</span>`;
   return html`<td class="n" data-label="${t.output}">${prices === null ? noPrice(t) : usd(prices.output)}${reasoning}</td>`;
 }
 

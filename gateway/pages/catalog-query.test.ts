@@ -28,8 +28,11 @@ function model(id: string, changes: Partial<CatalogModel> = {}): CatalogModel {
   };
 }
 
-const priced = (input: string, output = '5') => ({ usd_per_million_tokens: { input, cache_read: '0', cache_write_5m: '0', cache_write_1h: '0', output } });
-const ids = (models: readonly CatalogModel[], query: Record<string, string | string[]>): string[] => selectModels(models, readCatalogQuery(query)).map(({ id }) => id);
+const priced = (input: string, output = '5') => ({
+  usd_per_million_tokens: { input, cache_read: '0', cache_write_5m: '0', cache_write_1h: '0', output },
+});
+const ids = (models: readonly CatalogModel[], query: Record<string, string | string[]>): string[] =>
+  selectModels(models, readCatalogQuery(query)).map(({ id }) => id);
 
 describe('the query of the public catalog', () => {
   const models = [
@@ -66,7 +69,11 @@ describe('the query of the public catalog', () => {
   });
 
   it('passes over what it does not understand', () => {
-    expect(ids(models, { sort: '__proto__', order: 'sideways', with: '<script>', page: '9' })).toEqual(['a/small', 'b/large', 'c/unpriced']);
+    expect(ids(models, { sort: '__proto__', order: 'sideways', with: '<script>', page: '9' })).toEqual([
+      'a/small',
+      'b/large',
+      'c/unpriced',
+    ]);
   });
 
   it('reads what it writes', () => {

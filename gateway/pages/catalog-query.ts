@@ -61,7 +61,11 @@ export function selectModels(models: readonly CatalogModel[], query: CatalogQuer
   const chosen = models.filter((model) => {
     const searched = [model.id, model.display_name, model.owned_by, model.description, ...model.aliases].join('\n').toLowerCase();
     const has = new Set([...model.features, ...model.input_modalities]);
-    return (query.owner === '' || model.owned_by === query.owner) && query.needs.every((need) => has.has(need)) && words.every((word) => searched.includes(word));
+    return (
+      (query.owner === '' || model.owned_by === query.owner) &&
+      query.needs.every((need) => has.has(need)) &&
+      words.every((word) => searched.includes(word))
+    );
   });
   const sign = query.descending ? -1 : 1;
   return chosen.sort((a, b) => {

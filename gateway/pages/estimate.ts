@@ -51,7 +51,10 @@ export function readSize(query: Readonly<Record<string, string | string[] | unde
 }
 
 /** The lines of one call, its sum, and the sum of all calls. */
-export function estimate(prices: NonNullable<CatalogModel['usd_per_million_tokens']>, size: Size): { lines: EstimateLine[]; call: bigint; all: bigint } {
+export function estimate(
+  prices: NonNullable<CatalogModel['usd_per_million_tokens']>,
+  size: Size,
+): { lines: EstimateLine[]; call: bigint; all: bigint } {
   const line = (kind: EstimateLine['kind'], tokens: number, usdPerMtok: string): EstimateLine => {
     const nanoUsdPerMtok = parseUsd(usdPerMtok)!;
     return { kind, tokens, usdPerMtok, nanoUsd: (BigInt(tokens) * nanoUsdPerMtok + mtok - 1n) / mtok };

@@ -29,6 +29,9 @@ export function speechOf(query: Query, preferred: Language): Speech {
   const language = chosen ?? preferred;
   const params = new URLSearchParams();
   for (const [name, values] of Object.entries(query)) for (const value of [values ?? []].flat()) params.append(name, value);
-  params.set('lang', languages.find((other) => other !== language)!);
+  params.set(
+    'lang',
+    languages.find((other) => other !== language)!,
+  );
   return { language, suffix: chosen === undefined ? '' : `?lang=${chosen}`, otherHref: `?${params}` };
 }

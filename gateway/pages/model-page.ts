@@ -11,7 +11,15 @@ import { type Texts, textsOf } from './texts.js';
 import { count, usd } from './words.js';
 
 /** The page. `history` has the newest price first; undefined when it could not be read. */
-export function modelPage(options: { model: CatalogModel; history: readonly PriceVersion[] | undefined; size: Size; root: string; baseUrl: string; nowMs: number; speech: Speech }): string {
+export function modelPage(options: {
+  model: CatalogModel;
+  history: readonly PriceVersion[] | undefined;
+  size: Size;
+  root: string;
+  baseUrl: string;
+  nowMs: number;
+  speech: Speech;
+}): string {
   const { model, history, size, root, baseUrl, nowMs, speech } = options;
   const t = textsOf(speech.language);
   return page({
@@ -20,17 +28,19 @@ export function modelPage(options: { model: CatalogModel; history: readonly Pric
     root,
     speech,
     content: html`<h1>${model.display_name}</h1>
-<p><code>${model.id}</code>${model.aliases.length === 0 ? '' : html` <span class="soft">${t.alsoAs} ${model.aliases.map((alias, index) => html`${index === 0 ? '' : ', '}<code>${alias}</code>`)}</span>`}</p>
-<p>${tags(model, t)}</p>
-<p>${model.description}</p>
-${model.available && model.usd_per_million_tokens !== null ? html`<p><a class="action" href="${root}console/playground?model=${encodeURIComponent(model.id)}">${t.tryIt}</a></p>` : ''}
-<h2>${t.limits}</h2>
-<p>${t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}</p>
-<h2>${t.prices}</h2>
-${model.usd_per_million_tokens === null ? html`<p class="warn">${t.unpriced}</p>` : priceTable(model.usd_per_million_tokens, t)}
-${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, size, speech, t)}
-${historyOf(history, nowMs, t)}
-${samples(model.id, baseUrl, t)}`,
+      <p>
+        <code>${model.id}</code
+        >${model.aliases.length === 0 ? '' : html` <span class="soft">${t.alsoAs} ${model.aliases.map((alias, index) => html`${index === 0 ? '' : ', '}<code>${alias}</code>`)}</span>`}
+      </p>
+      <p>${tags(model, t)}</p>
+      <p>${model.description}</p>
+      ${model.available && model.usd_per_million_tokens !== null ? html`<p><a class="action" href="${root}console/playground?model=${encodeURIComponent(model.id)}">${t.tryIt}</a></p>` : ''}
+      <h2>${t.limits}</h2>
+      <p>${t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}</p>
+      <h2>${t.prices}</h2>
+      ${model.usd_per_million_tokens === null ? html`<p class="warn">${t.unpriced}</p>` : priceTable(model.usd_per_million_tokens, t)}
+      ${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, size, speech, t)}
+      ${historyOf(history, nowMs, t)} ${samples(model.id, baseUrl, t)}`,
   });
 }
 
@@ -43,7 +53,11 @@ export function unknownModelPage(name: string, root: string, speech: Speech): st
     description: t.unknownDescription,
     root,
     speech,
-    content: html`<h1>${t.unknownTitle}</h1><p>${t.unknownBefore} <code>${name}</code> ${t.unknownAfter} <a href="${root}models${search}">${t.unknownSearch}</a> ${t.unknownOr} <a href="${root}models${speech.suffix}">${t.unknownAll}</a>${t.unknownEnd}</p>`,
+    content: html`<h1>${t.unknownTitle}</h1>
+      <p>
+        ${t.unknownBefore} <code>${name}</code> ${t.unknownAfter} <a href="${root}models${search}">${t.unknownSearch}</a> ${t.unknownOr}
+        <a href="${root}models${speech.suffix}">${t.unknownAll}</a>${t.unknownEnd}
+      </p>`,
   });
 }
 
@@ -59,33 +73,111 @@ function priceTable(prices: Prices, t: Texts): Html {
     [classes.output, prices.output],
     [classes.reasoning, prices.reasoning ?? prices.output, prices.reasoning === undefined],
   ];
-  return html`<table class="pairs"><caption>${t.perMillion}</caption><thead><tr><th scope="col">${t.tokens}</th><th scope="col" class="n">${t.price}</th></tr></thead>
-<tbody>${rows.map(([label, price, isOutputs]) => html`<tr><th scope="row">${label}</th><td class="n">${usd(price)}${isOutputs === true ? html` <span class="soft">${t.asOutput}</span>` : ''}</td></tr>`)}</tbody></table>`;
+  return html`<table class="pairs">
+    <caption>
+      ${t.perMillion}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">${t.tokens}</th>
+        <th scope="col" class="n">${t.price}</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ([label, price, isOutputs]) =>
+          html`<tr>
+            <th scope="row">${label}</th>
+            <td class="n">${usd(price)}${isOutputs === true ? html` <span class="soft">${t.asOutput}</span>` : ''}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }
 
 function calculator(prices: Prices, size: Size, { suffix, language }: Speech, t: Texts): Html {
   const { lines, call, all } = estimate(prices, size);
-  const field = (name: keyof Size): Html => html`<label>${t.fields[name]}<input type="number" name="${name}" value="${size[name]}" min="0" max="1000000000" step="1" required></label>`;
+  const field = (name: keyof Size): Html =>
+    html`<label
+      >${t.fields[name]}<input type="number" name="${name}" value="${size[name]}" min="0" max="1000000000" step="1" required
+    /></label>`;
   return html`<h2 id="calculator">${t.calculator}</h2>
-<form method="get" action="#calculator">${suffix === '' ? '' : html`<input type="hidden" name="lang" value="${language}">`}${field('input')}${field('cached')}${field('written')}${field('written1h')}${field('output')}${prices.reasoning === undefined ? '' : field('reasoning')}${field('calls')}<button>${t.calculate}</button></form>
-<table><caption>${t.oneCall}</caption><thead><tr><th scope="col">${t.tokens}</th><th scope="col" class="n">${t.howMany}</th><th scope="col" class="n">${t.usdPerMillion}</th><th scope="col" class="n">USD</th></tr></thead>
-<tbody>${lines.map((line) => html`<tr><th scope="row">${t.classes[line.kind]}</th><td class="n" data-label="${t.tokens}">${count(line.tokens)}</td><td class="n" data-label="${t.usdPerMillion}">${usd(line.usdPerMtok)}</td><td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd))}</td></tr>`)}
-<tr><th scope="row">${t.oneCall}</th><td></td><td></td><td class="n" data-label="${t.cost}">${usd(formatUsd(call))}</td></tr></tbody></table>
-<p>${t.suchCalls(count(size.calls))} <output>${usd(formatUsd(all))}</output></p>`;
+    <form method="get" action="#calculator">
+      ${suffix === '' ? '' : html`<input type="hidden" name="lang" value="${language}" />`}${field('input')}${field('cached')}${field('written')}${field('written1h')}${field('output')}${prices.reasoning === undefined ? '' : field('reasoning')}${field('calls')}<button>
+        ${t.calculate}
+      </button>
+    </form>
+    <table>
+      <caption>
+        ${t.oneCall}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${t.tokens}</th>
+          <th scope="col" class="n">${t.howMany}</th>
+          <th scope="col" class="n">${t.usdPerMillion}</th>
+          <th scope="col" class="n">USD</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${lines.map(
+          (line) =>
+            html`<tr>
+              <th scope="row">${t.classes[line.kind]}</th>
+              <td class="n" data-label="${t.tokens}">${count(line.tokens)}</td>
+              <td class="n" data-label="${t.usdPerMillion}">${usd(line.usdPerMtok)}</td>
+              <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd))}</td>
+            </tr>`,
+        )}
+        <tr>
+          <th scope="row">${t.oneCall}</th>
+          <td></td>
+          <td></td>
+          <td class="n" data-label="${t.cost}">${usd(formatUsd(call))}</td>
+        </tr>
+      </tbody>
+    </table>
+    <p>${t.suchCalls(count(size.calls))} <output>${usd(formatUsd(all))}</output></p>`;
 }
 
 function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, t: Texts): Html | string {
   if (history === undefined || history.length === 0) return '';
   const inForce = history.find((price) => Number(price.effectiveFromMs) <= nowMs);
-  const cell = (label: string, nanoUsd: bigint | undefined): Html => html`<td class="n" data-label="${label}">${nanoUsd === undefined ? html`<span class="soft">${t.asOutput}</span>` : usd(formatUsd(nanoUsd))}</td>`;
+  const cell = (label: string, nanoUsd: bigint | undefined): Html =>
+    html`<td class="n" data-label="${label}">
+      ${nanoUsd === undefined ? html`<span class="soft">${t.asOutput}</span>` : usd(formatUsd(nanoUsd))}
+    </td>`;
   const row = (price: PriceVersion): Html => {
     const from = new Date(Number(price.effectiveFromMs)).toISOString();
-    const mark = price === inForce ? html` <span class="tag">${t.inForce}</span>` : Number(price.effectiveFromMs) > nowMs ? html` <span class="tag">${t.toCome}</span>` : '';
-    return html`<tr><th scope="row"><time datetime="${from}">${from.slice(0, 16).replace('T', ' ')} UTC</time>${mark}</th>${cell(t.input, price.inputNanoUsdPerMtok)}${cell(t.cacheRead, price.cacheReadNanoUsdPerMtok)}${cell(t.cacheWrite5m, price.cacheWrite5mNanoUsdPerMtok)}${cell(t.cacheWrite1h, price.cacheWrite1hNanoUsdPerMtok)}${cell(t.output, price.outputNanoUsdPerMtok)}${cell(t.reasoning, price.reasoningNanoUsdPerMtok)}</tr>`;
+    const mark =
+      price === inForce
+        ? html` <span class="tag">${t.inForce}</span>`
+        : Number(price.effectiveFromMs) > nowMs
+          ? html` <span class="tag">${t.toCome}</span>`
+          : '';
+    return html`<tr>
+      <th scope="row"><time datetime="${from}">${from.slice(0, 16).replace('T', ' ')} UTC</time>${mark}</th>
+      ${cell(t.input, price.inputNanoUsdPerMtok)}${cell(t.cacheRead, price.cacheReadNanoUsdPerMtok)}${cell(t.cacheWrite5m, price.cacheWrite5mNanoUsdPerMtok)}${cell(t.cacheWrite1h, price.cacheWrite1hNanoUsdPerMtok)}${cell(t.output, price.outputNanoUsdPerMtok)}${cell(t.reasoning, price.reasoningNanoUsdPerMtok)}
+    </tr>`;
   };
-  const heads = [t.input, t.cacheRead, t.cacheWrite5m, t.cacheWrite1h, t.output, t.reasoning].map((head) => html`<th scope="col" class="n">${head}</th>`);
+  const heads = [t.input, t.cacheRead, t.cacheWrite5m, t.cacheWrite1h, t.output, t.reasoning].map(
+    (head) => html`<th scope="col" class="n">${head}</th>`,
+  );
   return html`<h2>${t.history}</h2>
-<table><caption>${t.historyCaption}</caption><thead><tr><th scope="col">${t.from}</th>${heads}</tr></thead><tbody>${history.map(row)}</tbody></table>`;
+    <table>
+      <caption>
+        ${t.historyCaption}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${t.from}</th>
+          ${heads}
+        </tr>
+      </thead>
+      <tbody>
+        ${history.map(row)}
+      </tbody>
+    </table>`;
 }
 
 function samples(id: string, baseUrl: string, t: Texts): Html {
@@ -106,8 +198,11 @@ const answer = await client.messages.create({
   messages: [{ role: 'user', content: 'Hello' }],
 });`;
   return html`<h2>${t.callIt}</h2>
-<p>${t.keyAdvice}</p>
-<h3>curl</h3><pre><code>${curl}</code></pre>
-<h3>${t.openaiLibrary}</h3><pre><code>${openai}</code></pre>
-<h3>${t.anthropicLibrary}</h3><pre><code>${anthropic}</code></pre>`;
+    <p>${t.keyAdvice}</p>
+    <h3>curl</h3>
+    <pre><code>${curl}</code></pre>
+    <h3>${t.openaiLibrary}</h3>
+    <pre><code>${openai}</code></pre>
+    <h3>${t.anthropicLibrary}</h3>
+    <pre><code>${anthropic}</code></pre>`;
 }

@@ -81,21 +81,26 @@ export function page(options: { title: string; description: string; root: string
   const t = textsOf(language);
   const suffix = speech?.suffix ?? '';
   return html`<!doctype html>
-<html lang="${language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<meta name="description" content="${description}">
-<style>${new Html(style)}</style>
-</head>
-<body>
-<header><a class="brand" href="${root}models${suffix}">Tollgate</a><a href="${root}models${suffix}">${t.models}</a><a href="${root}docs">${t.docs}</a><a href="${root}console/">${t.console}</a>${speech === undefined ? '' : otherLanguage(speech, t)}</header>
-<main>${content}</main>
-<footer>${t.footer}</footer>
-</body>
-</html>
-`.text;
+    <html lang="${language}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <meta name="description" content="${description}" />
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        <header>
+          <a class="brand" href="${root}models${suffix}">Tollgate</a><a href="${root}models${suffix}">${t.models}</a
+          ><a href="${root}docs">${t.docs}</a
+          ><a href="${root}console/">${t.console}</a>${speech === undefined ? '' : otherLanguage(speech, t)}
+        </header>
+        <main>${content}</main>
+        <footer>${t.footer}</footer>
+      </body>
+    </html> `.text;
 }
 
 function otherLanguage({ language, otherHref }: Speech, t: Texts): Html {

@@ -30,9 +30,18 @@ describe('the calculator', () => {
   it('has a line for each class that a charge would have, and no reasoning beyond the output', () => {
     const size = readSize({ input: '10', cached: '20', written: '30', written1h: '40', output: '50', reasoning: '60', calls: '1' });
     expect(size.reasoning).toBe(50);
-    expect(estimate(prices, size).lines.map(({ tokens, nanoUsd }) => [tokens, nanoUsd])).toEqual([[10, 30_000n], [20, 6000n], [30, 112_500n], [40, 240_000n], [50, 750_001n]]);
+    expect(estimate(prices, size).lines.map(({ tokens, nanoUsd }) => [tokens, nanoUsd])).toEqual([
+      [10, 30_000n],
+      [20, 6000n],
+      [30, 112_500n],
+      [40, 240_000n],
+      [50, 750_001n],
+    ]);
     const apart = estimate({ ...prices, reasoning: '20' }, { ...size, reasoning: 45 });
-    expect(apart.lines.slice(4).map(({ kind, tokens, nanoUsd }) => [kind, tokens, nanoUsd])).toEqual([['output', 5, 75_001n], ['reasoning', 45, 900_000n]]);
+    expect(apart.lines.slice(4).map(({ kind, tokens, nanoUsd }) => [kind, tokens, nanoUsd])).toEqual([
+      ['output', 5, 75_001n],
+      ['reasoning', 45, 900_000n],
+    ]);
   });
 
   it('takes nonsense for what it begins with', () => {
@@ -43,15 +52,31 @@ describe('the calculator', () => {
 
 describe('the language of a page', () => {
   it('is the one that its address names, which links keep, else the browser’s', () => {
-    expect(speechOf({ q: 'a b', with: ['tools', 'image'] }, 'zh-CN')).toEqual({ language: 'zh-CN', suffix: '', otherHref: '?q=a+b&with=tools&with=image&lang=en' });
+    expect(speechOf({ q: 'a b', with: ['tools', 'image'] }, 'zh-CN')).toEqual({
+      language: 'zh-CN',
+      suffix: '',
+      otherHref: '?q=a+b&with=tools&with=image&lang=en',
+    });
     expect(speechOf({ lang: 'zh-CN' }, 'en')).toEqual({ language: 'zh-CN', suffix: '?lang=zh-CN', otherHref: '?lang=en' });
-    for (const lang of ['', 'fr', '"><script>', ['fr', 'en']]) expect(speechOf({ lang }, 'en')).toMatchObject({ language: 'en', suffix: '' });
+    for (const lang of ['', 'fr', '"><script>', ['fr', 'en']])
+      expect(speechOf({ lang }, 'en')).toMatchObject({ language: 'en', suffix: '' });
   });
 });
 
 describe('the catalog as CSV', () => {
   it('quotes what needs it and starts no formula', () => {
-    const model = { id: '=cmd()', display_name: 'A "b", c', owned_by: '', lifecycle: 'active', available: true, max_input_tokens: 1, max_tokens: 1, usd_per_million_tokens: null, input_modalities: ['text', 'image'], features: [] };
+    const model = {
+      id: '=cmd()',
+      display_name: 'A "b", c',
+      owned_by: '',
+      lifecycle: 'active',
+      available: true,
+      max_input_tokens: 1,
+      max_tokens: 1,
+      usd_per_million_tokens: null,
+      input_modalities: ['text', 'image'],
+      features: [],
+    };
     const [, line] = catalogCsv([model as unknown as Parameters<typeof catalogCsv>[0][number]]).split('\r\n');
     expect(line).toBe(`'=cmd(),"A ""b"", c",,active,true,1,1,,,,,,,text image,`);
   });

@@ -7,7 +7,8 @@ const en = {
   models: 'Models',
   docs: 'Docs',
   console: 'Console',
-  footer: 'Prices are in USD and exact. What a call costs is its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.',
+  footer:
+    'Prices are in USD and exact. What a call costs is its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.',
 
   catalogTitle: 'Models and prices',
   catalogDescription: 'Every model of this gateway with its context limit and its prices in USD per million tokens.',
@@ -21,7 +22,10 @@ const en = {
   sortBy: 'Sort by',
   can: 'Can',
   show: 'Show',
-  orders: { name: 'Name', input: 'Input price', output: 'Output price', context: 'Context', newest: 'Newest' } satisfies Record<Order, string>,
+  orders: { name: 'Name', input: 'Input price', output: 'Output price', context: 'Context', newest: 'Newest' } satisfies Record<
+    Order,
+    string
+  >,
   modelsOf: (shown: string, all: string): string => (shown === all ? `${all} models` : `${shown} of ${all} models`),
   noneFits: 'No model fits.',
   showAll: 'Show all models',
@@ -57,7 +61,8 @@ const en = {
   modelDescription: (name: string): string => `${name}: limits, prices in USD per million tokens, and how to call it.`,
   alsoAs: 'also as',
   limits: 'Limits',
-  limitsAre: (context: string, output: string): string => `Context ${context} tokens, input and output together; one answer at most ${output} tokens.`,
+  limitsAre: (context: string, output: string): string =>
+    `Context ${context} tokens, input and output together; one answer at most ${output} tokens.`,
   prices: 'Prices',
   unpriced: 'This model has no price in force, and calls of it are refused.',
   perMillion: 'USD per million tokens',
@@ -95,7 +100,8 @@ const en = {
   toCome: 'to come',
   tryIt: 'Try it in the playground',
   callIt: 'Call it',
-  keyAdvice: 'A platform key is a sensitive credential: keep it in an environment variable of a server or in a secret manager, never in code that others can read.',
+  keyAdvice:
+    'A platform key is a sensitive credential: keep it in an environment variable of a server or in a secret manager, never in code that others can read.',
   openaiLibrary: 'OpenAI’s library',
   anthropicLibrary: 'Anthropic’s library',
 

@@ -27,31 +27,57 @@ export async function book(provider: string, event: PaymentEvent, context: CallC
       return bookRefund(provider, event, context, deps);
     case 'noticed':
       // Nobody else would look at it.
-      deps.log.error({ provider, what: event.what, ...event.details }, 'the payment provider told of something that a person has to look at');
+      deps.log.error(
+        { provider, what: event.what, ...event.details },
+        'the payment provider told of something that a person has to look at',
+      );
       return;
     case 'ignored':
   }
 }
 
 /** The deposit of a payment, made now or before. */
-export async function bookPaid(provider: string, { paymentId, accountId, amountNanoUsd }: Paid, context: CallContext, { ledger, log }: BookingDeps): Promise<Entry> {
+export async function bookPaid(
+  provider: string,
+  { paymentId, accountId, amountNanoUsd }: Paid,
+  context: CallContext,
+  { ledger, log }: BookingDeps,
+): Promise<Entry> {
   const idempotencyKey = paymentKey(provider, paymentId);
   // The same in every repeat, or the ledger would take it for another deposit.
   const reason = `${provider} ${paymentId}`;
-  const { entry, replayed } = await ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason }, context);
-  if (!replayed) log.info({ provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) }, 'a payment was credited');
+  const { entry, replayed } = await ledger.deposit(
+    { idempotencyKey, accountId, amountNanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason },
+    context,
+  );
+  if (!replayed)
+    log.info({ provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) }, 'a payment was credited');
   return entry!;
 }
 
 /** Takes back what was given back to the payer, as far as it is there: no balance goes below zero. */
-async function bookRefund(provider: string, event: Extract<PaymentEvent, { kind: 'refunded' }>, context: CallContext, deps: BookingDeps): Promise<void> {
+async function bookRefund(
+  provider: string,
+  event: Extract<PaymentEvent, { kind: 'refunded' }>,
+  context: CallContext,
+  deps: BookingDeps,
+): Promise<void> {
   const { payment, refundId, amountNanoUsd } = event;
   const { ledger, log } = deps;
   const { accountId } = payment;
   // The event of the payment may come after that of its refund.
   const { id: linkedEntryId } = await bookPaid(provider, payment, context, deps);
   const take = (takenNanoUsd: bigint) =>
-    ledger.adjust({ idempotencyKey: paymentKey(provider, refundId), accountId, amountNanoUsd: -takenNanoUsd, reason: `refund of ${provider} ${payment.paymentId}`, linkedEntryId }, context);
+    ledger.adjust(
+      {
+        idempotencyKey: paymentKey(provider, refundId),
+        accountId,
+        amountNanoUsd: -takenNanoUsd,
+        reason: `refund of ${provider} ${payment.paymentId}`,
+        linkedEntryId,
+      },
+      context,
+    );
   const facts = { provider, payment_id: payment.paymentId, account_id: accountId, refunded_usd: formatUsd(amountNanoUsd) };
   try {
     const { replayed } = await take(amountNanoUsd);
@@ -63,7 +89,10 @@ async function bookRefund(provider: string, event: Extract<PaymentEvent, { kind:
     const { balance } = await ledger.getBalance({ accountId }, context);
     const leftNanoUsd = balance!.availableNanoUsd < amountNanoUsd ? balance!.availableNanoUsd : amountNanoUsd;
     if (leftNanoUsd > 0n) await take(leftNanoUsd).catch(mismatchIsDone);
-    log.error({ ...facts, missing_usd: formatUsd(amountNanoUsd - leftNanoUsd) }, 'a refund was larger than the available balance; the rest was spent or is held, and a person has to decide about it');
+    log.error(
+      { ...facts, missing_usd: formatUsd(amountNanoUsd - leftNanoUsd) },
+      'a refund was larger than the available balance; the rest was spent or is held, and a person has to decide about it',
+    );
   }
 }
 

@@ -74,7 +74,14 @@ describe('the settings of payments', () => {
   it('refuse limits that cannot be paid', () => {
     expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_GATEWAY_PAYMENT_MIN_USD');
     expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
-    expect(() => create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'a', TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'b', TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '10', TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '5' })).toThrow('must not be above');
+    expect(() =>
+      create({
+        TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'a',
+        TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'b',
+        TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '10',
+        TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '5',
+      }),
+    ).toThrow('must not be above');
   });
 });
 
@@ -82,7 +89,10 @@ describe('a request that Stripe did not sign', () => {
   it('leaves nothing of itself in the log, which anybody could fill', async () => {
     const lines: string[] = [];
     const log = createLogger({ name: 'test', level: 'trace' }, { write: (line) => void lines.push(line) });
-    const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, { clock: new ManualClock(), log });
+    const provider = new StripeProvider(
+      { secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' },
+      { clock: new ManualClock(), log },
+    );
     const body = Buffer.from(JSON.stringify({ email: 'ada@example.com', filler: 'f'.repeat(100_000) }));
     for (const signature of ['', `t=1,v1=${'a'.repeat(64)}`, 'x'.repeat(10_000)]) {
       await expect(provider.readWebhook({ body, header: () => signature })).rejects.toMatchObject({ reason: 'invalid_request' });
@@ -96,7 +106,14 @@ describe('a request that Stripe did not sign', () => {
 describe('a refund that failed at the payer’s bank', () => {
   it('is for a person to look at: its amount was taken from the balance before', async () => {
     const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, deps);
-    const refund = { id: 're_1', object: 'refund', payment_intent: 'pi_1', amount: 450, currency: 'usd', failure_reason: 'lost_or_stolen_card' };
+    const refund = {
+      id: 're_1',
+      object: 'refund',
+      payment_intent: 'pi_1',
+      amount: 450,
+      currency: 'usd',
+      failure_reason: 'lost_or_stolen_card',
+    };
     const body = Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type: 'refund.failed', data: { object: refund } }));
     const seconds = Math.floor(deps.clock.nowMs() / 1000);
     const signature = `t=${seconds},v1=${createHmac('sha256', 'whsec_1').update(`${seconds}.${body.toString()}`).digest('hex')}`;

@@ -27,5 +27,7 @@ export function accountOfStamp(data: Readonly<Record<string, string>> | null | u
 }
 
 function digestOf(accountId: string, reference: string, secret: string): string {
-  return createHmac('sha256', secret).update(JSON.stringify(['tollgate payment', accountId, reference])).digest('base64url');
+  return createHmac('sha256', secret)
+    .update(JSON.stringify(['tollgate payment', accountId, reference]))
+    .digest('base64url');
 }

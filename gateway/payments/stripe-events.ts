@@ -30,7 +30,10 @@ export function paidOf(session: Stripe.Checkout.Session, secrets: readonly strin
  * How much a refund event added to what was given back before, and how much that makes in all; undefined when it says nothing new,
  * 'unusable' when it does not say what was before, so that parts would be taken twice, or is not in USD.
  */
-export function refundOf(charge: Stripe.Charge, previous: { readonly amount_refunded?: unknown } | undefined): { addedNanoUsd: bigint; totalCents: number } | 'unusable' | undefined {
+export function refundOf(
+  charge: Stripe.Charge,
+  previous: { readonly amount_refunded?: unknown } | undefined,
+): { addedNanoUsd: bigint; totalCents: number } | 'unusable' | undefined {
   const before = previous?.amount_refunded;
   if (typeof before !== 'number' || charge.currency !== 'usd') return 'unusable';
   const addedNanoUsd = nanoUsdOfCents(charge.amount_refunded - before);

@@ -38,7 +38,12 @@ export class StripeProvider implements PaymentProvider {
       stripe.checkout.sessions.create(
         {
           mode: 'payment',
-          line_items: [{ quantity: 1, price_data: { currency: 'usd', unit_amount: centsOf(amountNanoUsd), product_data: { name: `Balance of ${accountId}` } } }],
+          line_items: [
+            {
+              quantity: 1,
+              price_data: { currency: 'usd', unit_amount: centsOf(amountNanoUsd), product_data: { name: `Balance of ${accountId}` } },
+            },
+          ],
           success_url: doneUrl.replace('{payment}', '{CHECKOUT_SESSION_ID}'),
           cancel_url: cancelledUrl,
           client_reference_id: accountId,
@@ -71,12 +76,20 @@ export class StripeProvider implements PaymentProvider {
       case 'charge.dispute.funds_withdrawn':
       case 'charge.dispute.funds_reinstated': {
         const { id, status, payment_intent: intent, amount, currency } = event.data.object;
-        return { kind: 'noticed', what: event.type, details: { dispute: id, status, payment_intent: idOf(intent), amount_cents: String(amount), currency } };
+        return {
+          kind: 'noticed',
+          what: event.type,
+          details: { dispute: id, status, payment_intent: idOf(intent), amount_cents: String(amount), currency },
+        };
       }
       case 'refund.failed': {
         // What was taken from the balance for it stays taken, and the payer has nothing back.
         const { id, payment_intent: intent, amount, currency, failure_reason: reason } = event.data.object;
-        return { kind: 'noticed', what: event.type, details: { refund: id, payment_intent: idOf(intent), amount_cents: String(amount), currency, reason: reason ?? '' } };
+        return {
+          kind: 'noticed',
+          what: event.type,
+          details: { refund: id, payment_intent: idOf(intent), amount_cents: String(amount), currency, reason: reason ?? '' },
+        };
       }
       default:
         return { kind: 'ignored' };
@@ -86,11 +99,20 @@ export class StripeProvider implements PaymentProvider {
   private async verified({ body, header }: ProviderRequest): Promise<Stripe.Event> {
     const { webhooks } = await this.stripe();
     try {
-      return await webhooks.constructEventAsync(body, header('stripe-signature'), this.settings.webhookSecret, toleranceSeconds, undefined, this.deps.clock.nowMs());
+      return await webhooks.constructEventAsync(
+        body,
+        header('stripe-signature'),
+        this.settings.webhookSecret,
+        toleranceSeconds,
+        undefined,
+        this.deps.clock.nowMs(),
+      );
     } catch {
       // The error holds all of the request, twice: anybody could fill the log with it.
       this.deps.log.warn({ bytes: body.length }, 'a request to the Stripe webhook was not signed by Stripe just now');
-      throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', { details: { field: 'stripe-signature' } });
+      throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', {
+        details: { field: 'stripe-signature' },
+      });
     }
   }
 
@@ -98,7 +120,11 @@ export class StripeProvider implements PaymentProvider {
     const paid = paidOf(session, this.secrets);
     if (paid === 'unusable') {
       const { id, currency, amount_total: amount } = session;
-      return { kind: 'noticed', what: 'a payment that cannot be credited', details: { payment: id, currency: String(currency), amount: String(amount) } };
+      return {
+        kind: 'noticed',
+        what: 'a payment that cannot be credited',
+        details: { payment: id, currency: String(currency), amount: String(amount) },
+      };
     }
     return typeof paid === 'string' ? { kind: 'ignored' } : { kind: 'paid', ...paid };
   }
@@ -110,11 +136,20 @@ export class StripeProvider implements PaymentProvider {
     if (refund === undefined || intent === '') return { kind: 'ignored' };
     if (refund === 'unusable') {
       const { id, currency, amount_refunded: amount } = charge;
-      return { kind: 'noticed', what: 'a refund that cannot be taken from a balance', details: { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) } };
+      return {
+        kind: 'noticed',
+        what: 'a refund that cannot be taken from a balance',
+        details: { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) },
+      };
     }
     const { data } = await this.ask((stripe) => stripe.checkout.sessions.list({ payment_intent: intent, limit: 1 }));
     const payment = data[0] === undefined ? 'foreign' : paidOf(data[0], this.secrets);
-    if (typeof payment === 'string') return { kind: 'noticed', what: 'a refund of a payment that was not credited', details: { charge: charge.id, payment_intent: intent } };
+    if (typeof payment === 'string')
+      return {
+        kind: 'noticed',
+        what: 'a refund of a payment that was not credited',
+        details: { charge: charge.id, payment_intent: intent },
+      };
     return { kind: 'refunded', refundId: `${charge.id}:${refund.totalCents}`, amountNanoUsd: refund.addedNanoUsd, payment };
   }
 
@@ -124,7 +159,9 @@ export class StripeProvider implements PaymentProvider {
     } catch (error) {
       const { type, code, message } = error as { type?: string; code?: string; message?: string };
       this.deps.log.error({ err: { type, code, message } }, 'Stripe refused a request or could not be reached');
-      throw new AppError('upstream_unavailable', 'The payment provider does not answer as it should; try again in a while.', { cause: error });
+      throw new AppError('upstream_unavailable', 'The payment provider does not answer as it should; try again in a while.', {
+        cause: error,
+      });
     }
   }
 

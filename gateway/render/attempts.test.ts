@@ -4,7 +4,10 @@ import { renderAttempts } from './attempts.js';
 
 const startedAtMs = Date.parse('2026-11-22T10:00:00.000Z');
 const attempts = (...given: Parameters<typeof Attempt.fromPartial>[0][]): UsageRecord =>
-  UsageRecord.fromPartial({ call: { startedAtMs: BigInt(startedAtMs), attempts: given.map((each) => ({ upstreamId: 'vendor', upstreamModel: 'm-1', ...each })) }, durationMs: 900 });
+  UsageRecord.fromPartial({
+    call: { startedAtMs: BigInt(startedAtMs), attempts: given.map((each) => ({ upstreamId: 'vendor', upstreamModel: 'm-1', ...each })) },
+    durationMs: 900,
+  });
 const failed = { offsetMs: 3, durationMs: 30, reason: 'upstream_unavailable', httpStatus: 401, upstreamRequestId: 'req_1' };
 
 describe('attempts', () => {

@@ -2,7 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { Account, AccountState, type AuthenticateRequest, Key, KeyState, type WatchKeysResponse, WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
+import {
+  Account,
+  AccountState,
+  type AuthenticateRequest,
+  Key,
+  KeyState,
+  type WatchKeysResponse,
+  WatchKeysResponse_Change,
+} from '#proto/auth/v1/auth.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -40,8 +48,15 @@ class FakeAuth {
   async authenticate({ secretHash }: AuthenticateRequest) {
     this.lookUps += 1;
     if (this.isAway) throw new AppError('service_unavailable', 'Away.');
-    const isHashOf = (secret: string | undefined): boolean => secret !== undefined && createHash('sha256').update(secret).digest().equals(secretHash);
-    if (isHashOf(this.former?.secret)) return { key: this.key, accountState: this.accountState, accountStateReason: this.accountStateReason, secretExpiresAtMs: this.former!.untilMs };
+    const isHashOf = (secret: string | undefined): boolean =>
+      secret !== undefined && createHash('sha256').update(secret).digest().equals(secretHash);
+    if (isHashOf(this.former?.secret))
+      return {
+        key: this.key,
+        accountState: this.accountState,
+        accountStateReason: this.accountStateReason,
+        secretExpiresAtMs: this.former!.untilMs,
+      };
     if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
     return { key: this.key, accountState: this.accountState, accountStateReason: this.accountStateReason };
   }
@@ -155,7 +170,10 @@ describe('the key replica', () => {
   it('refuses the keys of an account from the moment it is pushed as suspended', async () => {
     expect(await refusalOf()).toBe('admitted');
     await auth.suspend();
-    await expect(keys.authenticate(auth.secret)).rejects.toMatchObject({ reason: 'account_suspended', message: 'The account of this platform key is suspended: invoice 7 is unpaid' });
+    await expect(keys.authenticate(auth.secret)).rejects.toMatchObject({
+      reason: 'account_suspended',
+      message: 'The account of this platform key is suspended: invoice 7 is unpaid',
+    });
   });
 
   it('refuses a key at the very instant of its expiry', async () => {
@@ -184,7 +202,10 @@ describe('the key replica', () => {
   it('refuses a secret from the moment its key is pushed as rotated without overlap', async () => {
     expect(await refusalOf()).toBe('admitted');
     const former = await auth.rotate(BigInt(clock.nowMs()));
-    await expect(keys.authenticate(former)).rejects.toMatchObject({ reason: 'key_revoked', message: expect.stringContaining(`ends in ${auth.secret.slice(-4)}`) });
+    await expect(keys.authenticate(former)).rejects.toMatchObject({
+      reason: 'key_revoked',
+      message: expect.stringContaining(`ends in ${auth.secret.slice(-4)}`),
+    });
   });
 
   it('trusts its memory for one second at most when pushes have ceased', async () => {

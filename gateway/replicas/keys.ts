@@ -43,7 +43,13 @@ export interface KeyReplica {
 }
 
 /** Creates the cache; at most `keysMax` keys are kept. */
-export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authenticate' | 'watchKeys'>; clock: Clock; log: Logger; keysMax: number; rpcTimeoutMs: number }): KeyReplica {
+export function createKeyReplica(deps: {
+  auth: Pick<GatewayPeers['auth'], 'authenticate' | 'watchKeys'>;
+  clock: Clock;
+  log: Logger;
+  keysMax: number;
+  rpcTimeoutMs: number;
+}): KeyReplica {
   const { auth, clock, log, keysMax, rpcTimeoutMs } = deps;
   const entries = new Map<string, Entry>();
   // A rotated key has several secrets for a while.
@@ -110,7 +116,13 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
       }
       throw error;
     }
-    const entry: Entry = { key: response.key!, accountState: response.accountState, accountStateReason: response.accountStateReason, secretExpiresAtMs: response.secretExpiresAtMs, fetchedAtMs: clock.nowMs() };
+    const entry: Entry = {
+      key: response.key!,
+      accountState: response.accountState,
+      accountStateReason: response.accountStateReason,
+      secretExpiresAtMs: response.secretExpiresAtMs,
+      fetchedAtMs: clock.nowMs(),
+    };
     if (seenBefore === changesSeen) remember(hash, entry);
     return entry;
   }
@@ -148,7 +160,10 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
     feed: () => feedState(following),
     async authenticate(secret) {
       if (!isWellFormedSecret(secret)) {
-        throw new AppError('key_malformed', 'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.');
+        throw new AppError(
+          'key_malformed',
+          'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.',
+        );
       }
       const entry = await lookUp(hashSecret(secret));
       assertUsable(entry.key, entry, clock.nowMs());
@@ -158,5 +173,8 @@ export function createKeyReplica(deps: { auth: Pick<GatewayPeers['auth'], 'authe
 }
 
 function unknownKey(): AppError {
-  return new AppError('key_unknown', 'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.');
+  return new AppError(
+    'key_unknown',
+    'No such platform key. Create one with `tollgate key create`, or check which gateway this key belongs to.',
+  );
 }

@@ -23,7 +23,15 @@ describe('the model replica', () => {
     const priced = { price: price('', startMs, 1n), state: ModelState.MODEL_STATE_ACTIVE };
     const snapshot = {
       models: [
-        { id: 'a/echo', aliases: ['echo'], routes: [{ upstreamId: 'off', upstreamModel: 'x' }, { upstreamId: 'on', upstreamModel: 'y' }], ...priced },
+        {
+          id: 'a/echo',
+          aliases: ['echo'],
+          routes: [
+            { upstreamId: 'off', upstreamModel: 'x' },
+            { upstreamId: 'on', upstreamModel: 'y' },
+          ],
+          ...priced,
+        },
         { id: 'a/unpriced', routes: [{ upstreamId: 'on', upstreamModel: 'x' }], state: ModelState.MODEL_STATE_ACTIVE },
         { id: 'a/unserved', routes: [{ upstreamId: 'off', upstreamModel: 'x' }], ...priced },
         { id: 'a/retired', routes: [{ upstreamId: 'on', upstreamModel: 'x' }], ...priced, state: ModelState.MODEL_STATE_RETIRED },
@@ -46,7 +54,13 @@ describe('the model replica', () => {
         },
       },
     } as unknown as GatewayPeers;
-    models = createModelReplica({ ...peers, clock, log: createLogger({ name: 'test', level: 'silent' }), upstreamsIntervalMs: 20, rpcTimeoutMs: 100 });
+    models = createModelReplica({
+      ...peers,
+      clock,
+      log: createLogger({ name: 'test', level: 'silent' }),
+      upstreamsIntervalMs: 20,
+      rpcTimeoutMs: 100,
+    });
     await models.start();
     await new Promise((resolve) => setTimeout(resolve, 10));
   });
@@ -68,7 +82,12 @@ describe('the model replica', () => {
   });
 
   it('refuses what is unknown, retired, unpriced or served by nobody', () => {
-    expect(['no', 'a/retired', 'a/unpriced', 'a/unserved'].map(reasonOf)).toEqual(['model_unknown', 'model_unknown', 'model_unpriced', 'model_unavailable']);
+    expect(['no', 'a/retired', 'a/unpriced', 'a/unserved'].map(reasonOf)).toEqual([
+      'model_unknown',
+      'model_unknown',
+      'model_unpriced',
+      'model_unavailable',
+    ]);
   });
 
   it('names the model that was probably meant', () => {

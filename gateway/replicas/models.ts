@@ -130,13 +130,19 @@ export function createModelReplica(deps: {
       const model = find(name);
       const price = priceNow(model);
       if (price === undefined) {
-        throw new AppError('model_unpriced', `The model "${model.id}" has no price in force and is therefore refused. Its operator can set one with \`tollgate price publish\`.`, {
-          details: { field: 'model' },
-        });
+        throw new AppError(
+          'model_unpriced',
+          `The model "${model.id}" has no price in force and is therefore refused. Its operator can set one with \`tollgate price publish\`.`,
+          {
+            details: { field: 'model' },
+          },
+        );
       }
       const targets = targetsOf(model);
       if (targets.length === 0) {
-        throw new AppError('model_unavailable', `No upstream that serves "${model.id}" is set up and enabled here.`, { details: { field: 'model' } });
+        throw new AppError('model_unavailable', `No upstream that serves "${model.id}" is set up and enabled here.`, {
+          details: { field: 'model' },
+        });
       }
       return { model, price, targets };
     },
@@ -151,5 +157,9 @@ function unknownModel(name: string, known: readonly string[]): AppError {
   // Names are short; comparing a long text with all of them would only cost time.
   const near = name.length > 100 ? '' : nearest(name, known);
   const hint = near !== '' && editDistance(name, near) <= slipsMax ? ` Did you mean "${near}"?` : '';
-  return new AppError('model_unknown', `The model "${name.slice(0, 200)}" does not exist.${hint} GET /v1/models lists the models of your key.`, { details: { field: 'model' } });
+  return new AppError(
+    'model_unknown',
+    `The model "${name.slice(0, 200)}" does not exist.${hint} GET /v1/models lists the models of your key.`,
+    { details: { field: 'model' } },
+  );
 }

@@ -28,7 +28,11 @@ export function getUsage({ peers, config }: CallDeps): Middleware {
     const key = stateOf(ctx).key!;
     const callId = String(ctx['params'].id);
     if (!isId('req', callId)) {
-      throw new AppError('invalid_request', 'The request id is "req_" and 32 hexadecimal digits, as in the x-request-id header of every answer.', { details: { field: 'id' } });
+      throw new AppError(
+        'invalid_request',
+        'The request id is "req_" and 32 hexadecimal digits, as in the x-request-id header of every answer.',
+        { details: { field: 'id' } },
+      );
     }
     const { record } = await peers.metering.getUsageRecord(
       { callId, accountId: key.accountId },

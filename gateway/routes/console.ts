@@ -34,7 +34,8 @@ export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home
       const file = files.find(path);
       if (file !== undefined) return sendFile(ctx, file);
       // A missing file must not be answered by a page, which the browser would take for a script.
-      if (path.startsWith('assets/')) throw new AppError('not_found', 'The console has no such file; reload the page.', { details: { what: 'file' } });
+      if (path.startsWith('assets/'))
+        throw new AppError('not_found', 'The console has no such file; reload the page.', { details: { what: 'file' } });
       return sendIndex(ctx, files, '../'.repeat(ctx.path.split('/').length - 3) || './');
     },
   };
@@ -42,7 +43,8 @@ export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home
 
 /** `base` leads from the address that was asked for to /console/, whatever path a proxy has put before it. */
 function sendIndex(ctx: Context, { index }: AppFiles, base: string): void {
-  if (index === undefined) throw new AppError('not_found', 'The console was not built; build it with "make build".', { details: { what: 'console' } });
+  if (index === undefined)
+    throw new AppError('not_found', 'The console was not built; build it with "make build".', { details: { what: 'console' } });
   ctx.set({
     'cache-control': 'no-cache',
     'content-security-policy': contentSecurityPolicy,

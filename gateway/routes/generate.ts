@@ -42,7 +42,11 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const { steps, callId } =
       key === undefined
         ? { steps: meteredCall({ ...call, left: leaving(ctx.res) }, deps), callId: call.id }
-        : await deps.keyedCalls.begin(call, { key, endpoint: format.name, fingerprint: fingerprintOf(body, version, ...(parsed.request.native?.messagesBetas ?? [])) });
+        : await deps.keyedCalls.begin(call, {
+            key,
+            endpoint: format.name,
+            fingerprint: fingerprintOf(body, version, ...(parsed.request.native?.messagesBetas ?? [])),
+          });
     if (callId !== call.id) {
       state.originalId = callId;
       ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });
@@ -60,13 +64,20 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
 }
 
 /** The whole answer at once, after it is on record. */
-async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: AnswerContext, parsed: ParsedCall): Promise<void> {
+async function answerWhole(
+  ctx: Context,
+  format: Format,
+  steps: AsyncIterable<CallStep>,
+  answer: AnswerContext,
+  parsed: ParsedCall,
+): Promise<void> {
   const collector = format.collector(answer);
   for await (const step of steps) {
     if (step.kind === 'events') {
       tellDroppedFields(ctx, parsed.droppedFields, step.events);
       collector.push(step.events);
-    }    if (step.kind === 'recorded') {
+    }
+    if (step.kind === 'recorded') {
       const { record, tokens } = step.recorded;
       if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
       ctx.body = collector.finish(record?.tokens ?? tokens);
@@ -75,7 +86,14 @@ async function answerWhole(ctx: Context, format: Format, steps: AsyncIterable<Ca
 }
 
 /** Each event as it comes; the end only after it is on record. */
-async function answerStreaming(ctx: Context, format: Format, steps: AsyncIterable<CallStep>, answer: AnswerContext, parsed: ParsedCall, deps: CallDeps): Promise<void> {
+async function answerStreaming(
+  ctx: Context,
+  format: Format,
+  steps: AsyncIterable<CallStep>,
+  answer: AnswerContext,
+  parsed: ParsedCall,
+  deps: CallDeps,
+): Promise<void> {
   ctx.respond = false;
   const { requestId } = answer;
   const sse = createSseWriter(ctx.res, {

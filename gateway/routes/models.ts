@@ -27,7 +27,11 @@ export function getModel(models: ModelReplica): Middleware {
     const { model, price } = models.resolve(name);
     if (!isPermitted(key, model)) {
       // A key that may not use a model need not learn that it exists.
-      throw new AppError('model_unknown', `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`, { details: { field: 'model' } });
+      throw new AppError(
+        'model_unknown',
+        `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`,
+        { details: { field: 'model' } },
+      );
     }
     ctx.body = renderModel({ ...model, price });
   };

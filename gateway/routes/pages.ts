@@ -72,7 +72,15 @@ export function modelHtml(deps: PageDeps): Middleware {
     const model = catalogOf(deps).find((each) => each.id === id)!;
     sendPage(
       ctx,
-      modelPage({ model, history: await priceHistory(id, deps), size: readSize(ctx.query), root, baseUrl: publicAddress(ctx, deps.config), nowMs: deps.clock.nowMs(), speech: speechFor(ctx) }),
+      modelPage({
+        model,
+        history: await priceHistory(id, deps),
+        size: readSize(ctx.query),
+        root,
+        baseUrl: publicAddress(ctx, deps.config),
+        nowMs: deps.clock.nowMs(),
+        speech: speechFor(ctx),
+      }),
     );
   };
 }

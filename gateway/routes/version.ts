@@ -11,7 +11,11 @@ export function versionOf(ctx: Context): string {
     const version = ctx.get(header).trim();
     if (version === '') continue;
     if (!isDate(version)) {
-      throw new AppError('invalid_request', `${header}: "${version.slice(0, 50)}" is not a date of the form YYYY-MM-DD, for example ${versionDefault}.`, { details: { field: header } });
+      throw new AppError(
+        'invalid_request',
+        `${header}: "${version.slice(0, 50)}" is not a date of the form YYYY-MM-DD, for example ${versionDefault}.`,
+        { details: { field: header } },
+      );
     }
     return version;
   }
@@ -23,7 +27,10 @@ const betaForm = /^[\w.:-]{1,100}$/;
 
 /** The flags of anthropic-beta, in order and at most 64. What has not the form of a flag is left out, for this header never fails a call. */
 export function betasOf(ctx: Context): string[] {
-  const flags = ctx.get('anthropic-beta').split(',').map((flag) => flag.trim());
+  const flags = ctx
+    .get('anthropic-beta')
+    .split(',')
+    .map((flag) => flag.trim());
   return flags.filter((flag) => betaForm.test(flag)).slice(0, betasMax);
 }
 

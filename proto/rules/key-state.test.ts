@@ -5,7 +5,13 @@ import { type KeyStanding, keyStateWord, keyStateWords } from './key-state.js';
 
 const nowMs = 1_800_000_000_000;
 const key = (changes: Partial<Key> = {}): Key => Key.fromPartial({ state: KeyState.KEY_STATE_ACTIVE, ...changes });
-const standing = (changes: Partial<KeyStanding>): KeyStanding => ({ key: key(), spend: undefined, accountState: AccountState.ACCOUNT_STATE_ACTIVE, nowMs, ...changes });
+const standing = (changes: Partial<KeyStanding>): KeyStanding => ({
+  key: key(),
+  spend: undefined,
+  accountState: AccountState.ACCOUNT_STATE_ACTIVE,
+  nowMs,
+  ...changes,
+});
 const spent = KeySpend.fromPartial({ spentNanoUsd: 5n });
 
 describe('the word for how a key stands', () => {
@@ -17,7 +23,10 @@ describe('the word for how a key stands', () => {
 
   it.each<[string, Partial<KeyStanding>]>([
     ['active', {}],
-    ['active', { key: key({ lifetimeLimitNanoUsd: 6n, expiresAtMs: BigInt(nowMs) + 1n, formerSecretsUntilMs: BigInt(nowMs) }), spend: spent }],
+    [
+      'active',
+      { key: key({ lifetimeLimitNanoUsd: 6n, expiresAtMs: BigInt(nowMs) + 1n, formerSecretsUntilMs: BigInt(nowMs) }), spend: spent },
+    ],
     ['rotating', { key: key(rotating), spend: spent }],
     // Each is hidden by the next.
     ['limit_reached', { key: key(atLimit), spend: spent }],

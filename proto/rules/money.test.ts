@@ -10,7 +10,12 @@ describe('amounts', () => {
   });
 
   it('are read back as they were', () => {
-    fc.assert(fc.property(fc.bigInt({ min: -9_000_000_000_000_000_000n, max: 9_000_000_000_000_000_000n }), (nano) => parseUsd(formatUsd(nano)) === nano));
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -9_000_000_000_000_000_000n, max: 9_000_000_000_000_000_000n }),
+        (nano) => parseUsd(formatUsd(nano)) === nano,
+      ),
+    );
   });
 
   it('are refused when not decimal or finer than a nano-dollar', () => {

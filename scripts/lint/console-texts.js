@@ -7,12 +7,17 @@ const textsInDictionaries = {
   meta: { type: 'problem', schema: [] },
   create(context) {
     const check = (node, text) => {
-      if (!names.test(text.trim())) context.report({ node, message: `"${text.trim().slice(0, 40)}" is a text for people; put it into a dictionary of console/src/i18n, in both languages.` });
+      if (!names.test(text.trim()))
+        context.report({
+          node,
+          message: `"${text.trim().slice(0, 40)}" is a text for people; put it into a dictionary of console/src/i18n, in both languages.`,
+        });
     };
     return {
       JSXText: (node) => check(node, node.value),
       JSXAttribute(node) {
-        if (spoken.has(node.name.name) && node.value?.type === 'Literal' && typeof node.value.value === 'string') check(node, node.value.value);
+        if (spoken.has(node.name.name) && node.value?.type === 'Literal' && typeof node.value.value === 'string')
+          check(node, node.value.value);
       },
     };
   },

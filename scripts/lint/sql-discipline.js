@@ -14,7 +14,12 @@ function beginsWithTx(node) {
 
 function isStatement(node) {
   const { callee } = node;
-  return callee.type === 'MemberExpression' && callee.object.type === 'Identifier' && callee.object.name === 'tx' && statements.has(callee.property.name);
+  return (
+    callee.type === 'MemberExpression' &&
+    callee.object.type === 'Identifier' &&
+    callee.object.name === 'tx' &&
+    statements.has(callee.property.name)
+  );
 }
 
 /** Awaited, or handed to the caller, who has to await it. */
@@ -37,7 +42,13 @@ const oneAwaitedStatement = {
       for (let { parent } = node; parent; parent = parent.parent) {
         if (parent.type.includes('Function')) return false;
         const { callee } = parent;
-        if (parent.type === 'CallExpression' && callee.type === 'MemberExpression' && callee.object.name === 'Promise' && gatherers.has(callee.property.name)) return true;
+        if (
+          parent.type === 'CallExpression' &&
+          callee.type === 'MemberExpression' &&
+          callee.object.name === 'Promise' &&
+          gatherers.has(callee.property.name)
+        )
+          return true;
       }
       return false;
     };
@@ -45,17 +56,24 @@ const oneAwaitedStatement = {
       Property(node) {
         const name = node.key.name ?? node.key.value;
         if (name === 'multipleStatements' && node.value.value !== false) {
-          context.report({ node, message: 'A string of several statements loses transactions on Galera and invites injection: multipleStatements is false.' });
+          context.report({
+            node,
+            message: 'A string of several statements loses transactions on Galera and invites injection: multipleStatements is false.',
+          });
         }
       },
       CallExpression(node) {
         const { callee } = node;
         const method = callee.type === 'MemberExpression' ? callee.property.name : undefined;
         if (method === 'raw' || method === 'query' || method === 'run') {
-          if (/;\s*\S/.test(textOf(node.arguments[0]) ?? '')) context.report({ node, message: 'One statement a command: send what follows the semicolon by itself.' });
+          if (/;\s*\S/.test(textOf(node.arguments[0]) ?? ''))
+            context.report({ node, message: 'One statement a command: send what follows the semicolon by itself.' });
         }
         if (isStatement(node) && !isAwaited(node)) {
-          context.report({ node, message: 'Await each statement of a transaction, or return it: the next may begin when it was answered.' });
+          context.report({
+            node,
+            message: 'Await each statement of a transaction, or return it: the next may begin when it was answered.',
+          });
         } else if (beginsWithTx(node) && gathered(node)) {
           context.report({ node, message: 'Statements of a transaction run one after another, never side by side.' });
         }

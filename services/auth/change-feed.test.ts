@@ -25,7 +25,8 @@ class FakeStore {
 }
 
 const pollIntervalMs = 20;
-const namesOf = (changes: readonly Change[]): string[] => changes.map(({ changed }) => (changed?.$case === 'account' ? changed.value.name : '?'));
+const namesOf = (changes: readonly Change[]): string[] =>
+  changes.map(({ changed }) => (changed?.$case === 'account' ? changed.value.name : '?'));
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the change feed', () => {
@@ -35,7 +36,11 @@ describe('the change feed', () => {
   const never = new AbortController().signal;
 
   const startFeed = async (options: { pollIntervalMs?: number; watcherQueueMax?: number; watchersMax?: number } = {}): Promise<void> => {
-    feed = new ChangeFeed(store, { pollIntervalMs, ...options }, createLogger({ name: 'auth', level: 'info' }, { write: (line) => void logLines.push(line) }));
+    feed = new ChangeFeed(
+      store,
+      { pollIntervalMs, ...options },
+      createLogger({ name: 'auth', level: 'info' }, { write: (line) => void logLines.push(line) }),
+    );
     await feed.start();
   };
 
@@ -64,7 +69,10 @@ describe('the change feed', () => {
     await startFeed();
     const watches = [await openWatch(), await openWatch()];
     store.add('one', 'two');
-    expect(await Promise.all(watches.map(nextNames))).toEqual([['one', 'two'], ['one', 'two']]);
+    expect(await Promise.all(watches.map(nextNames))).toEqual([
+      ['one', 'two'],
+      ['one', 'two'],
+    ]);
     store.add('three');
     expect(await Promise.all(watches.map(nextNames))).toEqual([['three'], ['three']]);
   });

@@ -102,7 +102,7 @@ export class ChangeFeed {
 
   private async poll(): Promise<void> {
     try {
-      for (let more = true; more && !this.stopping; ) {
+      for (let more = true; more && !this.stopping;) {
         const batch = await this.store.changesAfter(this.cursor, messageChangesMax);
         this.cursor = batch.upTo;
         more = batch.more;

@@ -19,17 +19,25 @@ export const authSettings = {
     maxMs: 365 * 86_400_000,
     default: 30 * 86_400_000,
   }),
-  linkMs: duration('TOLLGATE_AUTH_LINK_LIFE', 'how long a sign-in link can be used', { minMs: 1000, maxMs: 7 * 86_400_000, default: 15 * 60_000 }),
+  linkMs: duration('TOLLGATE_AUTH_LINK_LIFE', 'how long a sign-in link can be used', {
+    minMs: 1000,
+    maxMs: 7 * 86_400_000,
+    default: 15 * 60_000,
+  }),
   invitationMs: duration('TOLLGATE_AUTH_INVITATION_LIFE', 'how long an invitation can be accepted', {
     minMs: 60_000,
     maxMs: 90 * 86_400_000,
     default: 7 * 86_400_000,
   }),
-  mailRetryMs: duration('TOLLGATE_AUTH_MAIL_RETRY', 'how long a mail that was not taken waits for its second try; the third and fourth come after 6 and 30 times as long', {
-    minMs: 10,
-    maxMs: 600_000,
-    default: 10_000,
-  }),
+  mailRetryMs: duration(
+    'TOLLGATE_AUTH_MAIL_RETRY',
+    'how long a mail that was not taken waits for its second try; the third and fourth come after 6 and 30 times as long',
+    {
+      minMs: 10,
+      maxMs: 600_000,
+      default: 10_000,
+    },
+  ),
 } satisfies Settings;
 
 /** The parsed settings. */

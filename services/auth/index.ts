@@ -77,7 +77,8 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     log,
   };
   let endSweeping: (() => void) | undefined;
-  const ready: ServiceModule<unknown>['ready'] = async () => (feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' });
+  const ready: ServiceModule<unknown>['ready'] = async () =>
+    feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' };
   return {
     name: 'auth',
     service: authService({
@@ -94,7 +95,10 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await migrate(db, migrations);
       await feed.start();
       endSweeping = startSweeping(people);
-      if (mailer !== undefined && publicUrl === undefined) log.warn('a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: nothing is mailed to people, for its links would lead nowhere');
+      if (mailer !== undefined && publicUrl === undefined)
+        log.warn(
+          'a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: nothing is mailed to people, for its links would lead nowhere',
+        );
     },
     async stop() {
       endSweeping?.();

@@ -6,7 +6,10 @@ import { hashSecret, isWellFormedSecret, lastFour, mintSecret } from './key-secr
 const known = [
   { random: Buffer.alloc(32, 0x00), secret: 'sk-tg-00000000000000000000000000000000000000000004JadvH' },
   { random: Buffer.alloc(32, 0xff), secret: 'sk-tg-yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp11AomgV' },
-  { random: Buffer.from(Array.from({ length: 32 }, (_, index) => index)), secret: 'sk-tg-003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf3dYKoV' },
+  {
+    random: Buffer.from(Array.from({ length: 32 }, (_, index) => index)),
+    secret: 'sk-tg-003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf3dYKoV',
+  },
 ];
 
 const randomBytes = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));

@@ -15,6 +15,9 @@ await runService({
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);
     const auth = createAuth(config, { db: database.db, clock, log, mailer: createMailer(config), publicUrl: config.publicUrl });
-    return { parts: [database, auth], offers: [offer(AuthServiceDefinition, auth, authPolicy), offer(PeopleServiceDefinition, auth.people, peoplePolicy)] };
+    return {
+      parts: [database, auth],
+      offers: [offer(AuthServiceDefinition, auth, authPolicy), offer(PeopleServiceDefinition, auth.people, peoplePolicy)],
+    };
   },
 });

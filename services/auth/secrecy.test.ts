@@ -33,7 +33,8 @@ describe.each(testEngines)('a secret on %s', (engine) => {
     const content: string[] = [];
     for (const table of tables) {
       const rows: Record<string, unknown>[] = await auth.db.knex(table).select();
-      for (const value of rows.flatMap((row) => Object.values(row))) content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
+      for (const value of rows.flatMap((row) => Object.values(row)))
+        content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
     }
     expect(content).toContain(hashSecret(secret).toString('latin1'));
     expect(content).toContain(hashSecret(rotated).toString('latin1'));

@@ -11,7 +11,13 @@ import type { CatalogChange } from './store.js';
  * answers with the stored one. `fieldPrefix` stands before the names of fields in refusals. Raises invalid_request for a start in the
  * past, already_exists when another version starts at that millisecond, failed_precondition when the model has too many versions.
  */
-export async function addPrice(change: CatalogChange, wanted: PriceVersion, nowMs: number, fieldPrefix: string, draftVersion?: bigint): Promise<PriceVersion> {
+export async function addPrice(
+  change: CatalogChange,
+  wanted: PriceVersion,
+  nowMs: number,
+  fieldPrefix: string,
+  draftVersion?: bigint,
+): Promise<PriceVersion> {
   const next = PriceVersion.fromPartial({
     ...wanted,
     id: newId(priceIdPrefix, nowMs),
@@ -28,7 +34,10 @@ export async function addPrice(change: CatalogChange, wanted: PriceVersion, nowM
     });
   }
   if (versions.length >= priceVersionsMax) {
-    throw new AppError('failed_precondition', `"${next.modelId}" already has ${priceVersionsMax} price versions, and that is the most it can have.`);
+    throw new AppError(
+      'failed_precondition',
+      `"${next.modelId}" already has ${priceVersionsMax} price versions, and that is the most it can have.`,
+    );
   }
   await change.insertPrice(next, draftVersion);
   return next;

@@ -3,12 +3,22 @@ import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { peerPolicy } from '#kit/rpc/peer-policy.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
-import { type CatalogService, CatalogServiceDefinition, type DeepPartial, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import {
+  type CatalogService,
+  CatalogServiceDefinition,
+  type DeepPartial,
+  type Model,
+  ModelState,
+  type PriceVersion,
+} from '#proto/catalog/v1/catalog.js';
 import { catalogPolicy } from './index.js';
 import { context, exampleCatalog, exampleModel, examplePrice } from './testing/examples.js';
 
 async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
-  const error = await call.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
   return { reason: error.reason, details: error.details };
 }
@@ -34,7 +44,8 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
   });
 
   const put = async (fields: DeepPartial<Model> = {}) => (await service.putModel({ model: exampleModel(fields) }, context)).model!;
-  const publish = async (fields: DeepPartial<PriceVersion> = {}) => (await service.publishPrice({ price: examplePrice(fields) }, context)).price!;
+  const publish = async (fields: DeepPartial<PriceVersion> = {}) =>
+    (await service.publishPrice({ price: examplePrice(fields) }, context)).price!;
   const priceNow = async () => (await service.getModel({ modelId: 'acme/small' }, context)).model?.price;
 
   describe('putting a model', () => {
@@ -48,14 +59,27 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       const { createdAtMs } = await put();
       const price = await publish();
       clock.advance(1000);
-      const replaced = await put({ displayName: 'Renamed', aliases: [], state: ModelState.MODEL_STATE_RETIRED, price: { inputNanoUsdPerMtok: 1n } });
-      expect(replaced).toEqual(exampleModel({ displayName: 'Renamed', aliases: [], state: ModelState.MODEL_STATE_RETIRED, createdAtMs, price }));
+      const replaced = await put({
+        displayName: 'Renamed',
+        aliases: [],
+        state: ModelState.MODEL_STATE_RETIRED,
+        price: { inputNanoUsdPerMtok: 1n },
+      });
+      expect(replaced).toEqual(
+        exampleModel({ displayName: 'Renamed', aliases: [], state: ModelState.MODEL_STATE_RETIRED, createdAtMs, price }),
+      );
       expect((await service.listModels({}, context)).models).toEqual([replaced]);
     });
 
     it('refuses a field out of bounds and names it', async () => {
-      expect(await refusal(put({ outputLimitTokens: 0 }))).toEqual({ reason: 'invalid_request', details: { field: 'model.output_limit_tokens' } });
-      expect(await refusal(service.putModel({ model: undefined }, context))).toEqual({ reason: 'invalid_request', details: { field: 'model' } });
+      expect(await refusal(put({ outputLimitTokens: 0 }))).toEqual({
+        reason: 'invalid_request',
+        details: { field: 'model.output_limit_tokens' },
+      });
+      expect(await refusal(service.putModel({ model: undefined }, context))).toEqual({
+        reason: 'invalid_request',
+        details: { field: 'model' },
+      });
     });
 
     it.each<[string, DeepPartial<Model>, string]>([
@@ -138,7 +162,10 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
         details: { field: 'price.input_nano_usd_per_mtok' },
       });
       expect((await refusal(publish({ modelId: 'acme/unknown' }))).reason).toBe('model_unknown');
-      expect(await refusal(service.publishPrice({ price: undefined }, context))).toEqual({ reason: 'invalid_request', details: { field: 'price' } });
+      expect(await refusal(service.publishPrice({ price: undefined }, context))).toEqual({
+        reason: 'invalid_request',
+        details: { field: 'price' },
+      });
     });
   });
 

@@ -61,7 +61,10 @@ export function findByName(models: readonly Model[], name: string): Model | unde
 
 /** The stored model that has this id or alias. Raises model_unknown. */
 export function modelNamed(stored: readonly { readonly model: Model }[], name: string): Model {
-  const model = findByName(stored.map((each) => each.model), name);
+  const model = findByName(
+    stored.map((each) => each.model),
+    name,
+  );
   if (model === undefined) throw unknownModel(name);
   return model;
 }

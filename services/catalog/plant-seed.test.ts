@@ -85,14 +85,21 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
     store = new CatalogStore(test.db);
     expect((await stored('acme/small'))?.imageTokensMax).toBe(0);
     await plant(seedOf({ id: 'acme/small', imageTokensMax: 4000, inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_DOCUMENT] }));
-    expect(await stored('acme/small')).toMatchObject({ imageTokensMax: 4000, inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_DOCUMENT] });
+    expect(await stored('acme/small')).toMatchObject({
+      imageTokensMax: 4000,
+      inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_DOCUMENT],
+    });
   });
 
   it('leaves alone what an operator has put', async () => {
     await plant(seedOf({ id: 'acme/small' }));
     await put({ id: 'acme/small', displayName: 'Ours', state: ModelState.MODEL_STATE_RETIRED }, true);
     await plant(seedOf({ id: 'acme/small', description: 'Now better.' }));
-    expect(await stored('acme/small')).toMatchObject({ displayName: 'Ours', state: ModelState.MODEL_STATE_RETIRED, description: 'Small and quick.' });
+    expect(await stored('acme/small')).toMatchObject({
+      displayName: 'Ours',
+      state: ModelState.MODEL_STATE_RETIRED,
+      description: 'Small and quick.',
+    });
   });
 
   it('does not take names that operators have given to other models', async () => {

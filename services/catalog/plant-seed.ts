@@ -26,7 +26,9 @@ export async function plantSeed(seed: readonly SeedModel[], { store, clock, log 
     const plan = planSeed(seed, await change.models());
     for (const { model, price } of plan.added) {
       await change.insertModel({ origin: 'seed', model: { ...model, createdAtMs: nowMs } });
-      await change.insertPrice(PriceVersion.fromPartial({ ...price, id: newId(priceIdPrefix, Number(nowMs)), effectiveFromMs: nowMs, createdAtMs: nowMs }));
+      await change.insertPrice(
+        PriceVersion.fromPartial({ ...price, id: newId(priceIdPrefix, Number(nowMs)), effectiveFromMs: nowMs, createdAtMs: nowMs }),
+      );
     }
     for (const model of plan.renewed) await change.updateModel({ origin: 'seed', model });
     return plan;

@@ -1,5 +1,15 @@
 // What publishing a draft would change, and what about it may be a mistake. Pure: the instant is an argument.
-import { Capability, type Model, PriceChange, PriceClass, PriceDiff, type PriceVersion, PriceWarning, PriceWarning_Kind as Kind, TypicalCall } from '#proto/catalog/v1/catalog.js';
+import {
+  Capability,
+  type Model,
+  PriceChange,
+  PriceClass,
+  PriceDiff,
+  type PriceVersion,
+  PriceWarning,
+  PriceWarning_Kind as Kind,
+  TypicalCall,
+} from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { priceInForce, scheduledPrices } from './price.js';
 
@@ -15,7 +25,13 @@ export function priceDiff(model: Model, draft: PriceVersion, versions: readonly 
   const before = priceInForce(versions, startMs);
   const later = scheduledPrices(versions, startMs);
   const changes = classes.map((known) => changeOf(known, before, draft));
-  return PriceDiff.fromPartial({ before, changes, later, warnings: warningsOf(draft, before, changes, later.length > 0, startMs < nowMs), typicalCalls: typicalCalls(model) });
+  return PriceDiff.fromPartial({
+    before,
+    changes,
+    later,
+    warnings: warningsOf(draft, before, changes, later.length > 0, startMs < nowMs),
+    typicalCalls: typicalCalls(model),
+  });
 }
 
 interface Class {
@@ -58,9 +74,16 @@ function basisPoints(before: bigint, after: bigint): bigint {
   return (rise < 0n ? rise - half : rise + half) / before;
 }
 
-function warningsOf(draft: PriceVersion, before: PriceVersion | undefined, changes: readonly PriceChange[], isEnded: boolean, isPast: boolean): PriceWarning[] {
+function warningsOf(
+  draft: PriceVersion,
+  before: PriceVersion | undefined,
+  changes: readonly PriceChange[],
+  isEnded: boolean,
+  isPast: boolean,
+): PriceWarning[] {
   const warnings: PriceWarning[] = [];
-  const warn = (kind: Kind, priceClass?: PriceClass): void => void warnings.push(PriceWarning.fromPartial({ kind, ...(priceClass === undefined ? {} : { priceClass }) }));
+  const warn = (kind: Kind, priceClass?: PriceClass): void =>
+    void warnings.push(PriceWarning.fromPartial({ kind, ...(priceClass === undefined ? {} : { priceClass }) }));
   if (isPast) warn(Kind.KIND_START_PASSED);
   if (before === undefined) warn(Kind.KIND_FIRST_PRICE);
   else if (classes.every(({ charged }) => charged(before) === charged(draft))) warn(Kind.KIND_NO_CHANGE);
@@ -70,7 +93,12 @@ function warningsOf(draft: PriceVersion, before: PriceVersion | undefined, chang
   for (const [index, { priceClass, charged }] of classes.entries()) {
     if (before === undefined) break;
     // Of reasoning that is charged as output before and after, the line of the output has said it.
-    if (priceClass === PriceClass.PRICE_CLASS_REASONING && before.reasoningNanoUsdPerMtok === undefined && draft.reasoningNanoUsdPerMtok === undefined) continue;
+    if (
+      priceClass === PriceClass.PRICE_CLASS_REASONING &&
+      before.reasoningNanoUsdPerMtok === undefined &&
+      draft.reasoningNanoUsdPerMtok === undefined
+    )
+      continue;
     const change = changes[index]!.changeBasisPoints;
     const isLarge = change === undefined ? charged(draft) > 0n : exceeds(charged(before), charged(draft));
     if (isLarge) warn(Kind.KIND_LARGE_CHANGE, priceClass);
@@ -93,10 +121,16 @@ function typicalCalls(model: Model): TypicalCall[] {
   const calls = [
     call('chat', { inputTokens: 1000, outputTokens: output(300) }),
     call('long_input', { inputTokens: 50_000, outputTokens: output(1000) }),
-    ...(has(Capability.CAPABILITY_PROMPT_CACHE) ? [call('cached_input', { inputTokens: 500, cacheReadTokens: 20_000, outputTokens: output(500) })] : []),
-    ...(has(Capability.CAPABILITY_REASONING) ? [call('reasoning', { inputTokens: 1000, outputTokens: output(2000), reasoningTokens: Math.min(1500, output(2000)) })] : []),
+    ...(has(Capability.CAPABILITY_PROMPT_CACHE)
+      ? [call('cached_input', { inputTokens: 500, cacheReadTokens: 20_000, outputTokens: output(500) })]
+      : []),
+    ...(has(Capability.CAPABILITY_REASONING)
+      ? [call('reasoning', { inputTokens: 1000, outputTokens: output(2000), reasoningTokens: Math.min(1500, output(2000)) })]
+      : []),
   ];
-  const fits = calls.filter(({ tokens }) => tokens!.inputTokens + tokens!.cacheReadTokens + tokens!.outputTokens <= model.contextLimitTokens);
+  const fits = calls.filter(
+    ({ tokens }) => tokens!.inputTokens + tokens!.cacheReadTokens + tokens!.outputTokens <= model.contextLimitTokens,
+  );
   // A tiny context fits none of them, and a diff should still say what something costs.
   const half = Math.max(1, Math.floor(model.contextLimitTokens / 2));
   return fits.length > 0 ? fits : [call('chat', { inputTokens: half, outputTokens: output(half) })];

@@ -8,7 +8,10 @@ import { context, exampleCatalog, exampleModel, examplePrice } from './testing/e
 const modelId = 'acme/small';
 
 async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
-  const error = await call.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
   return { reason: error.reason, details: error.details };
 }
@@ -35,27 +38,47 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
   });
 
   const put = async (fields: DeepPartial<PriceVersion> = {}, replacesVersion?: bigint, author = 'ada@example.com'): Promise<PriceDraft> =>
-    (await service.putPriceDraft({ price: examplePrice(fields), author, ...(replacesVersion === undefined ? {} : { replacesVersion }) }, context)).draft!;
-  const publish = async (version: bigint, more: Partial<PublishPriceDraftRequest> = {}) => (await service.publishPriceDraft({ modelId, version, ...more }, context)).price!;
+    (
+      await service.putPriceDraft(
+        { price: examplePrice(fields), author, ...(replacesVersion === undefined ? {} : { replacesVersion }) },
+        context,
+      )
+    ).draft!;
+  const publish = async (version: bigint, more: Partial<PublishPriceDraftRequest> = {}) =>
+    (await service.publishPriceDraft({ modelId, version, ...more }, context)).price!;
   const priceNow = async () => (await service.getModel({ modelId }, context)).model?.price;
   const versions = async () => (await service.listPriceVersions({ modelId }, context)).prices;
   const drafts = async () => (await service.listPriceDrafts({}, context)).drafts;
 
   it('change nothing until they are published, and are gone then', async () => {
     const draft = await put({ reasoningNanoUsdPerMtok: 7n });
-    expect(draft).toMatchObject({ price: examplePrice({ reasoningNanoUsdPerMtok: 7n }), author: 'ada@example.com', updatedAtMs: BigInt(clock.nowMs()) });
+    expect(draft).toMatchObject({
+      price: examplePrice({ reasoningNanoUsdPerMtok: 7n }),
+      author: 'ada@example.com',
+      updatedAtMs: BigInt(clock.nowMs()),
+    });
     expect(await drafts()).toEqual([draft]);
     expect([await priceNow(), await versions()]).toEqual([undefined, []]);
     clock.advance(1000);
     const price = await publish(draft.version);
-    expect(price).toEqual(examplePrice({ id: price.id, reasoningNanoUsdPerMtok: 7n, effectiveFromMs: BigInt(clock.nowMs()), createdAtMs: BigInt(clock.nowMs()) }));
+    expect(price).toEqual(
+      examplePrice({
+        id: price.id,
+        reasoningNanoUsdPerMtok: 7n,
+        effectiveFromMs: BigInt(clock.nowMs()),
+        createdAtMs: BigInt(clock.nowMs()),
+      }),
+    );
     expect([await priceNow(), await versions(), await drafts()]).toEqual([price, [price], []]);
     expect((await refusal(service.getPriceDraft({ modelId }, context))).reason).toBe('not_found');
   });
 
   it('are found by an alias, with what they would change', async () => {
     const first = await publish((await put()).version);
-    const { draft, diff } = await service.putPriceDraft({ price: examplePrice({ modelId: 'small', inputNanoUsdPerMtok: 2_000_000_000n }), author: '' }, context);
+    const { draft, diff } = await service.putPriceDraft(
+      { price: examplePrice({ modelId: 'small', inputNanoUsdPerMtok: 2_000_000_000n }), author: '' },
+      context,
+    );
     expect(draft?.price?.modelId).toBe(modelId);
     expect(diff).toMatchObject({ before: first, changes: [{ changeBasisPoints: 10_000n }, {}, {}, {}, {}, {}] });
     expect(await service.getPriceDraft({ modelId: 'small' }, context)).toEqual({ draft, diff });
@@ -105,7 +128,10 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
   it('are not published over a price that came after the comparison', async () => {
     const { version } = await put();
     await service.publishPrice({ price: examplePrice({ inputNanoUsdPerMtok: 5n }) }, context);
-    expect(await refusal(publish(version, { beforePriceId: '' }))).toEqual({ reason: 'failed_precondition', details: { field: 'before_price_id' } });
+    expect(await refusal(publish(version, { beforePriceId: '' }))).toEqual({
+      reason: 'failed_precondition',
+      details: { field: 'before_price_id' },
+    });
     const { diff } = await service.getPriceDraft({ modelId }, context);
     clock.advance(1);
     expect(await publish(version, { beforePriceId: diff!.before!.id })).toEqual(await priceNow());
@@ -131,11 +157,18 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
   });
 
   it('out of bounds are refused, and the field is named', async () => {
-    expect(await refusal(put({ outputNanoUsdPerMtok: -1n }))).toEqual({ reason: 'invalid_request', details: { field: 'price.output_nano_usd_per_mtok' } });
-    expect(await refusal(put({ effectiveFromMs: 1n }))).toEqual({ reason: 'invalid_request', details: { field: 'price.effective_from_ms' } });
+    expect(await refusal(put({ outputNanoUsdPerMtok: -1n }))).toEqual({
+      reason: 'invalid_request',
+      details: { field: 'price.output_nano_usd_per_mtok' },
+    });
+    expect(await refusal(put({ effectiveFromMs: 1n }))).toEqual({
+      reason: 'invalid_request',
+      details: { field: 'price.effective_from_ms' },
+    });
     expect(await refusal(put({}, undefined, 'x'.repeat(201)))).toEqual({ reason: 'invalid_request', details: { field: 'author' } });
     expect((await refusal(put({ modelId: 'acme/unknown' }))).reason).toBe('model_unknown');
     expect((await refusal(service.putPriceDraft({ price: undefined, author: '' }, context))).reason).toBe('invalid_request');
-    for (const call of [service.getPriceDraft, service.discardPriceDraft]) expect((await refusal(call({ modelId: 'acme/unknown' }, context))).reason).toBe('model_unknown');
+    for (const call of [service.getPriceDraft, service.discardPriceDraft])
+      expect((await refusal(call({ modelId: 'acme/unknown' }, context))).reason).toBe('model_unknown');
   });
 });

@@ -36,7 +36,9 @@ describe('scheduled prices', () => {
 
 describe('a unit price', () => {
   it('may be zero and may be the highest', () => {
-    expect(priceFaults(examplePrice({ inputNanoUsdPerMtok: 0n, outputNanoUsdPerMtok: unitPriceNanoUsdMax, reasoningNanoUsdPerMtok: 0n }))).toEqual([]);
+    expect(
+      priceFaults(examplePrice({ inputNanoUsdPerMtok: 0n, outputNanoUsdPerMtok: unitPriceNanoUsdMax, reasoningNanoUsdPerMtok: 0n })),
+    ).toEqual([]);
   });
 
   it.each([

@@ -1,7 +1,16 @@
 // Rows of the catalog's tables as messages, and back. Pure.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type Capability, type Modality, Model, type ModelState, PriceDraft, PriceVersion, type Route, type Tokenizer } from '#proto/catalog/v1/catalog.js';
+import {
+  type Capability,
+  type Modality,
+  Model,
+  type ModelState,
+  PriceDraft,
+  PriceVersion,
+  type Route,
+  type Tokenizer,
+} from '#proto/catalog/v1/catalog.js';
 
 /** Prefix of a price version's id. */
 export const priceIdPrefix = 'price';
@@ -20,20 +29,51 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of `model`, in the order of the table. */
 export const modelColumns = [
-  'id', 'display_name', 'description', 'owner', 'context_limit_tokens', 'output_limit_tokens', 'input_modalities', 'output_modalities',
-  'capabilities', 'routes', 'aliases', 'tokenizer', 'state', 'origin', 'created_at_ms', 'image_tokens_max',
+  'id',
+  'display_name',
+  'description',
+  'owner',
+  'context_limit_tokens',
+  'output_limit_tokens',
+  'input_modalities',
+  'output_modalities',
+  'capabilities',
+  'routes',
+  'aliases',
+  'tokenizer',
+  'state',
+  'origin',
+  'created_at_ms',
+  'image_tokens_max',
 ] as const;
 
 /** The columns of `price_version`, in the order of the table. */
 export const priceColumns = [
-  'id', 'model_id', 'effective_from_ms', 'input_nano_usd_per_mtok', 'cache_read_nano_usd_per_mtok', 'cache_write_5m_nano_usd_per_mtok',
-  'cache_write_1h_nano_usd_per_mtok', 'output_nano_usd_per_mtok', 'reasoning_nano_usd_per_mtok', 'created_at_ms',
+  'id',
+  'model_id',
+  'effective_from_ms',
+  'input_nano_usd_per_mtok',
+  'cache_read_nano_usd_per_mtok',
+  'cache_write_5m_nano_usd_per_mtok',
+  'cache_write_1h_nano_usd_per_mtok',
+  'output_nano_usd_per_mtok',
+  'reasoning_nano_usd_per_mtok',
+  'created_at_ms',
 ] as const;
 
 /** The columns of `price_draft`, in the order of the table. */
 export const draftColumns = [
-  'model_id', 'version', 'effective_from_ms', 'input_nano_usd_per_mtok', 'cache_read_nano_usd_per_mtok', 'cache_write_5m_nano_usd_per_mtok',
-  'cache_write_1h_nano_usd_per_mtok', 'output_nano_usd_per_mtok', 'reasoning_nano_usd_per_mtok', 'author', 'updated_at_ms',
+  'model_id',
+  'version',
+  'effective_from_ms',
+  'input_nano_usd_per_mtok',
+  'cache_read_nano_usd_per_mtok',
+  'cache_write_5m_nano_usd_per_mtok',
+  'cache_write_1h_nano_usd_per_mtok',
+  'output_nano_usd_per_mtok',
+  'reasoning_nano_usd_per_mtok',
+  'author',
+  'updated_at_ms',
 ] as const;
 
 /** A row of `model`. */

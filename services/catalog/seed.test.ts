@@ -35,7 +35,12 @@ function faultsOf(seed: unknown): readonly string[] {
 describe('a seed file', () => {
   it('becomes models and exact prices', () => {
     const [seed] = parseSeed(file(entry));
-    expect(seed?.model).toMatchObject({ id: 'acme/small', displayName: 'Acme Small', capabilities: [Capability.CAPABILITY_TOOLS], outputLimitTokens: 4000 });
+    expect(seed?.model).toMatchObject({
+      id: 'acme/small',
+      displayName: 'Acme Small',
+      capabilities: [Capability.CAPABILITY_TOOLS],
+      outputLimitTokens: 4000,
+    });
     expect(seed?.price).toMatchObject({
       modelId: 'acme/small',
       inputNanoUsdPerMtok: 1_000_000_000n,
@@ -76,7 +81,9 @@ describe('a seed file', () => {
   });
 
   it('is refused when two models share a name', () => {
-    expect(faultsOf(file(entry, { ...entry, id: 'small', aliases: [] }))).toEqual(['"small" is used twice; ids and aliases share one name space']);
+    expect(faultsOf(file(entry, { ...entry, id: 'small', aliases: [] }))).toEqual([
+      '"small" is used twice; ids and aliases share one name space',
+    ]);
   });
 
   it.each([null, [], 'models', { about: 'x' }, file('acme/small')])('is refused when it is %j', (seed) => {
@@ -123,9 +130,12 @@ describe('the seed file of this release', () => {
     }
   });
 
-  it.each(vendors.map(({ model }) => [model.id, model] as const))('leaves room for a prompt beside the longest answer of %s', (_, model) => {
-    expect(model.contextLimitTokens - model.outputLimitTokens).toBeGreaterThanOrEqual(32_000);
-  });
+  it.each(vendors.map(({ model }) => [model.id, model] as const))(
+    'leaves room for a prompt beside the longest answer of %s',
+    (_, model) => {
+      expect(model.contextLimitTokens - model.outputLimitTokens).toBeGreaterThanOrEqual(32_000);
+    },
+  );
 
   it.each(seedFile.models.filter(({ owner }) => owner !== 'tollgate').map((entry) => [entry.id, entry.sources] as const))(
     'says where the figures of %s are from',

@@ -16,7 +16,9 @@ export class SeedError extends Error {
   override readonly name = 'SeedError';
 
   constructor(readonly faults: readonly string[]) {
-    super(`The seed file has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    super(
+      `The seed file has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
   }
 }
 

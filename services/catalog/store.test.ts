@@ -64,7 +64,10 @@ describe.each(testEngines)('the store on %s', (engine) => {
 
   it('never has two prices of one model that start together', async () => {
     await addPrice(100n);
-    await addPrice(100n).then(() => expect('stored').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
+    await addPrice(100n).then(
+      () => expect('stored').toBe('refused'),
+      (error) => expect(isDuplicate(error)).toBe(true),
+    );
   });
 
   it('grows its revision with every change that writes, and only then', async () => {

@@ -4,7 +4,18 @@ import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt } from '#kit/db/values.js';
 import type { PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { draftColumns, draftFromRow, draftToRow, modelColumns, modelFromRow, modelToRow, priceColumns, priceFromRow, priceToRow, type StoredModel } from './rows.js';
+import {
+  draftColumns,
+  draftFromRow,
+  draftToRow,
+  modelColumns,
+  modelFromRow,
+  modelToRow,
+  priceColumns,
+  priceFromRow,
+  priceToRow,
+  type StoredModel,
+} from './rows.js';
 
 /** The catalog as stored at one revision, with the prices that matter at `asOfMs` or later. */
 export interface StoredCatalog {
@@ -100,7 +111,9 @@ export class CatalogChange {
   /** Replaces all fields of the model with this id. */
   async updateModel(stored: StoredModel): Promise<void> {
     const { id, ...fields } = modelToRow(stored);
-    const changed = await this.tx('model').where({ id }).update({ ...fields, revision: this.revision });
+    const changed = await this.tx('model')
+      .where({ id })
+      .update({ ...fields, revision: this.revision });
     assert.equal(changed, 1, 'the model to update exists');
     this.written = true;
   }

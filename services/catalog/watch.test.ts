@@ -70,7 +70,9 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
 
   it('shows everything at once', async () => {
     const price = (await catalog.service.publishPrice({ price: examplePrice() }, context)).price!;
-    const scheduled = (await catalog.service.publishPrice({ price: examplePrice({ effectiveFromMs: BigInt(clock.nowMs() + 1000) }) }, context)).price!;
+    const scheduled = (
+      await catalog.service.publishPrice({ price: examplePrice({ effectiveFromMs: BigInt(clock.nowMs() + 1000) }) }, context)
+    ).price!;
     const replica = await startReplica(test.db);
     expect(await new Watch(replica.service).snapshot()).toEqual({
       models: [exampleModel({ createdAtMs: BigInt(clock.nowMs()), price })],

@@ -29,7 +29,16 @@ afterAll(() => stub.stop());
 
 async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
   inference = await startInference(changes);
-  const upstream = { id: 'mine', wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, baseUrl: stub.baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+  const upstream = {
+    id: 'mine',
+    wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+    baseUrl: stub.baseUrl,
+    secretLastFour: '',
+    allowPrivateNetwork: true,
+    enabled: true,
+    managed: false,
+    createdAtMs: 0n,
+  };
   await inference.service.putUpstream({ upstream, secret: stubApiKey }, callContext({ caller: 'operator' }));
 }
 
@@ -64,7 +73,10 @@ describe('the span of an attempt', () => {
 
   it('is one for each target tried, and says why the first one failed', async () => {
     await start();
-    await collect(inference.service, textRequest('Hi', { targets: ['status-500', 'text'].map((upstreamModel) => ({ upstreamId: 'mine', upstreamModel })) }));
+    await collect(
+      inference.service,
+      textRequest('Hi', { targets: ['status-500', 'text'].map((upstreamModel) => ({ upstreamId: 'mine', upstreamModel })) }),
+    );
     expect(exporter.getFinishedSpans().map(({ name, status, attributes }) => [name, status.code, attributes['error.type']])).toEqual([
       ['chat status-500', SpanStatusCode.ERROR, 'upstream_failed'],
       ['chat text', SpanStatusCode.UNSET, undefined],

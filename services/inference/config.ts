@@ -5,14 +5,24 @@ import { duration, integer, oneOf, optionalText, type Settings, text, type Value
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
   openaiBaseUrl: text('OPENAI_BASE_URL', 'where the managed upstream "openai" is', { default: 'https://api.openai.com/v1' }),
-  anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', { secret: true }),
-  anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'where the managed upstream "anthropic" is', { default: 'https://api.anthropic.com/v1' }),
-  connectTimeoutMs: duration('TOLLGATE_INFERENCE_CONNECT_TIMEOUT', 'longest wait for a connection to an upstream', { minMs: 10, maxMs: 60_000, default: 5000 }),
-  firstTokenTimeoutMs: duration('TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT', "longest wait from sending a request to an upstream's first event", {
-    minMs: 10,
-    maxMs: 3_600_000,
-    default: 60_000,
+  anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', {
+    secret: true,
   }),
+  anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'where the managed upstream "anthropic" is', { default: 'https://api.anthropic.com/v1' }),
+  connectTimeoutMs: duration('TOLLGATE_INFERENCE_CONNECT_TIMEOUT', 'longest wait for a connection to an upstream', {
+    minMs: 10,
+    maxMs: 60_000,
+    default: 5000,
+  }),
+  firstTokenTimeoutMs: duration(
+    'TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT',
+    "longest wait from sending a request to an upstream's first event",
+    {
+      minMs: 10,
+      maxMs: 3_600_000,
+      default: 60_000,
+    },
+  ),
   idleTimeoutMs: duration('TOLLGATE_INFERENCE_IDLE_TIMEOUT', 'longest silence of an upstream in the middle of an answer', {
     minMs: 10,
     maxMs: 3_600_000,
@@ -53,9 +63,14 @@ export const inferenceSettings = {
     max: 1 << 20,
     default: 65_536,
   }),
-  propagateTrace: oneOf('TOLLGATE_INFERENCE_PROPAGATE_TRACE', 'which upstreams are sent the traceparent header', ['never', 'private', 'always'], {
-    default: 'private',
-  }),
+  propagateTrace: oneOf(
+    'TOLLGATE_INFERENCE_PROPAGATE_TRACE',
+    'which upstreams are sent the traceparent header',
+    ['never', 'private', 'always'],
+    {
+      default: 'private',
+    },
+  ),
   sandboxTokenDelayMs: duration('TOLLGATE_INFERENCE_SANDBOX_TOKEN_DELAY', "pause before each of the sandbox's tokens", {
     minMs: 0,
     maxMs: 10_000,

@@ -11,9 +11,13 @@ await runService({
   settings: {
     ...inferenceSettings,
     databaseUrl: databaseUrl('TOLLGATE_INFERENCE_DATABASE_URL'),
-    secretKeyPath: text('TOLLGATE_INFERENCE_SECRET_KEY_FILE', 'file with the key that encrypts upstream credentials, the same for every replica; made when absent', {
-      default: './data/secret-key',
-    }),
+    secretKeyPath: text(
+      'TOLLGATE_INFERENCE_SECRET_KEY_FILE',
+      'file with the key that encrypts upstream credentials, the same for every replica; made when absent',
+      {
+        default: './data/secret-key',
+      },
+    ),
   },
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);

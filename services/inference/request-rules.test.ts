@@ -19,7 +19,14 @@ function fieldOf(rest: Parameters<typeof textRequest>[1]): string | undefined {
 describe('a request', () => {
   it('in order passes', () => {
     expect(fieldOf({})).toBeUndefined();
-    expect(fieldOf({ ...message(Role.ROLE_ASSISTANT, text, call), sampling: { temperature: 2 }, reasoning: { effort: 'max' }, messagesVersion: '2026-10-21' })).toBeUndefined();
+    expect(
+      fieldOf({
+        ...message(Role.ROLE_ASSISTANT, text, call),
+        sampling: { temperature: 2 },
+        reasoning: { effort: 'max' },
+        messagesVersion: '2026-10-21',
+      }),
+    ).toBeUndefined();
   });
 
   it('may hold images and documents, in what the user says and in results of tools', () => {
@@ -44,10 +51,16 @@ describe('a request', () => {
     ['prompt.messages.parts', message(Role.ROLE_USER, { part: undefined })],
     ['prompt.messages.parts.tool_call', message(Role.ROLE_ASSISTANT, { part: { $case: 'toolCall', value: { name: 'f' } } })],
     ['prompt.messages.parts.tool_result', message(Role.ROLE_USER, { part: { $case: 'toolResult', value: { text: 'x' } } })],
-    ['prompt.messages.parts.tool_result.content', message(Role.ROLE_USER, { part: { $case: 'toolResult', value: { toolCallId: 'a', content: [call] } } })],
+    [
+      'prompt.messages.parts.tool_result.content',
+      message(Role.ROLE_USER, { part: { $case: 'toolResult', value: { toolCallId: 'a', content: [call] } } }),
+    ],
     ['prompt.messages.parts.image', message(Role.ROLE_USER, { part: { $case: 'image', value: {} } })],
     ['prompt.tools.name', { prompt: { ...message(Role.ROLE_USER, text)!.prompt, tools: [{ name: '' }] } }],
-    ['prompt.tool_choice.name', { prompt: { ...message(Role.ROLE_USER, text)!.prompt, toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' } } }],
+    [
+      'prompt.tool_choice.name',
+      { prompt: { ...message(Role.ROLE_USER, text)!.prompt, toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' } } },
+    ],
     ['max_output_tokens', { maxOutputTokens: 4_000_000_000 }],
     ['stop_sequences', { stopSequences: [''] }],
     ['stop_sequences', { stopSequences: Array.from({ length: 65 }, String) }],

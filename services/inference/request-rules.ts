@@ -1,6 +1,18 @@
 // What a request must be like before anything is sent anywhere. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { type GenerateRequest, type Message, type NativeRequest, type Part, type Prompt, type Reasoning, Role, type Sampling, type Target, ToolChoice_Mode, type ToolResultPart } from '#proto/inference/v1/inference.js';
+import {
+  type GenerateRequest,
+  type Message,
+  type NativeRequest,
+  type Part,
+  type Prompt,
+  type Reasoning,
+  Role,
+  type Sampling,
+  type Target,
+  ToolChoice_Mode,
+  type ToolResultPart,
+} from '#proto/inference/v1/inference.js';
 
 /** Most of each thing in one request. */
 export const requestLimits = {
@@ -23,7 +35,11 @@ export function checkGenerateRequest(request: GenerateRequest): void {
   checkPrompt(prompt, native);
   check(maxOutputTokens <= requestLimits.outputTokens, 'max_output_tokens', `is at most ${requestLimits.outputTokens}`);
   check(stopSequences.length <= requestLimits.stopSequences, 'stop_sequences', `has at most ${requestLimits.stopSequences} entries`);
-  check(stopSequences.every((sequence) => sequence !== '' && isName(sequence)), 'stop_sequences', `holds texts of 1 to ${requestLimits.nameChars} characters`);
+  check(
+    stopSequences.every((sequence) => sequence !== '' && isName(sequence)),
+    'stop_sequences',
+    `holds texts of 1 to ${requestLimits.nameChars} characters`,
+  );
   checkSampling(sampling);
   checkReasoning(reasoning);
   check(isName(endUser), 'end_user', `has at most ${requestLimits.nameChars} characters`);
@@ -43,10 +59,18 @@ export function checkTargets(targets: readonly Target[]): void {
 export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest): asserts prompt is Prompt {
   check(prompt !== undefined, 'prompt', 'is required');
   const { messages, tools, toolChoice } = prompt;
-  check((messages.length > 0 || native !== undefined) && messages.length <= requestLimits.messages, 'prompt.messages', `has 1 to ${requestLimits.messages} entries`);
+  check(
+    (messages.length > 0 || native !== undefined) && messages.length <= requestLimits.messages,
+    'prompt.messages',
+    `has 1 to ${requestLimits.messages} entries`,
+  );
   for (const message of messages) checkMessage(message);
   check(tools.length <= requestLimits.tools, 'prompt.tools', `has at most ${requestLimits.tools} entries`);
-  check(tools.every(({ name }) => name !== '' && isName(name)), 'prompt.tools.name', 'is required');
+  check(
+    tools.every(({ name }) => name !== '' && isName(name)),
+    'prompt.tools.name',
+    'is required',
+  );
   check(toolChoice === undefined || toolChoice.mode in ToolChoice_Mode, 'prompt.tool_choice.mode', 'is unknown');
   const isNamed = toolChoice?.mode === ToolChoice_Mode.MODE_NAMED;
   check(!isNamed || tools.some(({ name }) => name === toolChoice.name), 'prompt.tool_choice.name', 'names one of the tools');
@@ -54,7 +78,11 @@ export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest):
 
 /** The reasoning of a request. */
 export function checkReasoning(reasoning: Reasoning | undefined): void {
-  check(reasoning === undefined || efforts.includes(reasoning.effort), 'reasoning.effort', `is one of ${efforts.slice(1).join(', ')}, or empty`);
+  check(
+    reasoning === undefined || efforts.includes(reasoning.effort),
+    'reasoning.effort',
+    `is one of ${efforts.slice(1).join(', ')}, or empty`,
+  );
 }
 
 /** The vendor version of a request. */
@@ -78,16 +106,22 @@ function checkMessage({ role, parts }: Message): void {
   check(kinds !== undefined, 'prompt.messages.role', 'is user, assistant or system');
   for (const { part } of parts) {
     check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'holds only what its role can say');
-    if (part.$case === 'toolCall') check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'has an id and a name');
+    if (part.$case === 'toolCall')
+      check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'has an id and a name');
     if (part.$case === 'toolResult') checkToolResult(part.value);
-    if (part.$case === 'image' || part.$case === 'document') check(part.value.source !== undefined, `prompt.messages.parts.${part.$case}`, 'has a source');
+    if (part.$case === 'image' || part.$case === 'document')
+      check(part.value.source !== undefined, `prompt.messages.parts.${part.$case}`, 'has a source');
   }
 }
 
 function checkToolResult({ toolCallId, content }: ToolResultPart): void {
   check(toolCallId !== '', 'prompt.messages.parts.tool_result', 'has the id of its call');
   for (const { part } of content) {
-    check(part !== undefined && partsOfResults.includes(part.$case), 'prompt.messages.parts.tool_result.content', 'holds texts, images and documents');
+    check(
+      part !== undefined && partsOfResults.includes(part.$case),
+      'prompt.messages.parts.tool_result.content',
+      'holds texts, images and documents',
+    );
   }
 }
 

@@ -68,7 +68,10 @@ export class UpstreamStore {
 
   /** The last test of each upstream that has one, by the upstream's id. */
   async tests(): Promise<Map<string, UpstreamTest>> {
-    const rows = await this.db.knex('upstream_test').select(['upstream_id', 'result']).limit(storedUpstreamsMax + managedTestsMax);
+    const rows = await this.db
+      .knex('upstream_test')
+      .select(['upstream_id', 'result'])
+      .limit(storedUpstreamsMax + managedTestsMax);
     return new Map(rows.map((row: Record<string, unknown>) => [asText(row['upstream_id']), UpstreamTest.decode(asBytes(row['result']))]));
   }
 
@@ -83,7 +86,10 @@ export class UpstreamStore {
         const [present] = await tx('upstream').select(columns).where({ id: upstreamId }).forUpdate();
         if (present === undefined || !isSameToTest(fromRow(present), tested)) return;
       }
-      await tx('upstream_test').insert({ upstream_id: upstreamId, ...row }).onConflict('upstream_id').merge(row);
+      await tx('upstream_test')
+        .insert({ upstream_id: upstreamId, ...row })
+        .onConflict('upstream_id')
+        .merge(row);
     });
   }
 
@@ -97,7 +103,11 @@ export class UpstreamStore {
       const [presentRow] = await tx('upstream').select(columns).where({ id }).forUpdate();
       const present = presentRow === undefined ? undefined : fromRow(presentRow);
       const [counted] = await tx('upstream').count({ stored: '*' });
-      const row = { ...change(present, asNumber(counted?.['stored'])), id, ...(present === undefined ? {} : { createdAtMs: present.createdAtMs }) };
+      const row = {
+        ...change(present, asNumber(counted?.['stored'])),
+        id,
+        ...(present === undefined ? {} : { createdAtMs: present.createdAtMs }),
+      };
       if (present === undefined) await tx('upstream').insert(toRow(row));
       else await tx('upstream').where({ id }).update(toRow(row));
       // What was found of another address or with another secret would mislead.
@@ -109,7 +119,8 @@ export class UpstreamStore {
 
 /** Whether a test of the one holds for the other. */
 function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
-  const facts = ({ wireFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string => JSON.stringify([wireFormat, baseUrl, allowPrivateNetwork, sealedSecret]);
+  const facts = ({ wireFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string =>
+    JSON.stringify([wireFormat, baseUrl, allowPrivateNetwork, sealedSecret]);
   return facts(one) === facts(other);
 }
 

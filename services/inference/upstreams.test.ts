@@ -55,11 +55,14 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     createdAtMs: 0n,
     ...changes,
   });
-  const put = (changes: Partial<Upstream> = {}, secret: string | undefined = stubApiKey) => service.putUpstream({ upstream: wanted(changes), secret }, operator);
+  const put = (changes: Partial<Upstream> = {}, secret: string | undefined = stubApiKey) =>
+    service.putUpstream({ upstream: wanted(changes), secret }, operator);
   const call = (from = service) => collect(from, textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: 'text' }] }));
 
   it('begin with the sandbox alone', async () => {
-    expect((await service.listUpstreams({}, operator)).upstreams).toMatchObject([{ id: 'sandbox', wireFormat: WireFormat.WIRE_FORMAT_SANDBOX, managed: true, enabled: true }]);
+    expect((await service.listUpstreams({}, operator)).upstreams).toMatchObject([
+      { id: 'sandbox', wireFormat: WireFormat.WIRE_FORMAT_SANDBOX, managed: true, enabled: true },
+    ]);
     expect(await inference.ready()).toEqual({ ok: true });
   });
 
@@ -91,9 +94,16 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await put();
     const other = new URL(stub.baseUrl);
     other.port = '9';
-    const move = (secret?: string) => service.putUpstream({ upstream: wanted({ baseUrl: other.href }), ...(secret === undefined ? {} : { secret }) } as PutUpstreamRequest, operator);
+    const move = (secret?: string) =>
+      service.putUpstream(
+        { upstream: wanted({ baseUrl: other.href }), ...(secret === undefined ? {} : { secret }) } as PutUpstreamRequest,
+        operator,
+      );
     await expect(move()).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'secret' } });
-    expect((await service.listUpstreams({}, operator)).upstreams.find(({ id }) => id === 'mine')).toMatchObject({ baseUrl: stub.baseUrl, secretLastFour: 'cret' });
+    expect((await service.listUpstreams({}, operator)).upstreams.find(({ id }) => id === 'mine')).toMatchObject({
+      baseUrl: stub.baseUrl,
+      secretLastFour: 'cret',
+    });
     expect((await move('another-secret')).upstream).toMatchObject({ baseUrl: other.href, secretLastFour: 'cret' });
     expect((await move('')).upstream).toMatchObject({ secretLastFour: '' });
   });
@@ -102,14 +112,19 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await put();
     await call();
     const rows = await database.db.knex('upstream').select();
-    const everything = JSON.stringify([rows, lines, await service.listUpstreams({}, operator)], (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    const everything = JSON.stringify([rows, lines, await service.listUpstreams({}, operator)], (_key, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
     expect(everything).not.toContain(stubApiKey);
     expect(everything).not.toContain(Buffer.from(stubApiKey).toString('base64').slice(0, 20));
   });
 
   it('whose row was changed behind our back are not given the secret', async () => {
     await put();
-    await database.db.knex('upstream').where({ id: 'mine' }).update({ base_url: stub.baseUrl.replace('/v1', '/stolen') });
+    await database.db
+      .knex('upstream')
+      .where({ id: 'mine' })
+      .update({ base_url: stub.baseUrl.replace('/v1', '/stolen') });
     clock.advance(1000);
     await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
     expect(stub.requests).toHaveLength(0);
@@ -120,7 +135,9 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     const other = await start(database.db, {}, randomBytes(32));
     await expect(call(other.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
     expect(lines.some((line) => String(line['msg']).includes('cannot be decrypted'))).toBe(true);
-    await expect(other.service.putUpstream({ upstream: wanted() } as PutUpstreamRequest, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await expect(other.service.putUpstream({ upstream: wanted() } as PutUpstreamRequest, operator)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+    });
     await other.stop();
   });
 
@@ -152,22 +169,41 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   });
 
   it('come from the configuration too, and are then not changed by anybody', async () => {
-    const managed = await start(database.db, { openaiApiKey: stubApiKey, openaiBaseUrl: stub.baseUrl, anthropicApiKey: stubApiKey, anthropicBaseUrl: stub.baseUrl.replace('/v1', '') });
+    const managed = await start(database.db, {
+      openaiApiKey: stubApiKey,
+      openaiBaseUrl: stub.baseUrl,
+      anthropicApiKey: stubApiKey,
+      anthropicBaseUrl: stub.baseUrl.replace('/v1', ''),
+    });
     const { upstreams } = await managed.service.listUpstreams({}, operator);
-    expect(upstreams.map(({ id, managed: isManaged, secretLastFour }) => [id, isManaged, secretLastFour])).toEqual([['sandbox', true, ''], ['openai', true, 'cret'], ['anthropic', true, 'cret']]);
+    expect(upstreams.map(({ id, managed: isManaged, secretLastFour }) => [id, isManaged, secretLastFour])).toEqual([
+      ['sandbox', true, ''],
+      ['openai', true, 'cret'],
+      ['anthropic', true, 'cret'],
+    ]);
     expect(upstreams.map(({ managedBy }) => managedBy)).toEqual([undefined, 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY']);
     for (const id of ['openai', 'anthropic']) {
-      expect(finishedOf(await collect(managed.service, textRequest('Hi', { targets: [{ upstreamId: id, upstreamModel: 'text' }] }))).usageReported).toBe(true);
-      await expect(managed.service.putUpstream({ upstream: wanted({ id }), secret: 'x' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+      expect(
+        finishedOf(await collect(managed.service, textRequest('Hi', { targets: [{ upstreamId: id, upstreamModel: 'text' }] })))
+          .usageReported,
+      ).toBe(true);
+      await expect(managed.service.putUpstream({ upstream: wanted({ id }), secret: 'x' }, operator)).rejects.toMatchObject({
+        reason: 'failed_precondition',
+      });
       await expect(managed.service.deleteUpstream({ upstreamId: id }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
     }
     expect((await managed.service.testUpstream({ upstreamId: 'openai', upstreamModel: 'text' }, operator)).test?.ok).toBe(true);
-    expect((await managed.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok)).toEqual([undefined, true, undefined]);
+    expect((await managed.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok)).toEqual([
+      undefined,
+      true,
+      undefined,
+    ]);
     await managed.stop();
   });
 
   it('are tested, enabled or not, and the result stays until they are changed or removed', async () => {
-    const lastTests = async (of = service) => (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
+    const lastTests = async (of = service) =>
+      (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
     await put({ enabled: false });
     expect(await lastTests()).toEqual([undefined, undefined]);
     const { test } = await service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
@@ -177,7 +213,10 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
     const replicaDb = openDatabase(database.url);
     const replica = await start(replicaDb);
-    expect((await replica.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest)).toEqual([sandbox.test, test]);
+    expect((await replica.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest)).toEqual([
+      sandbox.test,
+      test,
+    ]);
     await replica.stop();
     await replicaDb.close();
     // The gateway reads the list every second and has no use for them.
@@ -196,7 +235,9 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await put();
     expect(await lastTests()).toEqual([true, undefined]);
     await expect(service.testUpstream({ upstreamId: 'nobody' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
-    await expect(service.testUpstream({ upstreamId: 'mine', upstreamModel: '' }, operator)).rejects.toMatchObject({ reason: 'invalid_request' });
+    await expect(service.testUpstream({ upstreamId: 'mine', upstreamModel: '' }, operator)).rejects.toMatchObject({
+      reason: 'invalid_request',
+    });
   });
 
   it('that are changed while they are tested keep no result of what they were', async () => {

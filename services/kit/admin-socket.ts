@@ -37,7 +37,10 @@ export async function claimAdminSocket(dataDir: string): Promise<string> {
   const place = adminSocketPlace(dataDir);
   const path = 'path' in place ? place.path : pointedPath(place.pointerPath);
   if (await isListening(path)) {
-    throw new AppError('failed_precondition', `A Tollgate is already running for ${dataDir}; stop it first, or choose another TOLLGATE_DATA_DIR.`);
+    throw new AppError(
+      'failed_precondition',
+      `A Tollgate is already running for ${dataDir}; stop it first, or choose another TOLLGATE_DATA_DIR.`,
+    );
   }
   return path;
 }

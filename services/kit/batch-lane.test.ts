@@ -28,7 +28,10 @@ describe('a lane', () => {
     const first = [subject.add('a'), subject.add('b')];
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.all([...first, subject.add('c'), subject.add('d')]);
-    expect(batches).toEqual([['a', 'b'], ['c', 'd']]);
+    expect(batches).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
   });
 
   it('gives each its own outcome', async () => {
@@ -84,7 +87,10 @@ describe('a lane', () => {
     const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((item) => subject.add(item)));
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
     expect((results[4] as PromiseRejectedResult).reason).toMatchObject({ reason: 'overloaded' });
-    expect(batches).toEqual([['a', 'b'], ['c', 'd']]);
+    expect(batches).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
   });
 
   it('is idle once all that was added is done', async () => {

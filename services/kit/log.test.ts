@@ -5,7 +5,12 @@ it('writes an error without the statement and the values that a driver puts into
   const lines: string[] = [];
   const log = createLogger({ name: 'test', level: 'info' }, { write: (line) => void lines.push(line) });
   const text = "INSERT INTO kept_answer VALUES ('what a customer wrote')";
-  const cause = Object.assign(new Error('The table is full'), { code: 'ER_RECORD_FILE_FULL', errno: 1114, sql: text, sqlMessage: 'The table is full' });
+  const cause = Object.assign(new Error('The table is full'), {
+    code: 'ER_RECORD_FILE_FULL',
+    errno: 1114,
+    sql: text,
+    sqlMessage: 'The table is full',
+  });
   log.error({ err: cause }, 'failed');
   log.error({ err: new Error('outer', { cause }) }, 'failed');
   expect(lines.join('')).not.toContain('what a customer wrote');

@@ -32,14 +32,27 @@ function withoutStatement(error: Error): unknown {
 }
 
 /** A logger for a process. Lines go to standard output unless `destination` says otherwise. */
-export function createLogger(options: { name: string; level: (typeof logLevels)[number] }, destination: DestinationStream = standardOutput()): Logger {
+export function createLogger(
+  options: { name: string; level: (typeof logLevels)[number] },
+  destination: DestinationStream = standardOutput(),
+): Logger {
   return pino(
     {
       name: options.name,
       level: options.level,
       serializers: { err: withoutStatement },
       redact: {
-        paths: ['secret', 'authorization', 'password', '*.secret', '*.authorization', '*.password', '*.apiKey', 'headers["x-api-key"]', 'headers.authorization'],
+        paths: [
+          'secret',
+          'authorization',
+          'password',
+          '*.secret',
+          '*.authorization',
+          '*.password',
+          '*.apiKey',
+          'headers["x-api-key"]',
+          'headers.authorization',
+        ],
         censor: '[redacted]',
       },
       mixin() {

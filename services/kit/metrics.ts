@@ -24,9 +24,16 @@ export interface Reading {
 /**
  * Gauges of one part. `read` is asked at each collection; when it throws, the gauges stay as they were. Returns what ends the asking.
  */
-export function observeGauges(scope: string, gauges: readonly Gauge[], read: () => Promise<readonly Reading[]> | readonly Reading[], log: Logger): () => void {
+export function observeGauges(
+  scope: string,
+  gauges: readonly Gauge[],
+  read: () => Promise<readonly Reading[]> | readonly Reading[],
+  log: Logger,
+): () => void {
   const meter = metrics.getMeter(scope);
-  const instruments = new Map<string, ObservableGauge>(gauges.map(({ name, description, unit }) => [name, meter.createObservableGauge(name, { description, unit })]));
+  const instruments = new Map<string, ObservableGauge>(
+    gauges.map(({ name, description, unit }) => [name, meter.createObservableGauge(name, { description, unit })]),
+  );
   const observe = async (result: { observe(gauge: ObservableGauge, value: number, attributes?: Attributes): void }): Promise<void> => {
     try {
       for (const { name, value, attributes } of await read()) result.observe(instruments.get(name)!, value, attributes);

@@ -40,7 +40,10 @@ afterEach(() => {
 });
 
 /** Runs a probe service as a process and tells what its module lived through. */
-async function run(service: Partial<ProbeService>, options: { env?: Record<string, string>; ready?: ServiceModule<ProbeService>['ready'] } = {}): Promise<string[]> {
+async function run(
+  service: Partial<ProbeService>,
+  options: { env?: Record<string, string>; ready?: ServiceModule<ProbeService>['ready'] } = {},
+): Promise<string[]> {
   const events: string[] = [];
   const module: ServiceModule<ProbeService> = {
     name: 'probe',

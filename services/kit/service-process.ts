@@ -90,7 +90,9 @@ export function grpcPart(address: string, offers: readonly Offer[], host: Proces
 function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logger): () => Promise<void> {
   let wasReady = true;
   return async () => {
-    const faults = await Promise.all(offers.map(({ module }) => module.ready().then((state) => (state.ok ? undefined : state.why), String)));
+    const faults = await Promise.all(
+      offers.map(({ module }) => module.ready().then((state) => (state.ok ? undefined : state.why), String)),
+    );
     const why = faults.filter((fault) => fault !== undefined);
     const isReady = why.length === 0;
     if (wasReady && !isReady) log.warn({ why }, 'not ready');

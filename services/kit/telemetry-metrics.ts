@@ -4,7 +4,13 @@ import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base';
 import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http';
 import { JsonMetricsSerializer, MetricsExporterMetricsHelper } from '@opentelemetry/otlp-transformer';
 import type { Resource } from '@opentelemetry/resources';
-import { MeterProvider, MetricReader, PeriodicExportingMetricReader, type PushMetricExporter, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import {
+  MeterProvider,
+  MetricReader,
+  PeriodicExportingMetricReader,
+  type PushMetricExporter,
+  type ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
 import type { Telemetry } from './telemetry-sdk.js';
 
 /** Where metrics go. */
@@ -26,7 +32,13 @@ export function startMetrics(options: MetricsOptions, resource: Resource): Metri
   const readers: MetricReader[] = [scraped];
   if (options.otlpEndpoint !== undefined) {
     const { exportIntervalMs } = options;
-    readers.push(new PeriodicExportingMetricReader({ exporter: otlpExporter(options.otlpEndpoint), exportIntervalMillis: exportIntervalMs, exportTimeoutMillis: Math.min(exportIntervalMs, 10_000) }));
+    readers.push(
+      new PeriodicExportingMetricReader({
+        exporter: otlpExporter(options.otlpEndpoint),
+        exportIntervalMillis: exportIntervalMs,
+        exportTimeoutMillis: Math.min(exportIntervalMs, 10_000),
+      }),
+    );
   }
   const provider = new MeterProvider({ resource, readers });
   metrics.setGlobalMeterProvider(provider);
@@ -47,6 +59,10 @@ class ScrapedReader extends MetricReader {
 
 // The exporter's own package is this and choices that we do not make (temporality is cumulative, as Prometheus has it).
 function otlpExporter(otlpEndpoint: string): PushMetricExporter {
-  const http = convertLegacyHttpOptions({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/metrics` }, 'METRICS', 'v1/metrics', { 'Content-Type': 'application/json' });
-  return new OTLPExporterBase(createOtlpHttpExportDelegate(http, JsonMetricsSerializer, 'otlp_http_metric_exporter', MetricsExporterMetricsHelper, undefined));
+  const http = convertLegacyHttpOptions({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/metrics` }, 'METRICS', 'v1/metrics', {
+    'Content-Type': 'application/json',
+  });
+  return new OTLPExporterBase(
+    createOtlpHttpExportDelegate(http, JsonMetricsSerializer, 'otlp_http_metric_exporter', MetricsExporterMetricsHelper, undefined),
+  );
 }

@@ -44,9 +44,12 @@ export async function serveMetrics(listen: string, collect: () => Promise<Resour
 
 function listening(server: Server, listen: string): Promise<void> {
   const [, host, port] = /^\[?(.*?)\]?:(\d{1,5})$/.exec(listen) ?? [];
-  if (host === undefined || host === '') throw new AppError('failed_precondition', `"${listen}" is no address to show metrics at; write host:port, such as 127.0.0.1:9464.`);
+  if (host === undefined || host === '')
+    throw new AppError('failed_precondition', `"${listen}" is no address to show metrics at; write host:port, such as 127.0.0.1:9464.`);
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new AppError('failed_precondition', `Metrics cannot be shown at ${listen}: ${error.message}.`, { cause: error })));
+    server.once('error', (error) =>
+      reject(new AppError('failed_precondition', `Metrics cannot be shown at ${listen}: ${error.message}.`, { cause: error })),
+    );
     server.listen(Number(port), host, () => resolve());
   });
 }
@@ -54,7 +57,13 @@ function listening(server: Server, listen: string): Promise<void> {
 /** The text of all metrics, each series once. */
 export function metricsText({ resource, scopeMetrics }: ResourceMetrics): string {
   const target = `# TYPE target_info gauge\ntarget_info${labels(resource.attributes as Attributes)} 1\n`;
-  return target + scopeMetrics.flatMap((scope) => scope.metrics).map(textOf).join('');
+  return (
+    target +
+    scopeMetrics
+      .flatMap((scope) => scope.metrics)
+      .map(textOf)
+      .join('')
+  );
 }
 
 function textOf(metric: MetricData): string {
@@ -77,7 +86,12 @@ function linesOf(metric: MetricData, name: string): string[] {
           below += buckets.counts[index]!;
           return `${name}_bucket${labels({ ...attributes, le: String(boundary) })} ${below}`;
         });
-        return [...lines, `${name}_bucket${labels({ ...attributes, le: '+Inf' })} ${count}`, `${name}_sum${labels(attributes)} ${sum}`, `${name}_count${labels(attributes)} ${count}`];
+        return [
+          ...lines,
+          `${name}_bucket${labels({ ...attributes, le: '+Inf' })} ${count}`,
+          `${name}_sum${labels(attributes)} ${sum}`,
+          `${name}_count${labels(attributes)} ${count}`,
+        ];
       });
     case DataPointType.EXPONENTIAL_HISTOGRAM:
       // None of ours.

@@ -39,12 +39,24 @@ describe('telemetry', () => {
     const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '127.0.0.1:0' });
     const address = String(lines.findLast(({ msg }) => msg === 'showing metrics')!['address']);
     const meter = metrics.getMeter('test');
-    meter.createCounter('tollgate.probe.calls', { description: 'Calls.\nAll of them.', unit: '{call}' }).add(2, { ending: 'a "quoted" one' });
+    meter
+      .createCounter('tollgate.probe.calls', { description: 'Calls.\nAll of them.', unit: '{call}' })
+      .add(2, { ending: 'a "quoted" one' });
     const duration = meter.createHistogram('probe.duration', { unit: 's', advice: { explicitBucketBoundaries: [0.1, 1] } });
     for (const seconds of [0.05, 0.5, 0.5, 7]) duration.record(seconds, { 'http.route': '/x' });
     let reads = 0;
-    const end = observeGauges('test', [{ name: 'probe.depth', description: '', unit: '{item}' }], async () => [{ name: 'probe.depth', value: (reads += 4) }], log);
-    const endBroken = observeGauges('test', [{ name: 'probe.broken', description: '', unit: '1' }], () => Promise.reject(new Error('no database')), log);
+    const end = observeGauges(
+      'test',
+      [{ name: 'probe.depth', description: '', unit: '{item}' }],
+      async () => [{ name: 'probe.depth', value: (reads += 4) }],
+      log,
+    );
+    const endBroken = observeGauges(
+      'test',
+      [{ name: 'probe.broken', description: '', unit: '1' }],
+      () => Promise.reject(new Error('no database')),
+      log,
+    );
     const scrape = async (): Promise<string[]> => (await (await fetch(`http://${address}/metrics`)).text()).split('\n');
     expect(await scrape()).toEqual(
       expect.arrayContaining([

@@ -3,14 +3,16 @@
 import type { Telemetry, TelemetryOptions } from './telemetry-sdk.js';
 
 /** Starts what is wanted. The sampler, headers and batch limits are those of the OTEL_… environment. Raises failed_precondition when `metricsListen` cannot be had. */
-export async function startTelemetry(options: TelemetryOptions & {
-  /** Base url of an OTLP/HTTP receiver, for example http://localhost:4318; absent: nothing is sent. */
-  otlpEndpoint: string | undefined;
-  /** How often metrics are sent there. */
-  metricsIntervalMs: number;
-  /** host:port where Prometheus finds GET /metrics; absent: nowhere. */
-  metricsListen: string | undefined;
-}): Promise<Telemetry> {
+export async function startTelemetry(
+  options: TelemetryOptions & {
+    /** Base url of an OTLP/HTTP receiver, for example http://localhost:4318; absent: nothing is sent. */
+    otlpEndpoint: string | undefined;
+    /** How often metrics are sent there. */
+    metricsIntervalMs: number;
+    /** host:port where Prometheus finds GET /metrics; absent: nowhere. */
+    metricsListen: string | undefined;
+  },
+): Promise<Telemetry> {
   const { otlpEndpoint, metricsListen, log } = options;
   if (otlpEndpoint === undefined && metricsListen === undefined) return { stop: async () => {} };
   const { endWithin, resourceOf, startSdk, tellFaults } = await import('./telemetry-sdk.js');

@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /** From the sources as from the built program, which stands one folder deeper. */
 function readVersion(): string {
-  const file = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url)).find((each) => existsSync(each));
+  const file = ['../../package.json', '../../../package.json']
+    .map((path) => new URL(path, import.meta.url))
+    .find((each) => existsSync(each));
   if (file === undefined) return 'unknown';
   return (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }).version ?? 'unknown';
 }

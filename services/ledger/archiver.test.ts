@@ -26,7 +26,15 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     ledger = await startTestLedger(engine);
     folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
     const { db, clock, log } = ledger;
-    archiver = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), catchUp: async () => undefined, clock, log });
+    archiver = new Archiver({
+      config: { ...quietConfig, retentionDays: 35 },
+      reads: new Reads(db),
+      audit: new Audit(db),
+      store: new ArchiveStore(db),
+      catchUp: async () => undefined,
+      clock,
+      log,
+    });
     customer = await fundedCustomer(ledger.service, 1_000n);
   }, 60_000);
 
@@ -40,10 +48,19 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     await ledger.service.settle(settleRequest(owner, hold!.id, cost));
     return hold!.id;
   };
-  const lines = () => readdirSync(folder).flatMap((name) => gunzipSync(readFileSync(join(folder, name))).toString().trim().split('\n').map((line) => JSON.parse(line) as Record<string, string>));
+  const lines = () =>
+    readdirSync(folder).flatMap((name) =>
+      gunzipSync(readFileSync(join(folder, name)))
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, string>),
+    );
   const drifts = async () => (await ledger.service.verify({ accountId: '' })).drifts;
   const balance = async () => (await ledger.service.getBalance({ accountId: customer.accountId })).balance;
-  const entries = async () => (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 0, pageToken: '' }))).entries;
+  const entries = async () =>
+    (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 0, pageToken: '' })))
+      .entries;
 
   it('moves what is old enough, keeps what idempotency keys lead to, and the books go on from there', async () => {
     const old = [await settle(customer, 30n), await settle(customer, 0n), await settle(customer, 50n)];
@@ -53,11 +70,17 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     const young = await settle(customer, 70n);
     const before = await balance();
     expect(await archiver.archive(folder)).toBe(4);
-    expect(lines().map(({ seq, kind, amount_nano_usd }) => [seq, kind, amount_nano_usd])).toEqual([['1', 'deposit', '1000'], ['2', 'charge', '30'], ['3', 'charge', '50'], ['4', 'deposit', '500']]);
+    expect(lines().map(({ seq, kind, amount_nano_usd }) => [seq, kind, amount_nano_usd])).toEqual([
+      ['1', 'deposit', '1000'],
+      ['2', 'charge', '30'],
+      ['3', 'charge', '50'],
+      ['4', 'deposit', '500'],
+    ]);
 
     expect(await balance()).toEqual(before);
     expect((await entries()).map(({ seq }) => seq)).toEqual([5n, 4n, 1n]);
-    for (const holdId of old) expect(await refusalOf(ledger.service.getHold({ holdId, accountId: customer.accountId }))).toMatchObject({ reason: 'not_found' });
+    for (const holdId of old)
+      expect(await refusalOf(ledger.service.getHold({ holdId, accountId: customer.accountId }))).toMatchObject({ reason: 'not_found' });
     expect((await ledger.service.getHold({ holdId: young, accountId: customer.accountId })).hold).toMatchObject({ capturedNanoUsd: 70n });
     expect(await drifts()).toEqual([]);
     expect((await ledger.service.deposit(deposit)).replayed).toBe(true);
@@ -78,7 +101,10 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     ledger.clock.advance(36 * msPerDay);
     await archiver.archive(folder);
     await settle(customer, 40n);
-    await ledger.db.knex('bucket').where({ ...accountColumns(customer.accountId, engine) }).update({ spent_nano_usd: 69n });
+    await ledger.db
+      .knex('bucket')
+      .where({ ...accountColumns(customer.accountId, engine) })
+      .update({ spent_nano_usd: 69n });
     expect(await drifts()).toContainEqual({ accountId: customer.accountId, what: 'spent', storedNanoUsd: 69n, rebuiltNanoUsd: 70n });
   });
 
@@ -103,12 +129,26 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     const remove = store.remove.bind(store);
     let refund: Promise<unknown> | undefined;
     store.remove = async (part) => {
-      refund ??= ledger.service.refund({ idempotencyKey: 'back', accountId: customer.accountId, holdId, amountNanoUsd: 10n, reason: 'why' });
+      refund ??= ledger.service.refund({
+        idempotencyKey: 'back',
+        accountId: customer.accountId,
+        holdId,
+        amountNanoUsd: 10n,
+        reason: 'why',
+      });
       await refund;
       return remove(part);
     };
     const { db, clock, log } = ledger;
-    const interrupted = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store, catchUp: async () => undefined, clock, log });
+    const interrupted = new Archiver({
+      config: { ...quietConfig, retentionDays: 35 },
+      reads: new Reads(db),
+      audit: new Audit(db),
+      store,
+      catchUp: async () => undefined,
+      clock,
+      log,
+    });
     expect(await interrupted.archive(folder)).toBe(0);
     expect(await drifts()).toEqual([]);
     expect(await archiver.archive(folder)).toBe(2);
@@ -134,7 +174,9 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     ledger.clock.advance(36 * msPerDay);
     await archiver.archive(folder);
     const before = await balance();
-    expect(await refusalOf(ledger.service.settle({ ...settleRequest(customer, holdId, 30n), keyId: customer.keyId }))).toMatchObject({ reason: 'hold_closed' });
+    expect(await refusalOf(ledger.service.settle({ ...settleRequest(customer, holdId, 30n), keyId: customer.keyId }))).toMatchObject({
+      reason: 'hold_closed',
+    });
     expect(await balance()).toEqual(before);
   });
 
@@ -142,7 +184,10 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     const other = await fundedCustomer(ledger.service, 1_000n);
     await settle(customer, 30n);
     await settle(other, 30n);
-    await ledger.db.knex('journal').where({ ...accountColumns(customer.accountId, engine), seq: 2 }).update({ amount_nano_usd: 31 });
+    await ledger.db
+      .knex('journal')
+      .where({ ...accountColumns(customer.accountId, engine), seq: 2 })
+      .update({ amount_nano_usd: 31 });
     ledger.clock.advance(36 * msPerDay);
     expect(await archiver.archive(folder)).toBe(2);
     expect(new Set(lines().map(({ account_id }) => account_id))).toEqual(new Set([other.accountId]));
@@ -163,7 +208,15 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     for (let count = 0; count < 5; count += 1) await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     const { db, clock, log } = ledger;
-    const second = new Archiver({ config: { ...quietConfig, retentionDays: 35 }, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), catchUp: async () => undefined, clock, log });
+    const second = new Archiver({
+      config: { ...quietConfig, retentionDays: 35 },
+      reads: new Reads(db),
+      audit: new Audit(db),
+      store: new ArchiveStore(db),
+      catchUp: async () => undefined,
+      clock,
+      log,
+    });
     await Promise.all([archiver.archive(folder), second.archive(folder)]);
     expect(new Set(lines().map(({ id }) => id)).size).toBe(6);
     expect(await entries()).toHaveLength(1);

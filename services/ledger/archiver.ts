@@ -112,7 +112,7 @@ export class Archiver {
 
   /** The old parts of all accounts, each account's one after another. */
   private async *oldParts(untilMs: number): AsyncGenerator<Part> {
-    for (let last: string | undefined; ; ) {
+    for (let last: string | undefined; ;) {
       const accountIds = await this.deps.audit.accountIdsAfter(last, accountsPageSize);
       for (const accountId of accountIds) {
         let base = await this.deps.reads.base(accountId);

@@ -91,17 +91,25 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
 
   it('ends each hold once when release, settle and expiry race for it', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
-    const holds = await Promise.all(Array.from({ length: 20 }, async () => (await ledger.service.hold(holdRequest(customer, 10n, { ttlMs: 1_000 }))).hold!));
+    const holds = await Promise.all(
+      Array.from({ length: 20 }, async () => (await ledger.service.hold(holdRequest(customer, 10n, { ttlMs: 1_000 }))).hold!),
+    );
     ledger.clock.advance(60_000);
     const refused = (error: unknown): void => {
       if (!hasReason(error, 'hold_closed')) throw error;
     };
     await Promise.all([
-      ...holds.map((hold, index) => at(index).settle(settleRequest(customer, hold.id, 7n)).then(() => undefined, refused)),
+      ...holds.map((hold, index) =>
+        at(index)
+          .settle(settleRequest(customer, hold.id, 7n))
+          .then(() => undefined, refused),
+      ),
       ...holds.map((hold, index) => at(index + 1).release({ holdId: hold.id, accountId: customer.accountId })),
       ...services.map((service) => service.expireHolds({ limit: 0 })),
     ]);
-    const ended = await Promise.all(holds.map(async (hold) => (await ledger.service.getHold({ holdId: hold.id, accountId: customer.accountId })).hold!));
+    const ended = await Promise.all(
+      holds.map(async (hold) => (await ledger.service.getHold({ holdId: hold.id, accountId: customer.accountId })).hold!),
+    );
     const settled = ended.filter((hold) => hold.state === HoldState.HOLD_STATE_SETTLED).length;
     const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });
     expect(balance).toMatchObject({ heldNanoUsd: 0n, spentNanoUsd: BigInt(settled) * 7n });
@@ -111,7 +119,12 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
   it('takes checkpoints of many accounts from two sides without a deadlock', async () => {
     const customers = await Promise.all(Array.from({ length: 8 }, () => fundedCustomer(ledger.service, 100n)));
     const holds = await Promise.all(customers.map(async (customer) => (await ledger.service.hold(holdRequest(customer, 50n))).hold!));
-    const items = holds.map((hold, index) => ({ holdId: hold.id, accountId: hold.accountId, costSoFarNanoUsd: BigInt(index), ttlMs: 60_000 }));
+    const items = holds.map((hold, index) => ({
+      holdId: hold.id,
+      accountId: hold.accountId,
+      costSoFarNanoUsd: BigInt(index),
+      ttlMs: 60_000,
+    }));
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => at(index).checkpoint({ items: index % 2 === 0 ? items : items.toReversed() })),
     );

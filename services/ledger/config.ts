@@ -8,32 +8,71 @@ export const ledgerSettings = {
     maxMs: 3_600_000,
     default: 1000,
   }),
-  sweepBatchSize: integer('TOLLGATE_LEDGER_SWEEP_BATCH_SIZE', 'how many expired holds one look ends at most', { min: 1, max: 1000, default: 200 }),
-  clockSkewMs: duration('TOLLGATE_LEDGER_CLOCK_SKEW', 'how far the clocks of two ledger processes may differ; a hold is ended this long after its expiry', {
-    minMs: 0,
-    maxMs: 60_000,
-    default: 500,
+  sweepBatchSize: integer('TOLLGATE_LEDGER_SWEEP_BATCH_SIZE', 'how many expired holds one look ends at most', {
+    min: 1,
+    max: 1000,
+    default: 200,
   }),
-  queueMax: integer('TOLLGATE_LEDGER_QUEUE_MAX', 'how many operations wait for their transaction at most; one more is refused as overloaded', {
-    min: 200,
-    max: 1_000_000,
-    default: 5000,
+  clockSkewMs: duration(
+    'TOLLGATE_LEDGER_CLOCK_SKEW',
+    'how far the clocks of two ledger processes may differ; a hold is ended this long after its expiry',
+    {
+      minMs: 0,
+      maxMs: 60_000,
+      default: 500,
+    },
+  ),
+  queueMax: integer(
+    'TOLLGATE_LEDGER_QUEUE_MAX',
+    'how many operations wait for their transaction at most; one more is refused as overloaded',
+    {
+      min: 200,
+      max: 1_000_000,
+      default: 5000,
+    },
+  ),
+  lanes: integer('TOLLGATE_LEDGER_LANES', 'how many transactions on MySQL run at once, each on accounts of its own; SQLite has one', {
+    min: 1,
+    max: 64,
+    default: 2,
   }),
-  lanes: integer('TOLLGATE_LEDGER_LANES', 'how many transactions on MySQL run at once, each on accounts of its own; SQLite has one', { min: 1, max: 64, default: 2 }),
-  archiveDir: optionalText('TOLLGATE_LEDGER_ARCHIVE_DIR', 'folder into which old entries of the journal are moved; without it all are kept'),
-  retentionDays: integer('TOLLGATE_LEDGER_RETENTION_DAYS', 'days after which entries of the journal are moved into the archive', { min: 35, max: 36_500, default: 400 }),
-  alertIntervalMs: duration('TOLLGATE_LEDGER_ALERT_INTERVAL', 'how often balances are looked at for low-balance alerts, 500 accounts a look, and messages that wait are sent', {
-    minMs: 20,
-    maxMs: 3_600_000,
-    default: 1000,
+  archiveDir: optionalText(
+    'TOLLGATE_LEDGER_ARCHIVE_DIR',
+    'folder into which old entries of the journal are moved; without it all are kept',
+  ),
+  retentionDays: integer('TOLLGATE_LEDGER_RETENTION_DAYS', 'days after which entries of the journal are moved into the archive', {
+    min: 35,
+    max: 36_500,
+    default: 400,
   }),
-  alertRetryMs: duration('TOLLGATE_LEDGER_ALERT_RETRY', 'how long after its first try a message that was not taken is tried again; each further time four times as long, six tries in all', {
-    minMs: 10,
-    maxMs: 600_000,
-    default: 10_000,
+  alertIntervalMs: duration(
+    'TOLLGATE_LEDGER_ALERT_INTERVAL',
+    'how often balances are looked at for low-balance alerts, 500 accounts a look, and messages that wait are sent',
+    {
+      minMs: 20,
+      maxMs: 3_600_000,
+      default: 1000,
+    },
+  ),
+  alertRetryMs: duration(
+    'TOLLGATE_LEDGER_ALERT_RETRY',
+    'how long after its first try a message that was not taken is tried again; each further time four times as long, six tries in all',
+    {
+      minMs: 10,
+      maxMs: 600_000,
+      default: 10_000,
+    },
+  ),
+  alertPrivateWebhooks: flag(
+    'TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS',
+    'let webhooks of alerts lead into private networks; only where all who can sign in may reach them',
+    { default: false },
+  ),
+  archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often old entries are looked for', {
+    minMs: 1000,
+    maxMs: 86_400_000,
+    default: 3_600_000,
   }),
-  alertPrivateWebhooks: flag('TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS', 'let webhooks of alerts lead into private networks; only where all who can sign in may reach them', { default: false }),
-  archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often old entries are looked for', { minMs: 1000, maxMs: 86_400_000, default: 3_600_000 }),
 } satisfies Settings;
 
 /** The parsed settings of the ledger. */

@@ -21,7 +21,11 @@ export async function expireHolds(limit: number, waiter: Waiter | undefined, dep
   // One of each account goes ahead. Where that one cannot be written the account's others would fail too, each after several tries
   // that keep everybody waiting.
   const ahead = await expireEach([...firstOfAccounts.values()], waiter, deps);
-  const rest = await expireEach(others.filter(({ accountId }) => !ahead.stuckAccounts.has(accountId)), waiter, deps);
+  const rest = await expireEach(
+    others.filter(({ accountId }) => !ahead.stuckAccounts.has(accountId)),
+    waiter,
+    deps,
+  );
   return [...ahead.expired, ...rest.expired];
 }
 

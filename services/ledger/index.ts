@@ -40,7 +40,18 @@ export interface LedgerDeps {
 export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
   const metrics = new LedgerMetrics();
   const lane = metrics.watchLane(createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db)), clock }));
-  const deps: RpcDeps = { lane, reads: new Reads(db), audit: new Audit(db), pages: new Pages(db), months: new Months(db), codes: new Codes(db), lastCheck: { books: undefined }, config, clock, log };
+  const deps: RpcDeps = {
+    lane,
+    reads: new Reads(db),
+    audit: new Audit(db),
+    pages: new Pages(db),
+    months: new Months(db),
+    codes: new Codes(db),
+    lastCheck: { books: undefined },
+    config,
+    clock,
+    log,
+  };
   const sweeper = new Sweeper(deps);
   let endObserving = (): void => {};
   const monthKeeper = new MonthKeeper(deps);

@@ -20,7 +20,11 @@ export const postings = {
   cashDeposit: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer },
   promotion: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_PROMOTION, credit: customer },
   charge: { kind: EntryKind.ENTRY_KIND_CHARGE, debit: customer, credit: BookAccount.BOOK_ACCOUNT_REVENUE },
-  shortfall: { kind: EntryKind.ENTRY_KIND_SHORTFALL, debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE, credit: BookAccount.BOOK_ACCOUNT_REVENUE },
+  shortfall: {
+    kind: EntryKind.ENTRY_KIND_SHORTFALL,
+    debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE,
+    credit: BookAccount.BOOK_ACCOUNT_REVENUE,
+  },
   refund: { kind: EntryKind.ENTRY_KIND_REFUND, debit: BookAccount.BOOK_ACCOUNT_REFUND, credit: customer },
   adjustmentUp: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: customer },
   adjustmentDown: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: customer, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT },

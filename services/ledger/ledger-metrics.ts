@@ -24,9 +24,14 @@ export class LedgerMetrics {
       unit: '{operation}',
       advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200] },
     });
-    this.refusedHolds = meter.createCounter('tollgate.holds.refused', { description: 'Calls that were refused for want of money, by reason.', unit: '{hold}' });
+    this.refusedHolds = meter.createCounter('tollgate.holds.refused', {
+      description: 'Calls that were refused for want of money, by reason.',
+      unit: '{hold}',
+    });
     // A float holds nano-USD exactly up to 9 million USD; the journal is exact beyond.
-    this.shortfallNanoUsd = meter.createCounter('tollgate.shortfall.nano_usd', { description: 'Cost of calls that could not be captured and is our expense, in nano-USD.' });
+    this.shortfallNanoUsd = meter.createCounter('tollgate.shortfall.nano_usd', {
+      description: 'Cost of calls that could not be captured and is our expense, in nano-USD.',
+    });
   }
 
   /** The store, with the size of each batch noted. */

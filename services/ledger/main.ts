@@ -16,14 +16,28 @@ await runService({
     ...mailSettings,
     publicUrl,
     databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
-    secretKeyPath: text('TOLLGATE_LEDGER_SECRET_KEY_FILE', 'file with the key that encrypts the secrets of alerts’ webhooks, the same for every replica; made when absent', {
-      default: './data/ledger-secret-key',
-    }),
+    secretKeyPath: text(
+      'TOLLGATE_LEDGER_SECRET_KEY_FILE',
+      'file with the key that encrypts the secrets of alerts’ webhooks, the same for every replica; made when absent',
+      {
+        default: './data/ledger-secret-key',
+      },
+    ),
   },
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);
     const ledger = createLedger(config, { db: database.db, clock, log });
-    const alerts = createAlerts(config, { db: database.db, clock, log, secretKey: ensureSecretKey(config.secretKeyPath), mail: config, publicUrl: config.publicUrl });
-    return { parts: [database, ledger, alerts], offers: [offer(LedgerServiceDefinition, ledger, ledgerPolicy), offer(AlertServiceDefinition, alerts, alertPolicy)] };
+    const alerts = createAlerts(config, {
+      db: database.db,
+      clock,
+      log,
+      secretKey: ensureSecretKey(config.secretKeyPath),
+      mail: config,
+      publicUrl: config.publicUrl,
+    });
+    return {
+      parts: [database, ledger, alerts],
+      offers: [offer(LedgerServiceDefinition, ledger, ledgerPolicy), offer(AlertServiceDefinition, alerts, alertPolicy)],
+    };
   },
 });

@@ -24,7 +24,10 @@ const askedSeed = process.env['TOLLGATE_TEST_SEED'];
 const seed = askedSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(askedSeed);
 
 /** Histories of some 25 operations each: 20,000 through lane, store and databases, beside those through the rules alone. */
-const runs = asked === undefined ? { memory: 5_000, sqlite: 14_000, mysql: 6_000 } : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
+const runs =
+  asked === undefined
+    ? { memory: 5_000, sqlite: 14_000, mysql: 6_000 }
+    : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
 /** Histories that run at once on one database, and so share transactions. */
 const streams = askedSeed === undefined ? 100 : 1;
 /** Far more than it takes: it is the number that bounds it. */
@@ -70,21 +73,29 @@ describe.each(testEngines)('on %s', (engine) => {
 
   afterAll(() => test.drop());
 
-  it('agrees with the reference model, histories side by side', async () => {
-    const books = new LaneBooks(test.db, true);
-    await check(() => books, runs[engine], streams);
-    const entries = await test.db.knex('journal').count({ total: '*' }).first();
-    expect(Number(entries?.['total'])).toBeGreaterThan(runs[engine]);
-  }, timeoutMs);
+  it(
+    'agrees with the reference model, histories side by side',
+    async () => {
+      const books = new LaneBooks(test.db, true);
+      await check(() => books, runs[engine], streams);
+      const entries = await test.db.knex('journal').count({ total: '*' }).first();
+      expect(Number(entries?.['total'])).toBeGreaterThan(runs[engine]);
+    },
+    timeoutMs,
+  );
 
-  it('agrees with the reference model and with Verify, one history at a time', async () => {
-    const deps = { reads: new Reads(test.db), audit: new Audit(test.db) };
-    const property = fc.asyncProperty(histories, async (history) => {
-      for (const { accountId } of await runHistory(new LaneBooks(test.db, false), history)) {
-        expect((await verifyAccount(accountId, deps)).rebuild.drifts).toEqual([]);
-        expect(await deps.audit.unexplainedHolds(accountId, 1)).toEqual([]);
-      }
-    });
-    await fc.assert(property, { numRuns: 50, seed });
-  }, timeoutMs);
+  it(
+    'agrees with the reference model and with Verify, one history at a time',
+    async () => {
+      const deps = { reads: new Reads(test.db), audit: new Audit(test.db) };
+      const property = fc.asyncProperty(histories, async (history) => {
+        for (const { accountId } of await runHistory(new LaneBooks(test.db, false), history)) {
+          expect((await verifyAccount(accountId, deps)).rebuild.drifts).toEqual([]);
+          expect(await deps.audit.unexplainedHolds(accountId, 1)).toEqual([]);
+        }
+      });
+      await fc.assert(property, { numRuns: 50, seed });
+    },
+    timeoutMs,
+  );
 });

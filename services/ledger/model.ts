@@ -93,7 +93,9 @@ export interface RebuildSums {
   readonly spent: string;
   readonly keys: Readonly<Record<string, string>>;
   readonly books: Readonly<Record<string, string>>;
-  readonly holds: Readonly<Record<string, { readonly captured: string; readonly shortfall: string; readonly refunded: string; readonly seqs: readonly string[] }>>;
+  readonly holds: Readonly<
+    Record<string, { readonly captured: string; readonly shortfall: string; readonly refunded: string; readonly seqs: readonly string[] }>
+  >;
 }
 
 /** What one account's row, its keys and its open holds say at one instant. */
@@ -248,7 +250,10 @@ export interface Changes {
 }
 
 /** The outcome of one operation. A refusal may carry changes too: a newer key limit is kept even when the hold is refused. */
-export type Applied<R> = { readonly changes: Changes } & ({ readonly reply: R; readonly refusal?: undefined } | { readonly refusal: AppError });
+export type Applied<R> = { readonly changes: Changes } & (
+  | { readonly reply: R; readonly refusal?: undefined }
+  | { readonly refusal: AppError }
+);
 
 /** An operation that was done. */
 export function done<R>(reply: R, changes: Changes = {}): Applied<R> {

@@ -23,7 +23,8 @@ export class MonthKeeper {
       const added = await this.catchUpAll();
       if (added > 0) log.info({ accounts: added }, 'entries were added up for statements by month');
     };
-    const failed = (error: unknown): void => log.error({ err: error }, 'entries could not be added up for statements by month; this will be tried again');
+    const failed = (error: unknown): void =>
+      log.error({ err: error }, 'entries could not be added up for statements by month; this will be tried again');
     const first = work().catch(failed);
     const stop = repeat(intervalMs, work, failed);
     this.stopRepeating = async () => {
@@ -41,7 +42,7 @@ export class MonthKeeper {
   /** Adds up all accounts; how many were behind. */
   async catchUpAll(): Promise<number> {
     let added = 0;
-    for (let last: string | undefined; ; ) {
+    for (let last: string | undefined; ;) {
       const accountIds = await this.deps.months.accountIdsBehind(last, accountsPageSize);
       for (const accountId of accountIds) {
         while (!this.isStopping && !(await this.deps.months.catchUp(accountId)));
@@ -56,5 +57,7 @@ export class MonthKeeper {
 /** Adds up the rest of one account for somebody who waits. Raises service_unavailable, worth a retry, when much is left to do. */
 export async function catchUp(accountId: string, months: Months): Promise<void> {
   for (let step = 0; step < stepsOfReader; step += 1) if (await months.catchUp(accountId)) return;
-  throw new AppError('service_unavailable', 'The statements of this account are being made from its journal; try again shortly.', { retryAfterMs: 2000 });
+  throw new AppError('service_unavailable', 'The statements of this account are being made from its journal; try again shortly.', {
+    retryAfterMs: 2000,
+  });
 }

@@ -14,7 +14,12 @@ describe('the sums of months', () => {
     const openings: MonthOpening[] = [];
     // Money comes in and is taken out again; the sum of deposits only grows.
     const enter = (kind: EntryKind, amountNanoUsd: bigint, atMs: number): void => {
-      const { sums, opening } = sumEntry(account, { kind, amountNanoUsd: amountNanoUsd < 0n ? -amountNanoUsd : amountNanoUsd, createdAtMs: BigInt(atMs), seq: account.seq + 1n });
+      const { sums, opening } = sumEntry(account, {
+        kind,
+        amountNanoUsd: amountNanoUsd < 0n ? -amountNanoUsd : amountNanoUsd,
+        createdAtMs: BigInt(atMs),
+        seq: account.seq + 1n,
+      });
       if (opening !== undefined) openings.push(opening);
       account = { ...account, seq: account.seq + 1n, creditedNanoUsd: account.creditedNanoUsd + amountNanoUsd, sums };
     };
@@ -25,7 +30,14 @@ describe('the sums of months', () => {
 
     expect(account.sums.depositedNanoUsd).toBeLessThan(2n ** 63n);
     const months = figuresOf(account, openings, openings.at(-1)!.month);
-    expect(months.map(({ openingNanoUsd, depositsNanoUsd, adjustmentsNanoUsd, closingNanoUsd }) => [openingNanoUsd, depositsNanoUsd, adjustmentsNanoUsd, closingNanoUsd])).toEqual([
+    expect(
+      months.map(({ openingNanoUsd, depositsNanoUsd, adjustmentsNanoUsd, closingNanoUsd }) => [
+        openingNanoUsd,
+        depositsNanoUsd,
+        adjustmentsNanoUsd,
+        closingNanoUsd,
+      ]),
+    ).toEqual([
       [0n, most, -most, 0n],
       [0n, most, -5n, most - 5n],
     ]);

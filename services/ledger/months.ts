@@ -47,7 +47,10 @@ function since(laterNanoUsd: bigint, earlierNanoUsd: bigint): bigint {
  * The account's sums after an entry that comes next in its journal, and the opening of a month if the entry begins one. `before` is the
  * account as the entry found it. Sums that do not reach up to it (a version without them wrote in between) stay as they are.
  */
-export function sumEntry(before: AccountBucket, entry: Pick<Entry, 'kind' | 'amountNanoUsd' | 'createdAtMs' | 'seq'>): { sums: MonthSums; opening: MonthOpening | undefined } {
+export function sumEntry(
+  before: AccountBucket,
+  entry: Pick<Entry, 'kind' | 'amountNanoUsd' | 'createdAtMs' | 'seq'>,
+): { sums: MonthSums; opening: MonthOpening | undefined } {
   const { sums } = before;
   if (sums.summedSeq !== entry.seq - 1n) return { sums, opening: undefined };
   const month = Math.max(sums.month, monthAt(Number(entry.createdAtMs)));
@@ -55,7 +58,14 @@ export function sumEntry(before: AccountBucket, entry: Pick<Entry, 'kind' | 'amo
   const opening =
     month === sums.month
       ? undefined
-      : { month, firstSeq: entry.seq, creditedNanoUsd: before.creditedNanoUsd, spentNanoUsd: before.spentNanoUsd, depositedNanoUsd, refundedNanoUsd };
+      : {
+          month,
+          firstSeq: entry.seq,
+          creditedNanoUsd: before.creditedNanoUsd,
+          spentNanoUsd: before.spentNanoUsd,
+          depositedNanoUsd,
+          refundedNanoUsd,
+        };
   const after = {
     month,
     depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),
@@ -94,7 +104,13 @@ export function figuresOf(account: AccountBucket, openings: readonly MonthOpenin
   const { sums, seq } = account;
   // One that was opened after the account was read is not yet known to it.
   const known = openings.filter(({ month }) => month <= sums.month);
-  const now: MonthOpening = { ...sums, month: Math.max(lastMonth, sums.month) + 1, firstSeq: seq + 1n, creditedNanoUsd: account.creditedNanoUsd, spentNanoUsd: account.spentNanoUsd };
+  const now: MonthOpening = {
+    ...sums,
+    month: Math.max(lastMonth, sums.month) + 1,
+    firstSeq: seq + 1n,
+    creditedNanoUsd: account.creditedNanoUsd,
+    spentNanoUsd: account.spentNanoUsd,
+  };
   return known.flatMap((opening, index) => {
     const next = known[index + 1] ?? now;
     const figures: MonthFigures[] = [between(opening, next)];

@@ -30,7 +30,10 @@ beforeAll(async () => {
   const all = [...subjects.values()];
   const args = all.flatMap(({ folder, check }) => [folder, check]);
   const { stdout } = await promisify(execFile)(process.execPath, [workshop.program, ...args], { timeout: timeoutMs, maxBuffer: 2 ** 26 });
-  const lines = stdout.trim().split('\n').map((line) => JSON.parse(line) as { fault?: string });
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { fault?: string });
   all.forEach(({ name }, index) => faults.set(name, lines[index]!.fault));
 }, timeoutMs);
 

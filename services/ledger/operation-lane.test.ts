@@ -50,7 +50,10 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 
   /** Makes any end of the account's holds break a CHECK: less is set aside than its holds have. */
   async function poison(victim: Customer): Promise<void> {
-    await ledger.db.knex('bucket').where({ ...accountColumns(victim.accountId, engine), scope_id: accountScope }).update({ held_nano_usd: 0n });
+    await ledger.db
+      .knex('bucket')
+      .where({ ...accountColumns(victim.accountId, engine), scope_id: accountScope })
+      .update({ held_nano_usd: 0n });
   }
 
   it('shows each operation what the ones before it did, in one transaction', async () => {
@@ -92,10 +95,16 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     const refused = lane.add(settleOperation(settleRequest(victim, hold!.id, 40n)));
     neighbours.push(...Array.from({ length: 10 }, () => lane.add(holdOperation(holdRequest(customer, 10n)))));
 
-    const error = await refused.then(() => undefined, (failure: unknown) => failure);
+    const error = await refused.then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
     expect(isCheckViolation(error)).toBe(true);
     const outcomes = await Promise.all(neighbours);
-    expect(outcomes.map((outcome) => outcome.refusal?.reason)).toEqual([...Array<undefined>(10).fill(undefined), ...Array<string>(10).fill('balance_held')]);
+    expect(outcomes.map((outcome) => outcome.refusal?.reason)).toEqual([
+      ...Array<undefined>(10).fill(undefined),
+      ...Array<string>(10).fill('balance_held'),
+    ]);
     expect(batches[0]).toHaveLength(21);
     expect(await balance(customer)).toMatchObject({ heldNanoUsd: 100n });
     expect((await ledger.service.getHold({ holdId: hold!.id, accountId: victim.accountId })).hold).toEqual(hold);
@@ -117,7 +126,11 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
   it('refuses with overloaded, and does not do, what its queue has no room for', async () => {
     const module = createLedger({ ...quietConfig, queueMax: 2, lanes: 1 }, ledger);
     const results = await Promise.allSettled([10n, 20n, 40n].map((amount) => module.service.hold(holdRequest(customer, amount))));
-    expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }, { status: 'rejected', reason: { reason: 'overloaded', retryAfterMs: 1000 } }]);
+    expect(results).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { reason: 'overloaded', retryAfterMs: 1000 } },
+    ]);
     expect(await balance(customer)).toMatchObject({ heldNanoUsd: 30n });
   });
 
@@ -137,20 +150,21 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
   });
 
   // A SQLite file is locked as a whole.
-  if (engine === 'mysql') it('lets accounts of another range of slots go on while somebody keeps an account locked', async () => {
-    const laneOf = ({ accountId }: Customer) => Math.floor(accountColumns(accountId, engine).slot / 128);
-    let other = customer;
-    while (laneOf(other) === laneOf(customer)) other = await fundedCustomer(ledger.service, 100n);
-    const { slot, account_id } = accountColumns(customer.accountId, engine);
-    const locker = await ledger.db.knex.transaction();
-    await locker('bucket').where({ slot, account_id }).forUpdate();
-    let isHeld = false;
-    const waiting = ledger.service.hold(holdRequest(customer, 10n)).then(() => (isHeld = true));
-    await ledger.service.hold(holdRequest(other, 10n));
-    expect(isHeld).toBe(false);
-    await locker.rollback();
-    expect(await waiting).toBe(true);
-  });
+  if (engine === 'mysql')
+    it('lets accounts of another range of slots go on while somebody keeps an account locked', async () => {
+      const laneOf = ({ accountId }: Customer) => Math.floor(accountColumns(accountId, engine).slot / 128);
+      let other = customer;
+      while (laneOf(other) === laneOf(customer)) other = await fundedCustomer(ledger.service, 100n);
+      const { slot, account_id } = accountColumns(customer.accountId, engine);
+      const locker = await ledger.db.knex.transaction();
+      await locker('bucket').where({ slot, account_id }).forUpdate();
+      let isHeld = false;
+      const waiting = ledger.service.hold(holdRequest(customer, 10n)).then(() => (isHeld = true));
+      await ledger.service.hold(holdRequest(other, 10n));
+      expect(isHeld).toBe(false);
+      await locker.rollback();
+      expect(await waiting).toBe(true);
+    });
 
   it('finishes what it has been given before it stops', async () => {
     const module = createLedger(quietConfig, ledger);

@@ -26,13 +26,15 @@ export function createOperationLane(deps: {
   const { config, engine, store, clock } = deps;
   const slots = slotCount[engine];
   const count = Math.min(config.lanes, slots);
-  const lanes = Array.from({ length: count }, () =>
-    new BatchLane<Operation, Applied<ReplyTo<Operation>>>({
-      apply: (operations) => store.execute(operations, clock.nowMs()),
-      isOfOneItem: isOfOneOperation,
-      batchMax: operationsMax,
-      queueMax: Math.ceil(config.queueMax / count),
-    }),
+  const lanes = Array.from(
+    { length: count },
+    () =>
+      new BatchLane<Operation, Applied<ReplyTo<Operation>>>({
+        apply: (operations) => store.execute(operations, clock.nowMs()),
+        isOfOneItem: isOfOneOperation,
+        batchMax: operationsMax,
+        queueMax: Math.ceil(config.queueMax / count),
+      }),
   );
   const laneOf = (accountId: string) => lanes[count === 1 ? 0 : Math.floor((accountColumns(accountId, engine).slot * count) / slots)]!;
   return {

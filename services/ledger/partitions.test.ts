@@ -33,8 +33,15 @@ describe.each(testEngines)('a journal by days on %s', (engine) => {
     expect((await ledger.service.deposit(deposit)).replayed).toBe(true);
     expect((await ledger.service.verify({ accountId: '' })).drifts).toEqual([]);
     const counts = [];
-    for (const [partition, from, until] of [['before_2027', 0, 20_819], ['before_2028', 20_819, 21_184], ['later', 21_184, 100_000]] as const) {
-      const rows = await ledger.db.knex(isPartitioned ? ledger.db.knex.raw(`journal PARTITION (${partition})`) : 'journal').where('day', '>=', from).where('day', '<', until);
+    for (const [partition, from, until] of [
+      ['before_2027', 0, 20_819],
+      ['before_2028', 20_819, 21_184],
+      ['later', 21_184, 100_000],
+    ] as const) {
+      const rows = await ledger.db
+        .knex(isPartitioned ? ledger.db.knex.raw(`journal PARTITION (${partition})`) : 'journal')
+        .where('day', '>=', from)
+        .where('day', '<', until);
       counts.push(rows.length);
     }
     expect(counts).toEqual([2, 1, 2]);

@@ -63,7 +63,12 @@ export class Rebuild {
       holds: Object.fromEntries(
         [...this.holdSums].map(([holdId, { capturedNanoUsd, shortfallNanoUsd, refundedNanoUsd, seqs }]) => [
           holdId,
-          { captured: String(capturedNanoUsd), shortfall: String(shortfallNanoUsd), refunded: String(refundedNanoUsd), seqs: [...seqs].map(String) },
+          {
+            captured: String(capturedNanoUsd),
+            shortfall: String(shortfallNanoUsd),
+            refunded: String(refundedNanoUsd),
+            seqs: [...seqs].map(String),
+          },
         ]),
       ),
     };
@@ -74,7 +79,9 @@ export class Rebuild {
     this.entries += 1n;
     this.expectEqual(`number of entry ${entry.seq}`, entry.seq, this.lastSeq + 1n);
     this.lastSeq = entry.seq;
-    const known = Object.values(postings).some(({ kind, debit, credit }) => kind === entry.kind && debit === entry.debit && credit === entry.credit);
+    const known = Object.values(postings).some(
+      ({ kind, debit, credit }) => kind === entry.kind && debit === entry.debit && credit === entry.credit,
+    );
     if (!known) {
       this.expectEqual(`posting of entry ${entry.seq}`, entry.amountNanoUsd, 0n);
       return;
@@ -135,7 +142,11 @@ export class Rebuild {
     const kept = new Map(stored.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
     for (const month of new Set([...rebuilt.keys(), ...kept.keys()])) {
       for (const figure of ['firstSeq', 'creditedNanoUsd', 'spentNanoUsd', 'depositedNanoUsd', 'refundedNanoUsd'] as const) {
-        this.expectEqual(`${figure} at the beginning of ${monthText(month)}`, kept.get(month)?.[figure] ?? 0n, rebuilt.get(month)?.[figure] ?? 0n);
+        this.expectEqual(
+          `${figure} at the beginning of ${monthText(month)}`,
+          kept.get(month)?.[figure] ?? 0n,
+          rebuilt.get(month)?.[figure] ?? 0n,
+        );
       }
     }
   }
@@ -156,7 +167,12 @@ export class Rebuild {
   }
 
   private addToHold(entry: Entry, spentNanoUsd: bigint, hold: HoldRecord | undefined): void {
-    const sums: HoldSums = this.holdSums.get(entry.reference) ?? { capturedNanoUsd: 0n, shortfallNanoUsd: 0n, refundedNanoUsd: 0n, seqs: new Set() };
+    const sums: HoldSums = this.holdSums.get(entry.reference) ?? {
+      capturedNanoUsd: 0n,
+      shortfallNanoUsd: 0n,
+      refundedNanoUsd: 0n,
+      seqs: new Set(),
+    };
     if (entry.kind === EntryKind.ENTRY_KIND_REFUND) {
       const linkedSeq = seqOfLink(entry);
       if (!sums.seqs.has(linkedSeq)) this.expectEqual(`link of entry ${entry.seq}`, linkedSeq, [...sums.seqs].at(-1) ?? 0n);
@@ -165,7 +181,8 @@ export class Rebuild {
     // What a settlement corrects was never rightly captured; what an operator gives back was.
     if (isGivenBack(entry)) sums.refundedNanoUsd += entry.amountNanoUsd;
     else sums.capturedNanoUsd += spentNanoUsd;
-    if (sums.refundedNanoUsd > sums.capturedNanoUsd) this.expectEqual(`refunded up to entry ${entry.seq}`, sums.refundedNanoUsd, sums.capturedNanoUsd);
+    if (sums.refundedNanoUsd > sums.capturedNanoUsd)
+      this.expectEqual(`refunded up to entry ${entry.seq}`, sums.refundedNanoUsd, sums.capturedNanoUsd);
     if (entry.kind === EntryKind.ENTRY_KIND_SHORTFALL) sums.shortfallNanoUsd += entry.amountNanoUsd;
     if (hold === undefined || hold.lastSeq < entry.seq) {
       this.expectEqual(`last entry of ${entry.reference}`, hold?.lastSeq ?? 0n, entry.seq);
@@ -184,14 +201,20 @@ export class Rebuild {
   }
 
   private expectEqual(what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): void {
-    if (storedNanoUsd !== rebuiltNanoUsd && this.drifts.length < driftsMax) this.drifts.push({ accountId: this.accountId, what, storedNanoUsd, rebuiltNanoUsd });
+    if (storedNanoUsd !== rebuiltNanoUsd && this.drifts.length < driftsMax)
+      this.drifts.push({ accountId: this.accountId, what, storedNanoUsd, rebuiltNanoUsd });
   }
 }
 
 /** How a hold that no entry bears out differs from what the journal says. */
 export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyResponse_Drift {
   const { accountId, id, lastSeq, capturedNanoUsd, shortfallNanoUsd, refundedNanoUsd, checkpointNanoUsd, state } = hold;
-  const drift = (what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): VerifyResponse_Drift => ({ accountId, what: `${what} ${id}`, storedNanoUsd, rebuiltNanoUsd });
+  const drift = (what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): VerifyResponse_Drift => ({
+    accountId,
+    what: `${what} ${id}`,
+    storedNanoUsd,
+    rebuiltNanoUsd,
+  });
   if (!hasItsEntry) return drift('entry named by', lastSeq, 0n);
   if (lastSeq === 0n && shortfallNanoUsd !== 0n) return drift('shortfall of', shortfallNanoUsd, 0n);
   if (lastSeq === 0n && capturedNanoUsd !== 0n) return drift('captured of', capturedNanoUsd, 0n);

@@ -15,7 +15,8 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
   afterAll(() => ledger.stop());
 
   const balanceOf = async (accountId: string) => (await ledger.service.getBalance({ accountId })).balance!;
-  const entriesOf = async (accountId: string) => (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '' }))).entries;
+  const entriesOf = async (accountId: string) =>
+    (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '' }))).entries;
   const verify = (accountId: string): Promise<VerifyResponse> => ledger.service.verify({ accountId });
 
   it('takes a call from deposit over hold and checkpoint to its settlement', async () => {
@@ -27,11 +28,20 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     });
     expect(renewed).toEqual([true]);
     const settled = await ledger.service.settle(settleRequest(customer, hold!.id, 150n));
-    expect(settled).toMatchObject({ replayed: false, hold: { state: HoldState.HOLD_STATE_SETTLED, capturedNanoUsd: 150n, shortfallNanoUsd: 0n } });
+    expect(settled).toMatchObject({
+      replayed: false,
+      hold: { state: HoldState.HOLD_STATE_SETTLED, capturedNanoUsd: 150n, shortfallNanoUsd: 0n },
+    });
     expect(await balanceOf(customer.accountId)).toMatchObject({ spentNanoUsd: 150n, heldNanoUsd: 0n, availableNanoUsd: 850n, seq: 2n });
     const { keys } = await ledger.service.listKeySpend({ accountId: customer.accountId, keyIds: [] });
     expect(keys).toEqual([{ keyId: customer.keyId, spentNanoUsd: 150n, heldNanoUsd: 0n, limitNanoUsd: undefined }]);
-    expect(await verify(customer.accountId)).toMatchObject({ accountsChecked: 1n, entriesChecked: 2n, openHolds: 0n, sumNanoUsd: 0n, drifts: [] });
+    expect(await verify(customer.accountId)).toMatchObject({
+      accountsChecked: 1n,
+      entriesChecked: 2n,
+      openHolds: 0n,
+      sumNanoUsd: 0n,
+      drifts: [],
+    });
   });
 
   it('books every movement with both of its sides', async () => {
@@ -41,15 +51,27 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     const gift = depositRequest(customer, 50n, { source: DepositSource.DEPOSIT_SOURCE_PROMOTION, reason: 'welcome ' });
     await ledger.service.deposit(gift);
     const entries = await entriesOf(customer.accountId);
-    const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_CASH, BOOK_ACCOUNT_PROMOTION, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_SHORTFALL_EXPENSE } = BookAccount;
+    const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_CASH, BOOK_ACCOUNT_PROMOTION, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_SHORTFALL_EXPENSE } =
+      BookAccount;
     expect(entries.map(({ seq, debit, credit, amountNanoUsd }) => [seq, debit, credit, amountNanoUsd])).toEqual([
       [4n, BOOK_ACCOUNT_PROMOTION, BOOK_ACCOUNT_CUSTOMER, 50n],
       [3n, BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_REVENUE, 30n],
       [2n, BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE, 100n],
       [1n, BOOK_ACCOUNT_CASH, BOOK_ACCOUNT_CUSTOMER, 100n],
     ]);
-    expect(entries[0]).toMatchObject({ reference: gift.idempotencyKey, reason: 'welcome ', keyId: '', creditedAfterNanoUsd: 150n, spentAfterNanoUsd: 100n });
-    expect(entries[2]).toMatchObject({ reference: hold!.id, keyId: customer.keyId, kind: EntryKind.ENTRY_KIND_CHARGE, heldAfterNanoUsd: 0n });
+    expect(entries[0]).toMatchObject({
+      reference: gift.idempotencyKey,
+      reason: 'welcome ',
+      keyId: '',
+      creditedAfterNanoUsd: 150n,
+      spentAfterNanoUsd: 100n,
+    });
+    expect(entries[2]).toMatchObject({
+      reference: hold!.id,
+      keyId: customer.keyId,
+      kind: EntryKind.ENTRY_KIND_CHARGE,
+      heldAfterNanoUsd: 0n,
+    });
     expect(ledger.logLines.some((line) => line.includes(hold!.id) && line.includes('"shortfall_nano_usd":"30"'))).toBe(true);
   });
 
@@ -57,19 +79,31 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
     await ledger.service.settle(settleRequest(customer, hold!.id, 70n));
-    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => ledger.service.refund(refundRequest(customer, hold!.id, 20n))));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, () => ledger.service.refund(refundRequest(customer, hold!.id, 20n))),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
     const rest = refundRequest(customer, hold!.id, undefined, { reason: 'the rest' });
     const last = await ledger.service.refund(rest);
-    expect(last).toMatchObject({ replayed: false, entry: { amountNanoUsd: 10n, reason: 'the rest', reference: hold!.id }, balance: { spentNanoUsd: 0n } });
+    expect(last).toMatchObject({
+      replayed: false,
+      entry: { amountNanoUsd: 10n, reason: 'the rest', reference: hold!.id },
+      balance: { spentNanoUsd: 0n },
+    });
     expect(await ledger.service.refund(rest)).toEqual({ ...last, replayed: true });
     const entries = await entriesOf(customer.accountId);
     const charge = entries.find(({ kind }) => kind === EntryKind.ENTRY_KIND_CHARGE)!;
     expect(entries.filter(({ linkedEntryId }) => linkedEntryId === charge.id)).toHaveLength(4);
-    expect((await ledger.service.getHold({ accountId: customer.accountId, holdId: hold!.id })).hold).toMatchObject({ capturedNanoUsd: 70n, refundedNanoUsd: 70n });
+    expect((await ledger.service.getHold({ accountId: customer.accountId, holdId: hold!.id })).hold).toMatchObject({
+      capturedNanoUsd: 70n,
+      refundedNanoUsd: 70n,
+    });
     expect((await ledger.service.listKeySpend({ accountId: customer.accountId, keyIds: [] })).keys).toMatchObject([{ spentNanoUsd: 0n }]);
     expect((await verify(customer.accountId)).drifts).toEqual([]);
-    expect(await refusalOf(ledger.service.refund(refundRequest(customer, hold!.id, 1n)))).toMatchObject({ reason: 'failed_precondition', details: { refundable_nano_usd: '0' } });
+    expect(await refusalOf(ledger.service.refund(refundRequest(customer, hold!.id, 1n)))).toMatchObject({
+      reason: 'failed_precondition',
+      details: { refundable_nano_usd: '0' },
+    });
   });
 
   it('answers a repeated deposit with the first outcome, and refuses another under its key', async () => {
@@ -87,9 +121,18 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
   it('links an adjustment to the entry it corrects, and refuses a link to nowhere', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     const [deposit] = await entriesOf(customer.accountId);
-    const request = { idempotencyKey: 'correction', accountId: customer.accountId, amountNanoUsd: -40n, reason: 'typed wrong', linkedEntryId: deposit!.id };
+    const request = {
+      idempotencyKey: 'correction',
+      accountId: customer.accountId,
+      amountNanoUsd: -40n,
+      reason: 'typed wrong',
+      linkedEntryId: deposit!.id,
+    };
     const adjusted = await ledger.service.adjust(request);
-    expect(adjusted).toMatchObject({ entry: { linkedEntryId: deposit!.id, amountNanoUsd: 40n }, balance: { creditedNanoUsd: 60n, availableNanoUsd: 60n } });
+    expect(adjusted).toMatchObject({
+      entry: { linkedEntryId: deposit!.id, amountNanoUsd: 40n },
+      balance: { creditedNanoUsd: 60n, availableNanoUsd: 60n },
+    });
     expect(await ledger.service.adjust(request)).toEqual({ ...adjusted, replayed: true });
     const stranger = await fundedCustomer(ledger.service, 1n);
     const [foreign] = await entriesOf(stranger.accountId);
@@ -118,7 +161,9 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
   it('charges a hold that its database lost', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     const lost = newId('req');
-    expect((await refusalOf(ledger.service.settle({ ...settleRequest(customer, lost, 30n), keyId: '' }))).details).toEqual({ field: 'key_id' });
+    expect((await refusalOf(ledger.service.settle({ ...settleRequest(customer, lost, 30n), keyId: '' }))).details).toEqual({
+      field: 'key_id',
+    });
     const settled = await ledger.service.settle(settleRequest(customer, lost, 130n));
     expect(settled.hold).toMatchObject({ state: HoldState.HOLD_STATE_SETTLED, capturedNanoUsd: 100n, shortfallNanoUsd: 30n });
     expect(await ledger.service.settle(settleRequest(customer, lost, 130n))).toEqual({ ...settled, replayed: true });
@@ -161,7 +206,12 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     const settled = await ledger.service.settle(settleRequest(customer, hold!.id, 90n));
     expect(settled.hold).toMatchObject({ capturedNanoUsd: 90n, state: HoldState.HOLD_STATE_SETTLED });
     const [refund, charge] = await entriesOf(customer.accountId);
-    expect(refund).toMatchObject({ kind: EntryKind.ENTRY_KIND_REFUND, amountNanoUsd: 30n, linkedEntryId: charge!.id, spentAfterNanoUsd: 90n });
+    expect(refund).toMatchObject({
+      kind: EntryKind.ENTRY_KIND_REFUND,
+      amountNanoUsd: 30n,
+      linkedEntryId: charge!.id,
+      spentAfterNanoUsd: 90n,
+    });
     const { keys } = await ledger.service.listKeySpend({ accountId: customer.accountId, keyIds: [customer.keyId] });
     expect(keys[0]!.spentNanoUsd).toBe(90n);
     expect((await verify(customer.accountId)).drifts).toEqual([]);
@@ -175,7 +225,8 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
       ids.push((await ledger.service.hold(holdRequest(customer, 10n))).hold!.id);
     }
     await ledger.service.settle(settleRequest(customer, ids[1]!, 0n));
-    const list = async (limit: number) => (await ledger.service.listOpenHolds({ accountId: customer.accountId, limit })).holds.map((hold) => hold.id);
+    const list = async (limit: number) =>
+      (await ledger.service.listOpenHolds({ accountId: customer.accountId, limit })).holds.map((hold) => hold.id);
     expect(await list(0)).toEqual([ids[0], ids[2]]);
     expect(await list(1)).toEqual([ids[0]]);
   });
@@ -186,7 +237,9 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     const seqs: bigint[] = [];
     let pageToken = '';
     do {
-      const page = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 2, pageToken }));
+      const page = await ledger.service.listEntries(
+        ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 2, pageToken }),
+      );
       seqs.push(...page.entries.map((entry) => entry.seq));
       pageToken = page.nextPageToken;
       await ledger.service.deposit(depositRequest(customer, 1n));

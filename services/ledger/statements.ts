@@ -6,7 +6,10 @@ import { catchUp } from './month-keeper.js';
 import { figuresOf, monthAt, type MonthFigures, monthText, startOfMonthMs } from './months.js';
 
 /** The months, oldest first, and how one is told. Raises service_unavailable while much is still to be added up. */
-export async function statementsOf(accountId: string, deps: Pick<RpcDeps, 'reads' | 'months' | 'clock' | 'config'>): Promise<{ months: MonthFigures[]; render: (figures: MonthFigures) => Statement }> {
+export async function statementsOf(
+  accountId: string,
+  deps: Pick<RpcDeps, 'reads' | 'months' | 'clock' | 'config'>,
+): Promise<{ months: MonthFigures[]; render: (figures: MonthFigures) => Statement }> {
   const { reads, months, clock, config } = deps;
   let account = await reads.account(accountId);
   if (account !== undefined && account.sums.summedSeq !== account.seq) {
@@ -43,6 +46,7 @@ export async function statementsOf(accountId: string, deps: Pick<RpcDeps, 'reads
 /** The figures of a month. Raises not_found. */
 export function monthIn(months: readonly MonthFigures[], month: number): MonthFigures {
   const found = months.find((figures) => figures.month === month);
-  if (found === undefined) throw new AppError('not_found', `The account has no statement of ${monthText(month)}.`, { details: { what: 'statement' } });
+  if (found === undefined)
+    throw new AppError('not_found', `The account has no statement of ${monthText(month)}.`, { details: { what: 'statement' } });
   return found;
 }

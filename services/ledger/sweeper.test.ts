@@ -44,7 +44,10 @@ describe.each(testEngines)('the sweeper on %s', (engine) => {
       const { hold } = await ledger.service.hold(holdRequest(owner, 10n, { ttlMs: 1_000 }));
       await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: owner.accountId, costSoFarNanoUsd: 5n, ttlMs: 1_000 }] });
     }
-    const deposit = await ledger.db.knex('journal').where({ account_id: Buffer.from(stuck.accountId.slice(5), 'hex') }).first();
+    const deposit = await ledger.db
+      .knex('journal')
+      .where({ account_id: Buffer.from(stuck.accountId.slice(5), 'hex') })
+      .first();
     await ledger.db.knex('journal').insert({ ...deposit, seq: 2n });
     ledger.clock.advance(1_500);
     await eventually(async () => (await heldBy(customer.accountId)) === 0n);

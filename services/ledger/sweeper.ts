@@ -34,7 +34,7 @@ export class Sweeper {
   private async sweep(signal: AbortSignal): Promise<void> {
     const { sweepBatchSize } = this.deps.config;
     try {
-      for (let ended = sweepBatchSize; ended === sweepBatchSize && !signal.aborted; ) {
+      for (let ended = sweepBatchSize; ended === sweepBatchSize && !signal.aborted;) {
         ended = (await expireHolds(sweepBatchSize, undefined, this.deps)).length;
         if (ended > 0) this.deps.log.info({ holds: ended }, 'expired holds were ended at their last checkpoint');
       }

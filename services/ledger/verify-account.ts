@@ -23,18 +23,24 @@ export async function verifyAccount(accountId: string, deps: Pick<RpcDeps, 'read
   }
 }
 
-async function verifyOnce(accountId: string, { reads, audit }: Pick<RpcDeps, 'reads' | 'audit'>): Promise<VerifiedAccount & { baseSeq: bigint }> {
+async function verifyOnce(
+  accountId: string,
+  { reads, audit }: Pick<RpcDeps, 'reads' | 'audit'>,
+): Promise<VerifiedAccount & { baseSeq: bigint }> {
   const snapshot = await reads.snapshot(accountId);
   const rebuild = new Rebuild(accountId, snapshot.base);
   const baseSeq = BigInt(snapshot.base?.seq ?? 0);
   // Entries are never changed, so those up to the snapshot's last one can be read at leisure; later ones are left out.
-  for (let seq = baseSeq; seq < snapshot.lastSeq; ) {
+  for (let seq = baseSeq; seq < snapshot.lastSeq;) {
     const entries = await reads.entriesBetween(accountId, seq, snapshot.lastSeq, entriesPageSize);
     const holdIds = entries.map((entry) => entry.reference).filter((reference) => isId('req', reference));
     const holds = new Map((await reads.holds(accountId, [...new Set(holdIds)])).map((hold) => [hold.id, hold]));
     for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
     const named = entries.filter((entry) => entry.idempotencyKey !== '' || !isOfHold(entry.kind));
-    const numbers = await audit.entryNumbers(accountId, named.map((entry) => entry.idempotencyKey));
+    const numbers = await audit.entryNumbers(
+      accountId,
+      named.map((entry) => entry.idempotencyKey),
+    );
     for (const entry of named) rebuild.compareOperation(entry, numbers.get(entry.idempotencyKey));
     seq = entries.at(-1)?.seq ?? snapshot.lastSeq;
   }

@@ -62,7 +62,11 @@ export class Archiver {
       const records = await oldSettledRecords(db, untilMs, recordsOfFile);
       if (records.length === 0 || this.isStopping) return archived;
       const path = await writeArchive(folder, 'usage', records.map(recordLine), nowMs);
-      await removeFolded(db, this.numbers, records.map(({ call }) => bytesOf('req', call!.id)));
+      await removeFolded(
+        db,
+        this.numbers,
+        records.map(({ call }) => bytesOf('req', call!.id)),
+      );
       log.info({ path, records: records.length }, 'old usage records were archived');
       archived += records.length;
     }

@@ -57,7 +57,9 @@ describe('a charge', () => {
       [LineKind.LINE_KIND_REASONING, 60, 120n],
     ]);
     const together = chargeFor(counts, price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: undefined }));
-    expect(together.lineItems.map((item) => [item.kind, item.tokens, item.amountNanoUsd])).toEqual([[LineKind.LINE_KIND_OUTPUT, 100, 100n]]);
+    expect(together.lineItems.map((item) => [item.kind, item.tokens, item.amountNanoUsd])).toEqual([
+      [LineKind.LINE_KIND_OUTPUT, 100, 100n],
+    ]);
   });
 
   it('keeps a line for tokens that cost nothing', () => {

@@ -7,7 +7,11 @@ import { estimateCharges } from './rpcs/estimate-charges.js';
 
 const context = callContext({ caller: 'gateway' });
 const cheap = PriceVersion.fromPartial({ inputNanoUsdPerMtok: 1n, outputNanoUsdPerMtok: 3_000_000n });
-const dear = PriceVersion.fromPartial({ inputNanoUsdPerMtok: 2_500_000_000n, outputNanoUsdPerMtok: 10_000_000_000n, reasoningNanoUsdPerMtok: 20_000_000_000n });
+const dear = PriceVersion.fromPartial({
+  inputNanoUsdPerMtok: 2_500_000_000n,
+  outputNanoUsdPerMtok: 10_000_000_000n,
+  reasoningNanoUsdPerMtok: 20_000_000_000n,
+});
 const small = TokenCounts.fromPartial({ inputTokens: 7, outputTokens: 3 });
 const large = TokenCounts.fromPartial({ inputTokens: 1000, cacheReadTokens: 5, outputTokens: 2000, reasoningTokens: 1500 });
 
@@ -21,14 +25,23 @@ describe('estimates of charges', () => {
   });
 
   it('never count more reasoning than output', async () => {
-    const { estimates } = await estimateCharges({ prices: [dear], tokens: [TokenCounts.fromPartial({ outputTokens: 1, reasoningTokens: 5 })] }, context);
+    const { estimates } = await estimateCharges(
+      { prices: [dear], tokens: [TokenCounts.fromPartial({ outputTokens: 1, reasoningTokens: 5 })] },
+      context,
+    );
     expect(estimates[0]?.chargeNanoUsd).toBe(20_000n);
   });
 
   it('are bounded, and refuse prices out of bounds', async () => {
     const refused = { reason: 'invalid_request' };
-    await expect(estimateCharges({ prices: [PriceVersion.fromPartial({ inputNanoUsdPerMtok: -1n })], tokens: [small] }, context)).rejects.toMatchObject(refused);
-    await expect(estimateCharges({ prices: [cheap], tokens: Array.from({ length: 17 }, () => small) }, context)).rejects.toMatchObject(refused);
-    await expect(estimateCharges({ prices: Array.from({ length: 4001 }, () => cheap), tokens: [small] }, context)).rejects.toMatchObject(refused);
+    await expect(
+      estimateCharges({ prices: [PriceVersion.fromPartial({ inputNanoUsdPerMtok: -1n })], tokens: [small] }, context),
+    ).rejects.toMatchObject(refused);
+    await expect(estimateCharges({ prices: [cheap], tokens: Array.from({ length: 17 }, () => small) }, context)).rejects.toMatchObject(
+      refused,
+    );
+    await expect(estimateCharges({ prices: Array.from({ length: 4001 }, () => cheap), tokens: [small] }, context)).rejects.toMatchObject(
+      refused,
+    );
   });
 });

@@ -20,7 +20,10 @@ const sumAgeMsMax = 5000;
 export type KeyRequest = Pick<KeyRow, 'accountId' | 'keyHash' | 'fingerprint' | 'callId'>;
 
 /** What it gets: the key, or what stands in its way. */
-export type KeyOutcome = { readonly kind: 'begun' } | { readonly kind: 'full'; readonly error: AppError } | { readonly kind: 'taken'; readonly by: KeyRow };
+export type KeyOutcome =
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'full'; readonly error: AppError }
+  | { readonly kind: 'taken'; readonly by: KeyRow };
 
 /** A lane that reserves keys durably; see `BatchLane`. The driver's duplicate error means: another replica was faster, ask again. */
 export type KeyLane = BatchLane<KeyRequest, KeyOutcome>;
@@ -42,7 +45,13 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
     }
     const error = await lackOfRoom(tx, accountId, nowMs);
     if (error !== undefined) return { kind: 'full', error };
-    await insertKey(tx, { ...request, state: KeyState.running, leaseUntilMs: nowMs + config.leaseMs, expiresAtMs: nowMs + config.keptAnswerTtlMs, keptBytes: 0 });
+    await insertKey(tx, {
+      ...request,
+      state: KeyState.running,
+      leaseUntilMs: nowMs + config.leaseMs,
+      expiresAtMs: nowMs + config.keptAnswerTtlMs,
+      keptBytes: 0,
+    });
     return { kind: 'begun' };
   }
 
@@ -86,8 +95,12 @@ function compare(a: KeyRequest, b: KeyRequest): number {
 }
 
 function full(whoKeeps: string): AppError {
-  return new AppError('overloaded', `${whoKeeps} as many answers for the header Idempotency-Key as it may. Try again when some have expired, or send the call without the header.`, {
-    details: { field: 'idempotency-key' },
-    retryAfterMs: 60_000,
-  });
+  return new AppError(
+    'overloaded',
+    `${whoKeeps} as many answers for the header Idempotency-Key as it may. Try again when some have expired, or send the call without the header.`,
+    {
+      details: { field: 'idempotency-key' },
+      retryAfterMs: 60_000,
+    },
+  );
 }

@@ -2,7 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { BeginKeyedCallRequest, BeginKeyedCallResponse_Cause as Cause, type Call, Ending, type MeteringService, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import {
+  BeginKeyedCallRequest,
+  BeginKeyedCallResponse_Cause as Cause,
+  type Call,
+  Ending,
+  type MeteringService,
+  type RecordUsageRequest,
+} from '#proto/metering/v1/metering.js';
 import { call, report, tokens } from './testing/calls.js';
 import { aWhile, checkpoint, find, Harness, record, until } from './testing/harness.js';
 
@@ -26,11 +33,20 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
   const keyedCall = (changes: Partial<Call> = {}): Call => call({ idempotencyKeyHash: randomBytes(32), ...changes });
   const repeatOf = (first: Call): Call => call({ accountId: first.accountId, idempotencyKeyHash: first.idempotencyKeyHash });
   const ask = (asked: Call, changes: Partial<BeginKeyedCallRequest> = {}): BeginKeyedCallRequest =>
-    BeginKeyedCallRequest.fromPartial({ accountId: asked.accountId, keyHash: asked.idempotencyKeyHash, fingerprint: Buffer.alloc(32, 1), callId: asked.id, ...changes });
-  const begin = async (asked: Call, changes: Partial<BeginKeyedCallRequest> = {}, replica = service) => (await replica.beginKeyedCall(ask(asked, changes))).outcome!;
-  const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest => report({ call: of, tokens: used, keptAnswer: answer, ...changes });
+    BeginKeyedCallRequest.fromPartial({
+      accountId: asked.accountId,
+      keyHash: asked.idempotencyKeyHash,
+      fingerprint: Buffer.alloc(32, 1),
+      callId: asked.id,
+      ...changes,
+    });
+  const begin = async (asked: Call, changes: Partial<BeginKeyedCallRequest> = {}, replica = service) =>
+    (await replica.beginKeyedCall(ask(asked, changes))).outcome!;
+  const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
+    report({ call: of, tokens: used, keptAnswer: answer, ...changes });
   const countOf = async (table: string): Promise<number> => Number((await harness.db.knex(table).count({ rows: '*' }))[0]!['rows']);
-  const totals = async (): Promise<number[]> => (await harness.db.knex('kept_total').select('answers', 'bytes')).flatMap((row) => [Number(row.answers), Number(row.bytes)]);
+  const totals = async (): Promise<number[]> =>
+    (await harness.db.knex('kept_total').select('answers', 'bytes')).flatMap((row) => [Number(row.answers), Number(row.bytes)]);
 
   it('begin once: repeats hear that the first runs, then get its answer with its record', async () => {
     const first = keyedCall();
@@ -39,13 +55,18 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await begin(repeatOf(first))).toEqual({ $case: 'running', value: { callId: first.id } });
     const stored = await record(service, ended(first));
     const outcome = await begin(repeatOf(first));
-    expect(outcome).toMatchObject({ $case: 'kept', value: { answer, record: { call: { id: first.id }, chargeNanoUsd: stored.chargeNanoUsd, tokens: used } } });
+    expect(outcome).toMatchObject({
+      $case: 'kept',
+      value: { answer, record: { call: { id: first.id }, chargeNanoUsd: stored.chargeNanoUsd, tokens: used } },
+    });
   });
 
   it('are one of 50 that ask at once, over two replicas', async () => {
     const second = await harness.replica({ leaseMs });
     const first = keyedCall();
-    const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => begin(repeatOf(first), {}, index % 2 === 0 ? service : second.service)));
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => begin(repeatOf(first), {}, index % 2 === 0 ? service : second.service)),
+    );
     const cases = outcomes.map(({ $case }) => $case);
     expect(cases.filter(($case) => $case === 'begun')).toHaveLength(1);
     expect(cases.filter(($case) => $case === 'running')).toHaveLength(49);
@@ -54,9 +75,15 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
   it('are told apart by fingerprint, and keys by account', async () => {
     const first = keyedCall();
     await begin(first);
-    expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({ $case: 'otherRequest', value: { callId: first.id } });
+    expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
+      $case: 'otherRequest',
+      value: { callId: first.id },
+    });
     await record(service, ended(first));
-    expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({ $case: 'otherRequest', value: { callId: first.id } });
+    expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
+      $case: 'otherRequest',
+      value: { callId: first.id },
+    });
     expect((await begin(call({ idempotencyKeyHash: first.idempotencyKeyHash }))).$case).toBe('begun');
   });
 
@@ -182,7 +209,10 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       await until(async () => (await find(patient, first.id)) !== undefined);
       expect((await begin(repeatOf(first), {}, patient)).$case).toBe('gone');
       expect((await record(patient, ended(first))).chargeNanoUsd).toBe(200_000n);
-      expect(await begin(repeatOf(first), {}, patient)).toMatchObject({ $case: 'kept', value: { answer, record: { call: { id: first.id }, chargeNanoUsd: 200_000n } } });
+      expect(await begin(repeatOf(first), {}, patient)).toMatchObject({
+        $case: 'kept',
+        value: { answer, record: { call: { id: first.id }, chargeNanoUsd: 200_000n } },
+      });
       const [kept] = await own.db.knex('kept_total').select('answers', 'bytes');
       const [key] = await own.db.knex('idempotency_key').select('kept_bytes');
       expect([Number(kept.answers), Number(kept.bytes)]).toEqual([1, Number(key.kept_bytes)]);

@@ -19,7 +19,13 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
   it('have their holds renewed at what they have cost so far', async () => {
     const { service } = await harness.replica();
     const [one, two] = [call(), call()];
-    expect(await checkpoint(service, { call: one, tokens: tokens({ inputTokens: 10 }) }, { call: two, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) })).toEqual([true, true]);
+    expect(
+      await checkpoint(
+        service,
+        { call: one, tokens: tokens({ inputTokens: 10 }) },
+        { call: two, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) },
+      ),
+    ).toEqual([true, true]);
     expect(harness.ledger.checkpoints).toEqual([
       {
         items: [
@@ -60,8 +66,25 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
 
   it('that are lost keep the attempts that were known at the last checkpoint', async () => {
     const { service } = await harness.replica();
-    const failed = { upstreamId: 'first', upstreamModel: 'x', offsetMs: 2, durationMs: 30, answered: false, reason: 'upstream_failed', httpStatus: 500, upstreamRequestId: 'req_1' };
-    const tried = { ...failed, upstreamId: 'second', offsetMs: 32, durationMs: undefined, reason: '', httpStatus: 0, upstreamRequestId: '' };
+    const failed = {
+      upstreamId: 'first',
+      upstreamModel: 'x',
+      offsetMs: 2,
+      durationMs: 30,
+      answered: false,
+      reason: 'upstream_failed',
+      httpStatus: 500,
+      upstreamRequestId: 'req_1',
+    };
+    const tried = {
+      ...failed,
+      upstreamId: 'second',
+      offsetMs: 32,
+      durationMs: undefined,
+      reason: '',
+      httpStatus: 0,
+      upstreamRequestId: '',
+    };
     const lost = call({ attempts: [failed, tried] });
     harness.clock.advance(leaseMs);
     await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
@@ -78,7 +101,12 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.ledger.checkpoints[0]?.items[0]).toMatchObject({ holdId: lost.id, costSoFarNanoUsd: 0n });
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, lost.id))?.settlement !== undefined);
-    expect(await find(service, lost.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, tokens: { outputTokens: 30 }, chargeNanoUsd: 0n, lineItems: [] });
+    expect(await find(service, lost.id)).toMatchObject({
+      ending: Ending.ENDING_GATEWAY_LOST,
+      tokens: { outputTokens: 30 },
+      chargeNanoUsd: 0n,
+      lineItems: [],
+    });
     expect(harness.ledger.settled.get(lost.id)?.costNanoUsd).toBe(0n);
   });
 
@@ -98,7 +126,11 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const other = await harness.replica({ lostGraceMs: 60_000 });
     const whole = call({ streaming: false });
     const streamed = call();
-    await checkpoint(service, { call: whole, tokens: tokens({ inputTokens: 100 }) }, { call: streamed, tokens: tokens({ inputTokens: 100 }) });
+    await checkpoint(
+      service,
+      { call: whole, tokens: tokens({ inputTokens: 100 }) },
+      { call: streamed, tokens: tokens({ inputTokens: 100 }) },
+    );
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, whole.id)) !== undefined && (await find(service, streamed.id)) !== undefined);
     expect(await find(service, whole.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, chargeNanoUsd: 0n, settlement: undefined });
@@ -115,7 +147,11 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     harness.clock.advance(120_000);
     await aWhile();
     for (const each of [whole, streamed]) {
-      expect(await find(service, each.id)).toMatchObject({ ending: Ending.ENDING_COMPLETED, chargeNanoUsd: 200_000n, settlement: { capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n } });
+      expect(await find(service, each.id)).toMatchObject({
+        ending: Ending.ENDING_COMPLETED,
+        chargeNanoUsd: 200_000n,
+        settlement: { capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n },
+      });
       expect(harness.ledger.settled.get(each.id)?.costNanoUsd).toBe(200_000n);
     }
     expect(harness.ledger.deliveries).toBe(2);
@@ -127,7 +163,9 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, lost.id)) !== undefined);
-    await expect(record(service, report({ call: { ...lost, accountId: call().accountId } }))).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
+    await expect(record(service, report({ call: { ...lost, accountId: call().accountId } }))).rejects.toMatchObject({
+      reason: 'idempotency_mismatch',
+    });
     harness.clock.advance(60_001);
     await until(async () => (await find(service, lost.id))?.settlement !== undefined);
     await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
@@ -166,7 +204,10 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const { service } = replicas[0]!;
     await checkpoint(service, ...lost.map((each) => ({ call: each, tokens: tokens({ inputTokens: 100 }) })));
     harness.clock.advance(leaseMs + 1);
-    await until(async () => harness.ledger.settled.size === 30 && (await outboxOf(service)).openCalls === 0n && (await outboxOf(service)).pending === 0n);
+    await until(
+      async () =>
+        harness.ledger.settled.size === 30 && (await outboxOf(service)).openCalls === 0n && (await outboxOf(service)).pending === 0n,
+    );
     expect(harness.ledger.deliveries).toBe(30);
     expect(harness.lines.filter((line) => line.msg.includes('lost a call'))).toHaveLength(30);
   });
@@ -179,7 +220,10 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const endings = await Promise.all(
       calls.map(async (each, index) => {
         await new Promise((resolve) => setTimeout(resolve, index % 10));
-        return record(service, report({ call: each })).then(() => 'recorded', () => 'refused');
+        return record(service, report({ call: each })).then(
+          () => 'recorded',
+          () => 'refused',
+        );
       }),
     );
     await until(async () => (await outboxOf(service)).pending === 0n && (await outboxOf(service)).openCalls === 0n);
@@ -195,7 +239,10 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const ended = report();
     const running = call();
     await record(service, ended);
-    expect(await checkpoint(service, { call: running, tokens: tokens() }, { call: ended.call, tokens: ended.tokens })).toEqual([true, false]);
+    expect(await checkpoint(service, { call: running, tokens: tokens() }, { call: ended.call, tokens: ended.tokens })).toEqual([
+      true,
+      false,
+    ]);
     expect((await outboxOf(service)).openCalls).toBe(1n);
     expect(harness.ledger.checkpoints[0]?.items.map((item) => item.holdId)).toEqual([running.id]);
   });
@@ -241,7 +288,11 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await checkpoint(service, ...items, { call: undefined, tokens: undefined })).toEqual([true, false, false, true, false]);
     expect(harness.ledger.checkpoints[0]?.items.map((item) => item.holdId)).toEqual([before.id, after.id]);
     expect((await outboxOf(service)).openCalls).toBe(2n);
-    expect(harness.lines.filter((line) => line.msg.includes('can never be recorded')).map((line) => line.call_id)).toEqual([unpriceable.id, 'x', undefined]);
+    expect(harness.lines.filter((line) => line.msg.includes('can never be recorded')).map((line) => line.call_id)).toEqual([
+      unpriceable.id,
+      'x',
+      undefined,
+    ]);
   });
 
   it('are refused as a whole batch when one is named twice', async () => {

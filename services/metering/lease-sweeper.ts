@@ -76,7 +76,10 @@ export class LeaseSweeper {
     const nowMs = clock.nowMs();
     const record = lostRecord(lost, nowMs);
     if (!(await insertLostRecord(db, lost, record, recordInstants(config, nowMs), nowMs + config.lostGraceMs))) return;
-    log.warn({ call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs }, 'a gateway lost a call; it is charged at its last checkpoint unless its own report comes');
+    log.warn(
+      { call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs },
+      'a gateway lost a call; it is charged at its last checkpoint unless its own report comes',
+    );
     metrics.recorded(record.record);
   }
 }

@@ -22,7 +22,11 @@ await runService({
     const database = databasePart(config.databaseUrl, log);
     // Settlements travel together; a checkpoint is one request for many calls already, and would only hold them up.
     const onOneStream = { method: 'apply', operations: ['settle', 'release'], caller: 'metering', log } as const;
-    const ledger = batchClient(LedgerServiceDefinition, host.dial(config.ledgerAddress).client(LedgerServiceDefinition), onOneStream).client;
+    const ledger = batchClient(
+      LedgerServiceDefinition,
+      host.dial(config.ledgerAddress).client(LedgerServiceDefinition),
+      onOneStream,
+    ).client;
     const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
     const metering = createMetering(config, { db: database.db, clock, log, ledger, catalog });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering, meteringPolicy)] };

@@ -33,15 +33,28 @@ const gauges: readonly Gauge[] = [
   { name: 'tollgate.calls.open', description: 'Calls in flight that have been checkpointed.', unit: '{call}' },
   { name: 'tollgate.outbox.pending', description: 'Charges that wait for the ledger.', unit: '{charge}' },
   { name: 'tollgate.outbox.oldest_age', description: 'How long the oldest of them has waited.', unit: 's' },
-  { name: 'tollgate.outbox.failed', description: 'Charges that the ledger has refused for good; 0 is the only good value.', unit: '{charge}' },
-  { name: 'tollgate.reconcile.drift', description: 'Disagreements between records, ledger and catalog; 0 is the only good value.', unit: '{drift}' },
+  {
+    name: 'tollgate.outbox.failed',
+    description: 'Charges that the ledger has refused for good; 0 is the only good value.',
+    unit: '{charge}',
+  },
+  {
+    name: 'tollgate.reconcile.drift',
+    description: 'Disagreements between records, ledger and catalog; 0 is the only good value.',
+    unit: '{drift}',
+  },
   { name: 'tollgate.reconcile.last_run.age', description: 'How long ago the last look of each kind ended.', unit: 's' },
 ];
 
 /** Shows the outbox and what the reconcile job found, whenever metrics are collected. Returns what ends it. */
 export function observeMetering(deps: { db: Database; clock: Clock; log: Logger; results: () => Results }): () => void {
   const { db, clock, log, results } = deps;
-  return observeGauges(scope, gauges, async () => [...(await outboxReadings(db, clock.nowMs())), ...reconcileReadings(results(), clock.nowMs())], log);
+  return observeGauges(
+    scope,
+    gauges,
+    async () => [...(await outboxReadings(db, clock.nowMs())), ...reconcileReadings(results(), clock.nowMs())],
+    log,
+  );
 }
 
 async function outboxReadings(db: Database, nowMs: number): Promise<Reading[]> {
@@ -58,7 +71,9 @@ async function outboxReadings(db: Database, nowMs: number): Promise<Reading[]> {
 export function reconcileReadings(results: Results, nowMs: number): Reading[] {
   const runs = (['recent', 'full'] as const).flatMap((run) => {
     const finishedAtMs = results[run]?.finishedAtMs;
-    return finishedAtMs === undefined ? [] : [{ name: 'tollgate.reconcile.last_run.age', value: Math.max(0, nowMs - Number(finishedAtMs)) / 1000, attributes: { run } }];
+    return finishedAtMs === undefined
+      ? []
+      : [{ name: 'tollgate.reconcile.last_run.age', value: Math.max(0, nowMs - Number(finishedAtMs)) / 1000, attributes: { run } }];
   });
   if (runs.length === 0) return [];
   const drifts = currentDrifts(results);

@@ -88,7 +88,12 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     await until(async () => (await outboxOf(service)).pending === 0n);
     // As a replica leaves it that dies between its commit and the delivery.
     await harness.db.knex('outbox').insert({
-      ...(await rowOf(harness, request.call!.id)), state: 0, attempts: 0, next_attempt_at_ms: harness.clock.nowMs() + 10_000, created_at_ms: harness.clock.nowMs(), last_error: '',
+      ...(await rowOf(harness, request.call!.id)),
+      state: 0,
+      attempts: 0,
+      next_attempt_at_ms: harness.clock.nowMs() + 10_000,
+      created_at_ms: harness.clock.nowMs(),
+      last_error: '',
     });
     await aWhile();
     expect(harness.ledger.deliveries).toBe(1);
@@ -156,5 +161,9 @@ async function attemptsOf(harness: Harness): Promise<number> {
 }
 
 async function rowOf(harness: Harness, callId: string): Promise<Record<string, unknown>> {
-  return harness.db.knex('usage_record').select('id', 'account_id', 'key_id', 'charge_nano_usd').where({ id: Buffer.from(callId.slice(4), 'hex') }).first();
+  return harness.db
+    .knex('usage_record')
+    .select('id', 'account_id', 'key_id', 'charge_nano_usd')
+    .where({ id: Buffer.from(callId.slice(4), 'hex') })
+    .first();
 }

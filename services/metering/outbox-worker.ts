@@ -58,7 +58,11 @@ export class OutboxWorker {
   async start(): Promise<void> {
     const { config, db, clock, log } = this.deps;
     await makeAllDue(db, clock.nowMs());
-    this.stopPolling = repeat(config.outboxPollMs, () => this.poll(), (error) => log.error({ err: error }, 'the outbox could not be read'));
+    this.stopPolling = repeat(
+      config.outboxPollMs,
+      () => this.poll(),
+      (error) => log.error({ err: error }, 'the outbox could not be read'),
+    );
   }
 
   /** Delivers settlements that are claimed by this replica. Beyond the bound they are left to the poll, once their claim has passed. */
@@ -113,7 +117,10 @@ export class OutboxWorker {
     try {
       await this.outcomes.add(outcome);
     } catch (error) {
-      this.deps.log.error({ err: error, call_id: item.callId }, 'the outcome of a settlement could not be stored; it will be delivered again');
+      this.deps.log.error(
+        { err: error, call_id: item.callId },
+        'the outcome of a settlement could not be stored; it will be delivered again',
+      );
     }
   }
 
@@ -129,7 +136,10 @@ export class OutboxWorker {
       return { kind: 'settled', item, capturedNanoUsd: hold.capturedNanoUsd, shortfallNanoUsd: hold.shortfallNanoUsd };
     } catch (error) {
       if (isRefusal(error)) {
-        log.error({ err: error, call_id: item.callId, account_id: item.accountId }, 'the ledger refused a settlement for good; it is kept for operators');
+        log.error(
+          { err: error, call_id: item.callId, account_id: item.accountId },
+          'the ledger refused a settlement for good; it is kept for operators',
+        );
         return { kind: 'failed', item, error: textOf(error) };
       }
       if (isLedgerAway(error)) outage.began(error);

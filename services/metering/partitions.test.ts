@@ -19,7 +19,8 @@ describe.each(testEngines)('usage records by time on %s', (engine) => {
 
   it('keeps what was there, puts new ones where their time belongs, and drops a partition as a whole', async () => {
     const { service } = await harness.replica();
-    const recordedAt = async (ms: number) => (await record(service, report({ call: call({ id: newId('req', ms), startedAtMs: BigInt(ms) }) }))).call!.id;
+    const recordedAt = async (ms: number) =>
+      (await record(service, report({ call: call({ id: newId('req', ms), startedAtMs: BigInt(ms) }) }))).call!.id;
     const old = await recordedAt(Date.UTC(2026, 11, 31));
     const statements = statementsOf('docs/storage.md', 'usage_record');
     expect(statements).toHaveLength(3);
@@ -27,7 +28,11 @@ describe.each(testEngines)('usage records by time on %s', (engine) => {
     const kept = [await recordedAt(Date.UTC(2027, 0, 1)), await recordedAt(Date.UTC(2028, 0, 1))];
     expect(await find(service, old)).toBeDefined();
     if (isPartitioned) await harness.db.knex.raw(statements[2]!);
-    else await harness.db.knex('usage_record').where('started_at_ms', '<', Date.UTC(2027, 0, 1)).delete();
+    else
+      await harness.db
+        .knex('usage_record')
+        .where('started_at_ms', '<', Date.UTC(2027, 0, 1))
+        .delete();
     expect(await find(service, old)).toBeUndefined();
     for (const id of kept) expect(await find(service, id)).toBeDefined();
     const { records } = await service.listUsageRecords({ filter: undefined, pageSize: 0, pageToken: '' });

@@ -42,7 +42,11 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
       output_nano_usd_per_mtok: String(price.outputNanoUsdPerMtok),
       reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok === undefined ? null : String(price.reasoningNanoUsdPerMtok),
     },
-    line_items: record.lineItems.map((item) => ({ kind: nameOf(LineKind[item.kind], 'LINE_KIND_'), tokens: item.tokens, amount_nano_usd: String(item.amountNanoUsd) })),
+    line_items: record.lineItems.map((item) => ({
+      kind: nameOf(LineKind[item.kind], 'LINE_KIND_'),
+      tokens: item.tokens,
+      amount_nano_usd: String(item.amountNanoUsd),
+    })),
     held_nano_usd: String(call.heldNanoUsd),
     charge_nano_usd: String(record.chargeNanoUsd),
     captured_nano_usd: settlement === undefined ? null : String(settlement.capturedNanoUsd),

@@ -30,7 +30,8 @@ export class MeteringRpcs implements messages.MeteringService {
 
   checkpointUsage = (request: messages.CheckpointUsageRequest, context: CallContext) => checkpointUsage(request, context, this.deps);
   recordUsage = (request: messages.RecordUsageRequest, context: CallContext) => recordUsage(request, context, this.deps);
-  recordBatches = (requests: AsyncIterable<messages.RecordBatchesRequest>, context: CallContext) => recordBatches(requests, context, this.operations, this.deps);
+  recordBatches = (requests: AsyncIterable<messages.RecordBatchesRequest>, context: CallContext) =>
+    recordBatches(requests, context, this.operations, this.deps);
   getUsageRecord = (request: messages.GetUsageRecordRequest, context: CallContext) => getUsageRecord(request, context, this.deps);
   listUsageRecords = (request: messages.ListUsageRecordsRequest, context: CallContext) => listUsageRecords(request, context, this.deps);
   getUsageTotals = (request: messages.GetUsageTotalsRequest, context: CallContext) => getUsageTotals(request, context, this.deps);
@@ -41,8 +42,10 @@ export class MeteringRpcs implements messages.MeteringService {
   reconcile = (request: messages.ReconcileRequest, context: CallContext = unknownCaller) => reconcile(request, context, this.deps);
   getReconciliation = (request: messages.GetReconciliationRequest, context: CallContext) => getReconciliation(request, context, this.deps);
   listUnsettled = (request: messages.ListUnsettledRequest, context: CallContext) => listUnsettled(request, context, this.deps);
-  retrySettlement = (request: messages.RetrySettlementRequest, context: CallContext = unknownCaller) => retrySettlement(request, context, this.deps);
-  closeSettlement = (request: messages.CloseSettlementRequest, context: CallContext = unknownCaller) => closeSettlement(request, context, this.deps);
+  retrySettlement = (request: messages.RetrySettlementRequest, context: CallContext = unknownCaller) =>
+    retrySettlement(request, context, this.deps);
+  closeSettlement = (request: messages.CloseSettlementRequest, context: CallContext = unknownCaller) =>
+    closeSettlement(request, context, this.deps);
   beginKeyedCall = (request: messages.BeginKeyedCallRequest, context: CallContext) => beginKeyedCall(request, context, this.deps);
   abandonKeyedCall = (request: messages.AbandonKeyedCallRequest, context: CallContext) => abandonKeyedCall(request, context, this.deps);
 }

@@ -46,8 +46,17 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');
   requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
   requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
-  requireThat(call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes, `${field}.idempotency_key_hash`, `must be empty or ${hashBytes} bytes`);
-  return { ...call, price, clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax), attempts: call.attempts.slice(0, attemptsMax).map(attemptToStore) };
+  requireThat(
+    call.idempotencyKeyHash.length === 0 || call.idempotencyKeyHash.length === hashBytes,
+    `${field}.idempotency_key_hash`,
+    `must be empty or ${hashBytes} bytes`,
+  );
+  return {
+    ...call,
+    price,
+    clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax),
+    attempts: call.attempts.slice(0, attemptsMax).map(attemptToStore),
+  };
 }
 
 /** An attempt as it may be stored: what is too long is cut, and what is no id is left out, for none of it is a reason to lose a record. */

@@ -43,7 +43,12 @@ describe('token counts', () => {
   });
 
   it('are, whatever came, made to keep the rules, and only ever lowered', () => {
-    const anything = fc.oneof(fc.nat({ max: 200 }), fc.integer({ min: -10, max: -1 }), fc.constant(Number.NaN), fc.double({ min: 0, max: 1e12 }));
+    const anything = fc.oneof(
+      fc.nat({ max: 200 }),
+      fc.integer({ min: -10, max: -1 }),
+      fc.constant(Number.NaN),
+      fc.double({ min: 0, max: 1e12 }),
+    );
     const report = fc.record({
       inputTokens: anything,
       cacheReadTokens: anything,

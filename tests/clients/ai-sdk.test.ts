@@ -8,7 +8,6 @@ import { aiSdkProviders } from './callers.js';
 import { pdf, pdfUrl, png, pngUrl, remotePicture, shownTo } from './media.js';
 import { firstThought, type Stage, startStage, upstreams } from './stage.js';
 
-
 let stage: Stage;
 
 beforeAll(async () => {
@@ -17,7 +16,6 @@ beforeAll(async () => {
 
 afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
-
 
 describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create }) => {
   describe.each(upstreams)('over a %s upstream', (upstream) => {
@@ -53,8 +51,17 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
 
     it('gives instructions and limits in the words for models that reason', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
-      const call = { instructions: 'Be brief.', prompt: 'Hello there', maxOutputTokens: 2000, temperature: 0.5, stopSequences: ['away'], maxRetries: 0 };
-      expect((await generateText({ ...call, model, reasoning: 'high', providerOptions: { openai: { forceReasoning: true } } })).text).toBe(text);
+      const call = {
+        instructions: 'Be brief.',
+        prompt: 'Hello there',
+        maxOutputTokens: 2000,
+        temperature: 0.5,
+        stopSequences: ['away'],
+        maxRetries: 0,
+      };
+      expect((await generateText({ ...call, model, reasoning: 'high', providerOptions: { openai: { forceReasoning: true } } })).text).toBe(
+        text,
+      );
       const { body } = requests()[0]!;
       expect(JSON.stringify(body['system'] ?? body['messages'])).toContain('Be brief.');
       expect(body['max_tokens'] ?? body['max_completion_tokens']).toBeGreaterThanOrEqual(2000);
@@ -77,7 +84,13 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       const steps = await result.steps;
       expect(await result.text).toBe(text);
       expect(steps.map((step) => [step.finishReason, step.toolCalls.map(({ toolName, input }) => [toolName, input])])).toEqual([
-        ['tool-calls', [['get_weather', { city: 'Paris' }], ['get_time', { zone: 'CET' }]]],
+        [
+          'tool-calls',
+          [
+            ['get_weather', { city: 'Paris' }],
+            ['get_time', { zone: 'CET' }],
+          ],
+        ],
         ['tool-calls', [['get_weather', { city: 'Rome' }]]],
         ['stop', []],
       ]);

@@ -13,7 +13,12 @@ export const usage: Usage = { input: 3, cacheRead: 4, cacheWrite5m: 2, output: 9
 /** Two tools at once after some thought, then another one beside text, then the answer. */
 export const threeTurns: readonly Script[] = [
   { blocks: [reasoning, weatherCall, timeCall], interleaveToolCalls: true },
-  { blocks: [{ type: 'text', text: 'One more.' }, { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' }] },
+  {
+    blocks: [
+      { type: 'text', text: 'One more.' },
+      { ...weatherCall, id: 'call_3', arguments: '{"city":"Rome"}' },
+    ],
+  },
   { blocks: [textBlock] },
 ];
 

@@ -45,7 +45,14 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
     it('reads a whole answer, and the usage that is charged', async () => {
       stage.play(upstream, { blocks: [textBlock], usage });
       const message = await client.messages.create({ model, max_tokens, messages });
-      expect(message).toMatchObject({ type: 'message', role: 'assistant', model, content: [textBlock], stop_reason: 'end_turn', stop_sequence: null });
+      expect(message).toMatchObject({
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [textBlock],
+        stop_reason: 'end_turn',
+        stop_sequence: null,
+      });
       expect(message._request_id).toMatch(/^req_[0-9a-f]{32}$/);
       expect(message.usage).toMatchObject({ input_tokens: 3, output_tokens: 9 });
       expect(message.usage).toMatchObject(shown(await stage.charge(message._request_id)) as object);
@@ -57,10 +64,22 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       const events: Anthropic.RawMessageStreamEvent[] = [];
       for await (const event of data) events.push(event);
       const types = events.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1]);
-      expect(types).toEqual(['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
-      expect(events.map((event) => (event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : '')).join('')).toBe(text);
+      expect(types).toEqual([
+        'message_start',
+        'content_block_start',
+        'content_block_delta',
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
+      ]);
+      expect(
+        events.map((event) => (event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : '')).join(''),
+      ).toBe(text);
       expect((events[0] as Anthropic.RawMessageStartEvent).message.usage.input_tokens).toBeGreaterThan(0);
-      expect(events.at(-2)).toMatchObject({ delta: { stop_reason: 'end_turn' }, usage: shown(await stage.charge(response.headers.get('request-id'))) });
+      expect(events.at(-2)).toMatchObject({
+        delta: { stop_reason: 'end_turn' },
+        usage: shown(await stage.charge(response.headers.get('request-id'))),
+      });
     });
 
     it('puts a stream together and tells its events', async () => {
@@ -81,12 +100,20 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
           { type: 'tool_use', id: 'call_2', name: 'get_time', input: { zone: 'CET' } },
         ],
       });
-      expect(heard).toEqual({ text, thinking: reasoning.text, json: `${weatherCall.arguments}${timeCall.arguments}`, blocks: ['thinking', 'text', 'tool_use', 'tool_use'] });
+      expect(heard).toEqual({
+        text,
+        thinking: reasoning.text,
+        json: `${weatherCall.arguments}${timeCall.arguments}`,
+        blocks: ['thinking', 'text', 'tool_use', 'tool_use'],
+      });
       expect(message.usage).toMatchObject(shown(await stage.charge(stream.request_id)) as object);
     });
 
     it.each(['whole', 'streamed with their fragments mixed'] as const)('reads parallel tool calls, %s', async (how) => {
-      stage.play(upstream, { blocks: [{ type: 'text', text: 'Let me look.' }, weatherCall, timeCall], ...(how === 'whole' ? {} : { interleaveToolCalls: true }) });
+      stage.play(upstream, {
+        blocks: [{ type: 'text', text: 'Let me look.' }, weatherCall, timeCall],
+        ...(how === 'whole' ? {} : { interleaveToolCalls: true }),
+      });
       const body = { model, max_tokens, messages, tools };
       const message = await (how === 'whole' ? client.messages.create(body) : client.messages.stream(body).finalMessage());
       expect(message).toMatchObject({
@@ -108,8 +135,18 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
         messages,
         stream,
         tools: [
-          betaZodTool({ name: 'get_weather', description: 'weather', inputSchema: z.object({ city: z.string() }), run: ({ city }) => run.weather(city) }),
-          betaZodTool({ name: 'get_time', description: 'time', inputSchema: z.object({ zone: z.string() }), run: ({ zone }) => run.time(zone) }),
+          betaZodTool({
+            name: 'get_weather',
+            description: 'weather',
+            inputSchema: z.object({ city: z.string() }),
+            run: ({ city }) => run.weather(city),
+          }),
+          betaZodTool({
+            name: 'get_time',
+            description: 'time',
+            inputSchema: z.object({ zone: z.string() }),
+            run: ({ zone }) => run.time(zone),
+          }),
         ],
       });
       expect((await runner.runUntilDone()).content).toMatchObject([textBlock]);
@@ -125,8 +162,16 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       const requests = stage.play(upstream, { blocks }, { blocks: [textBlock] });
       const body = { model, max_tokens, tools, thinking: { type: 'enabled' as const, budget_tokens: 1024 } };
       const first = await client.messages.create({ ...body, messages });
-      expect(first.content[0]).toMatchObject({ type: 'thinking', thinking: reasoning.text, signature: upstream === 'messages' ? reasoning.signature : '' });
-      const turns = [...messages, { role: 'assistant' as const, content: first.content }, { role: 'user' as const, content: [{ type: 'tool_result' as const, tool_use_id: 'call_1', content: 'Sunny.' }] }];
+      expect(first.content[0]).toMatchObject({
+        type: 'thinking',
+        thinking: reasoning.text,
+        signature: upstream === 'messages' ? reasoning.signature : '',
+      });
+      const turns = [
+        ...messages,
+        { role: 'assistant' as const, content: first.content },
+        { role: 'user' as const, content: [{ type: 'tool_result' as const, tool_use_id: 'call_1', content: 'Sunny.' }] },
+      ];
       expect((await client.messages.create({ ...body, messages: turns })).content).toMatchObject([textBlock]);
       if (upstream === 'messages') {
         const turn = (requests()[1]!.body['messages'] as { role: string; content: unknown[] }[]).find(({ role }) => role === 'assistant');
@@ -143,8 +188,14 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       const body = { model, max_tokens, messages, output_config: { format: zodOutputFormat(schema) } };
       const message = await (how === 'whole' ? client.messages.parse(body) : client.messages.stream(body).finalMessage());
       expect(message.parsed_output).toEqual({ city: 'Paris', degrees: [21] });
-      const asked = requests()[0]!.body as { response_format?: { json_schema: { schema: unknown } }; output_config?: { format: { schema: unknown } } };
-      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({ type: 'object', required: ['city', 'degrees'] });
+      const asked = requests()[0]!.body as {
+        response_format?: { json_schema: { schema: unknown } };
+        output_config?: { format: { schema: unknown } };
+      };
+      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({
+        type: 'object',
+        required: ['city', 'degrees'],
+      });
     });
 
     it('shows pictures and papers, results of tools among them', async () => {
@@ -169,14 +220,21 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
 
     it('tells why an answer ended', async () => {
       stage.play(upstream, { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] });
-      expect(await client.messages.create({ model, max_tokens, messages })).toMatchObject({ stop_reason: 'refusal', content: [{ type: 'text', text: 'I cannot help with that.' }] });
+      expect(await client.messages.create({ model, max_tokens, messages })).toMatchObject({
+        stop_reason: 'refusal',
+        content: [{ type: 'text', text: 'I cannot help with that.' }],
+      });
       stage.play(upstream, { blocks: [textBlock], stopReason: upstream === 'messages' ? 'max_tokens' : 'length' });
       expect((await client.messages.create({ model, max_tokens, messages })).stop_reason).toBe('max_tokens');
       // The other format says "stop" for both.
       if (upstream === 'messages') stage.play(upstream, { blocks: [textBlock], stopReason: 'stop_sequence', stopSequence: 'away' });
       else stage.play(upstream, { blocks: [textBlock] });
       const stopped = await client.messages.stream({ model, max_tokens, messages, stop_sequences: ['away'] }).finalMessage();
-      expect(stopped).toMatchObject(upstream === 'messages' ? { stop_reason: 'stop_sequence', stop_sequence: 'away' } : { stop_reason: 'end_turn', stop_sequence: null });
+      expect(stopped).toMatchObject(
+        upstream === 'messages'
+          ? { stop_reason: 'stop_sequence', stop_sequence: 'away' }
+          : { stop_reason: 'end_turn', stop_sequence: null },
+      );
     });
 
     it('counts tokens', async () => {
@@ -189,7 +247,11 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       stage.play(upstream, { blocks: [textBlock] });
       const { baseUrl, firstKey } = stage.system;
       const headers: Record<string, string>[] = [{ authorization: `Bearer ${firstKey}` }, { 'x-api-key': firstKey }];
-      const options = [{ apiKey: firstKey }, { authToken: firstKey, apiKey: null }, ...headers.map((defaultHeaders) => ({ apiKey: firstKey, defaultHeaders }))];
+      const options = [
+        { apiKey: firstKey },
+        { authToken: firstKey, apiKey: null },
+        ...headers.map((defaultHeaders) => ({ apiKey: firstKey, defaultHeaders })),
+      ];
       for (const option of [...options.map((one) => ({ ...one, baseURL: baseUrl })), { apiKey: firstKey, baseURL: `${baseUrl}/v1` }]) {
         const other = new Library({ ...option, maxRetries: 0 });
         expect((await other.messages.create({ model, max_tokens, messages })).content).toMatchObject([{ text }]);
@@ -198,7 +260,12 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
   });
 
   it.each(['2023-06-01', '2026-10-21'])('speaks version %s of the format', async (version) => {
-    const client = new Library({ baseURL: stage.system.baseUrl, apiKey: stage.system.firstKey, maxRetries: 0, defaultHeaders: { 'anthropic-version': version } });
+    const client = new Library({
+      baseURL: stage.system.baseUrl,
+      apiKey: stage.system.firstKey,
+      maxRetries: 0,
+      defaultHeaders: { 'anthropic-version': version },
+    });
     for (const upstream of upstreams) {
       stage.play(upstream, { blocks: [textBlock] });
       expect((await client.messages.create({ model: stage.model(upstream), max_tokens: 20, messages })).content).toMatchObject([{ text }]);

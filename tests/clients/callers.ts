@@ -59,7 +59,8 @@ const openaiCallers = openaiLibraries.map(({ name, OpenAI }): Caller => ({
   async ask(question, fetch) {
     const { model, signal } = question;
     const client = new OpenAI({ baseURL: `${question.baseUrl}/v1`, apiKey: question.apiKey, maxRetries: question.maxRetries, fetch });
-    if (!question.streamed) return (await client.chat.completions.create({ model, messages: promptOf(question) }, { signal })).choices[0]!.message.content ?? '';
+    if (!question.streamed)
+      return (await client.chat.completions.create({ model, messages: promptOf(question) }, { signal })).choices[0]!.message.content ?? '';
     let text = '';
     for await (const chunk of await client.chat.completions.create({ model, messages: promptOf(question), stream: true }, { signal })) {
       text += chunk.choices[0]?.delta.content ?? '';
@@ -76,7 +77,8 @@ const anthropicCallers = anthropicLibraries.map(({ name, Anthropic }): Caller =>
     const { model, signal } = question;
     const client = new Anthropic({ baseURL: question.baseUrl, apiKey: question.apiKey, maxRetries: question.maxRetries, fetch });
     const body = { model, max_tokens: 100, messages: promptOf(question) };
-    if (!question.streamed) return (await client.messages.create(body, { signal })).content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    if (!question.streamed)
+      return (await client.messages.create(body, { signal })).content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     let text = '';
     for await (const event of await client.messages.create({ ...body, stream: true }, { signal })) {
       if (event.type !== 'content_block_delta' || event.delta.type !== 'text_delta') continue;
@@ -91,10 +93,21 @@ type Settings = { baseURL: string; apiKey: string; fetch: typeof globalThis.fetc
 
 // It tells nothing by the name of a model; it must be told.
 const compatible = (id: string, settings: Settings): LanguageModel =>
-  createOpenAICompatible({ name: 'tollgate', includeUsage: true, supportsStructuredOutputs: true, supportedUrls: () => ({ 'image/*': [/^https:/] }), ...settings })(id);
+  createOpenAICompatible({
+    name: 'tollgate',
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+    supportedUrls: () => ({ 'image/*': [/^https:/] }),
+    ...settings,
+  })(id);
 
 /** The providers of the AI SDK that meet a gateway. The one for OpenAI's own chat completions knows no reasoning text. */
-export const aiSdkProviders: readonly { name: string; format: Caller['format']; readsReasoning: boolean; model(id: string, settings: Settings): LanguageModel }[] = [
+export const aiSdkProviders: readonly {
+  name: string;
+  format: Caller['format'];
+  readsReasoning: boolean;
+  model(id: string, settings: Settings): LanguageModel;
+}[] = [
   { name: '@ai-sdk/openai', format: 'chat-completions', readsReasoning: false, model: (id, settings) => createOpenAI(settings).chat(id) },
   { name: '@ai-sdk/openai-compatible', format: 'chat-completions', readsReasoning: true, model: compatible },
   { name: '@ai-sdk/anthropic', format: 'messages', readsReasoning: true, model: (id, settings) => createAnthropic(settings)(id) },

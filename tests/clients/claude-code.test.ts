@@ -33,10 +33,16 @@ beforeAll(async () => {
 afterEach(() => expectNoneRefused(stage.stub));
 afterAll(() => stage?.stop());
 
-const fixture = (name: string): Record<string, unknown> => JSON.parse(readFileSync(join(root, `gateway/formats/fixtures/messages/${name}.json`), 'utf8')) as Record<string, unknown>;
+const fixture = (name: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(root, `gateway/formats/fixtures/messages/${name}.json`), 'utf8')) as Record<string, unknown>;
 
 /** What Claude Code sends with the body of a fixture. */
-function send(name: string, upstream: Upstream, auth: Record<string, string> = { authorization: `Bearer ${stage.system.firstKey}` }, path = '/v1/messages?beta=true'): Promise<Response> {
+function send(
+  name: string,
+  upstream: Upstream,
+  auth: Record<string, string> = { authorization: `Bearer ${stage.system.firstKey}` },
+  path = '/v1/messages?beta=true',
+): Promise<Response> {
   return fetch(`${stage.system.baseUrl}${path}`, {
     method: 'POST',
     headers: {
@@ -61,7 +67,12 @@ function send(name: string, upstream: Upstream, auth: Record<string, string> = {
 /** The frames without their pings, each one's name and the index and kind of what it is about; runs of the same one are one. */
 function outline(frames: { event: string; data: unknown }[]): string[] {
   const lines = frames.map(({ event, data }) => {
-    const { type, index, content_block: block, delta } = data as { type: string; index?: number; content_block?: { type: string }; delta?: { type?: string } };
+    const {
+      type,
+      index,
+      content_block: block,
+      delta,
+    } = data as { type: string; index?: number; content_block?: { type: string }; delta?: { type?: string } };
     expect(type).toBe(event);
     return [event, index, block?.type ?? delta?.type].filter((part) => part !== undefined).join(' ');
   });
@@ -86,14 +97,23 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
       'content_block_start 1 text',
       'content_block_delta 1 text_delta',
       'content_block_stop 1',
-      ...[2, 3].flatMap((index) => [`content_block_start ${index} tool_use`, `content_block_delta ${index} input_json_delta`, `content_block_stop ${index}`]),
+      ...[2, 3].flatMap((index) => [
+        `content_block_start ${index} tool_use`,
+        `content_block_delta ${index} input_json_delta`,
+        `content_block_stop ${index}`,
+      ]),
       'message_delta',
       'message_stop',
     ]);
     const { tokens } = await stage.charge(response.headers.get('request-id'));
     expect(frames.at(-2)!.data).toMatchObject({
       delta: { stop_reason: 'tool_use', stop_sequence: null },
-      usage: { input_tokens: tokens.input, cache_read_input_tokens: tokens.cache_read, cache_creation_input_tokens: tokens.cache_write_5m + tokens.cache_write_1h, output_tokens: tokens.output },
+      usage: {
+        input_tokens: tokens.input,
+        cache_read_input_tokens: tokens.cache_read,
+        cache_creation_input_tokens: tokens.cache_write_5m + tokens.cache_write_1h,
+        output_tokens: tokens.output,
+      },
     });
     // Whose request it is stays here.
     expect(body(requests())).not.toMatch(/device_id|session_id/);
@@ -102,7 +122,14 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
 
   it('goes on after tools', async () => {
     const requests = stage.play(upstream, { blocks: [textBlock] });
-    expect(outline(await readSse(await send('claude-code-tool-turn', upstream)))).toEqual(['message_start', 'content_block_start 0 text', 'content_block_delta 0 text_delta', 'content_block_stop 0', 'message_delta', 'message_stop']);
+    expect(outline(await readSse(await send('claude-code-tool-turn', upstream)))).toEqual([
+      'message_start',
+      'content_block_start 0 text',
+      'content_block_delta 0 text_delta',
+      'content_block_stop 0',
+      'message_delta',
+      'message_stop',
+    ]);
     expect(body(requests())).toMatch(/I look\..*toolu_1.*README\.md.*toolu_2.*date: not found.*Go on\./);
   });
 
@@ -119,7 +146,10 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
   });
 
   it('is told of an upstream that breaks off', async () => {
-    stage.play(upstream, { blocks: [textBlock], fault: { kind: 'error-frame', afterFrames: 5, error: { type: 'overloaded_error', message: 'Overloaded' } } });
+    stage.play(upstream, {
+      blocks: [textBlock],
+      fault: { kind: 'error-frame', afterFrames: 5, error: { type: 'overloaded_error', message: 'Overloaded' } },
+    });
     const frames = await readSse(await send('claude-code-tool-turn', upstream));
     expect(frames.at(-1)).toMatchObject({ event: 'error', data: { type: 'error', error: { type: expect.any(String) } } });
     expect(frames.map(({ event }) => event)).not.toContain('message_stop');
@@ -141,7 +171,10 @@ describe('to Claude Code', () => {
   });
 
   it('models are shown', async () => {
-    const list = (await (await get(stage.system, '/v1/models?limit=1000', stage.system.firstKey)).json()) as { data: { id: string; display_name: string }[]; has_more: boolean };
+    const list = (await (await get(stage.system, '/v1/models?limit=1000', stage.system.firstKey)).json()) as {
+      data: { id: string; display_name: string }[];
+      has_more: boolean;
+    };
     expect(list.has_more).toBe(false);
     expect(list.data.map(({ id }) => id)).toEqual(expect.arrayContaining([stage.model('messages'), stage.model('chat-completions')]));
   });

@@ -30,7 +30,12 @@ const question = (upstream: Upstream, fields: Partial<Question> = {}): Question 
 /** What a library tells of an error. */
 function told(error: unknown): { class: string; status: number | undefined; type: unknown; message: string } {
   // The AI SDK wraps what it has tried in vain several times.
-  const failure = ((error as { lastError?: unknown }).lastError ?? error) as Error & { status?: number; statusCode?: number; type?: string; error?: { error?: { type?: string } } };
+  const failure = ((error as { lastError?: unknown }).lastError ?? error) as Error & {
+    status?: number;
+    statusCode?: number;
+    type?: string;
+    error?: { error?: { type?: string } };
+  };
   const { status, statusCode, type } = failure;
   return { class: failure.constructor.name, status: status ?? statusCode, type, message: failure.message };
 }
@@ -45,18 +50,74 @@ function classOf(caller: Caller, classes: Classes): string {
 }
 
 const all = (name: string): Classes => ({ openai: name, 'anthropic 1': name, 'anthropic 0': name });
-const fault = (status: number, type: string, headers: Record<string, string> = {}): Script => ({ fault: { kind: 'status', status, body: { type: 'error', error: { type, message: 'Told by the vendor.', param: null, code: null } }, headers } });
+const fault = (status: number, type: string, headers: Record<string, string> = {}): Script => ({
+  fault: {
+    kind: 'status',
+    status,
+    body: { type: 'error', error: { type, message: 'Told by the vendor.', param: null, code: null } },
+    headers,
+  },
+});
 
 /** Who asks for what, of an upstream that does what; the status in either format, the class, and how often the libraries ask. */
-const refusals: readonly { name: string; fields?: () => Partial<Question>; script?: Script; statuses: [number, number]; classes: Classes; attempts: number }[] = [
-  { name: 'a request that the vendor refuses', script: fault(400, 'invalid_request_error'), statuses: [400, 400], classes: all('BadRequestError'), attempts: 1 },
-  { name: 'a wrong key', fields: () => ({ apiKey: 'sk-tg-wrong' }), statuses: [401, 401], classes: all('AuthenticationError'), attempts: 1 },
-  { name: 'an empty balance', fields: () => ({ apiKey: penniless }), statuses: [402, 402], classes: { openai: 'APIError', 'anthropic 1': 'PaymentRequiredError', 'anthropic 0': 'APIError' }, attempts: 1 },
+const refusals: readonly {
+  name: string;
+  fields?: () => Partial<Question>;
+  script?: Script;
+  statuses: [number, number];
+  classes: Classes;
+  attempts: number;
+}[] = [
+  {
+    name: 'a request that the vendor refuses',
+    script: fault(400, 'invalid_request_error'),
+    statuses: [400, 400],
+    classes: all('BadRequestError'),
+    attempts: 1,
+  },
+  {
+    name: 'a wrong key',
+    fields: () => ({ apiKey: 'sk-tg-wrong' }),
+    statuses: [401, 401],
+    classes: all('AuthenticationError'),
+    attempts: 1,
+  },
+  {
+    name: 'an empty balance',
+    fields: () => ({ apiKey: penniless }),
+    statuses: [402, 402],
+    classes: { openai: 'APIError', 'anthropic 1': 'PaymentRequiredError', 'anthropic 0': 'APIError' },
+    attempts: 1,
+  },
   { name: 'an unknown model', fields: () => ({ model: 'no/such' }), statuses: [404, 404], classes: all('NotFoundError'), attempts: 1 },
-  { name: 'a body that is too large', fields: () => ({ prompt: 'x'.repeat(70_000) }), statuses: [413, 413], classes: { openai: 'APIError', 'anthropic 1': 'ContentTooLargeError', 'anthropic 0': 'APIError' }, attempts: 1 },
-  { name: 'a rate limit, after as long as it says', script: fault(429, 'rate_limit_error', { 'retry-after': '1' }), statuses: [429, 429], classes: all('RateLimitError'), attempts: 3 },
-  { name: 'an overloaded vendor', script: fault(529, 'overloaded_error', { 'retry-after': '1' }), statuses: [503, 529], classes: { openai: 'InternalServerError', 'anthropic 1': 'OverloadedError', 'anthropic 0': 'InternalServerError' }, attempts: 3 },
-  { name: 'a vendor that refuses our own key', script: fault(401, 'authentication_error'), statuses: [503, 529], classes: { openai: 'InternalServerError', 'anthropic 1': 'OverloadedError', 'anthropic 0': 'InternalServerError' }, attempts: 3 },
+  {
+    name: 'a body that is too large',
+    fields: () => ({ prompt: 'x'.repeat(70_000) }),
+    statuses: [413, 413],
+    classes: { openai: 'APIError', 'anthropic 1': 'ContentTooLargeError', 'anthropic 0': 'APIError' },
+    attempts: 1,
+  },
+  {
+    name: 'a rate limit, after as long as it says',
+    script: fault(429, 'rate_limit_error', { 'retry-after': '1' }),
+    statuses: [429, 429],
+    classes: all('RateLimitError'),
+    attempts: 3,
+  },
+  {
+    name: 'an overloaded vendor',
+    script: fault(529, 'overloaded_error', { 'retry-after': '1' }),
+    statuses: [503, 529],
+    classes: { openai: 'InternalServerError', 'anthropic 1': 'OverloadedError', 'anthropic 0': 'InternalServerError' },
+    attempts: 3,
+  },
+  {
+    name: 'a vendor that refuses our own key',
+    script: fault(401, 'authentication_error'),
+    statuses: [503, 529],
+    classes: { openai: 'InternalServerError', 'anthropic 1': 'OverloadedError', 'anthropic 0': 'InternalServerError' },
+    attempts: 3,
+  },
 ];
 
 const cases = upstreams.flatMap((upstream) => callers.map((caller) => ({ upstream, caller })));
@@ -94,7 +155,10 @@ describe('the libraries raise their own error, and repeat only where it can help
 const story = { type: 'text', text: 'It was a bright cold day in April, and the clocks were striking thirteen. '.repeat(5) } as const;
 
 const breaks: readonly [string, Fault][] = [
-  ['an error frame', { kind: 'error-frame', afterFrames: 12, error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: null } }],
+  [
+    'an error frame',
+    { kind: 'error-frame', afterFrames: 12, error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: null } },
+  ],
   ['an end of the body', { kind: 'cut', afterBytes: 3000 }],
   ['a reset', { kind: 'reset', afterBytes: 3000 }],
   ['a frame that is no JSON', { kind: 'malformed-json', afterFrames: 12 }],
@@ -113,7 +177,8 @@ describe('a stream that breaks off by', () => {
         expect(text.length).toBeGreaterThan(8);
         expect(text.length).toBeLessThan(story.text.length);
         expect(attempts.map(({ status }) => status)).toEqual([200]);
-        if (!caller.name.startsWith('@ai-sdk')) expect(told(error)).toMatchObject({ class: 'APIError', status: undefined, type: expect.any(String) });
+        if (!caller.name.startsWith('@ai-sdk'))
+          expect(told(error)).toMatchObject({ class: 'APIError', status: undefined, type: expect.any(String) });
         expect(await stage.charge(attempts[0]!.requestId)).toMatchObject({ ending: 'upstream_error_after_output' });
       }),
     );
@@ -129,7 +194,10 @@ describe('a caller that leaves', () => {
         const leaving = new AbortController();
         const leave = (): void => leaving.abort();
         if (how === 'whole') setTimeout(leave, 1500);
-        const { text } = await ask(caller, question(upstream, { apiKey: secret, streamed: how === 'streamed', signal: leaving.signal, onText: leave }));
+        const { text } = await ask(
+          caller,
+          question(upstream, { apiKey: secret, streamed: how === 'streamed', signal: leaving.signal, onText: leave }),
+        );
         expect(text ?? '').not.toBe(story.text);
       }),
     );

@@ -25,7 +25,11 @@ afterAll(() => system?.stop());
 
 /** Runs an example as a module of its own; what it prints. */
 async function run(code: string): Promise<string> {
-  const child = spawn(process.execPath, ['--input-type=module', '-'], { cwd: root, env: cleanEnv({ KEY: system.firstKey }), stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-'], {
+    cwd: root,
+    env: cleanEnv({ KEY: system.firstKey }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let printed = '';
   child.stdout.on('data', (chunk) => (printed += chunk));
   child.stderr.on('data', (chunk) => (printed += chunk));

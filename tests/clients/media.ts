@@ -6,7 +6,9 @@ import type { Upstream } from './stage.js';
 export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 export const pngUrl = `data:image/png;base64,${png}`;
 /** A PDF of one empty page, in base64. */
-export const pdf = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>').toString('base64');
+export const pdf = Buffer.from(
+  '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>',
+).toString('base64');
 export const pdfUrl = `data:application/pdf;base64,${pdf}`;
 export const remotePicture = 'https://example.com/cat.png';
 
@@ -20,7 +22,8 @@ interface Part {
 
 /** What the parts of a request's messages show, each as a URL, in their order; results of tools included. */
 export function shownTo(upstream: Upstream, { body }: RecordedRequest): string[] {
-  const parts = (content: unknown): Part[] => (Array.isArray(content) ? (content as Part[]).flatMap((part) => [part, ...parts(part.content)]) : []);
+  const parts = (content: unknown): Part[] =>
+    Array.isArray(content) ? (content as Part[]).flatMap((part) => [part, ...parts(part.content)]) : [];
   return (body['messages'] as { content: unknown }[]).flatMap(({ content }) =>
     parts(content).flatMap(({ type, image_url, file, source }) => {
       if (upstream === 'chat-completions') return type === 'image_url' ? [image_url!.url] : type === 'file' ? [file!.file_data!] : [];

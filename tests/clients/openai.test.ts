@@ -41,12 +41,19 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       model = stage.model(upstream);
     });
 
-    const tools = ['get_weather', 'get_time'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object', properties: {} } } }));
+    const tools = ['get_weather', 'get_time'].map((name) => ({
+      type: 'function' as const,
+      function: { name, parameters: { type: 'object', properties: {} } },
+    }));
 
     it('reads a whole answer, and the usage that is charged', async () => {
       stage.play(upstream, { blocks: [textBlock], usage });
       const completion = await client.chat.completions.create({ model, messages });
-      expect(completion).toMatchObject({ object: 'chat.completion', model, choices: [{ finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: text, refusal: null } }] });
+      expect(completion).toMatchObject({
+        object: 'chat.completion',
+        model,
+        choices: [{ finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: text, refusal: null } }],
+      });
       expect(completion._request_id).toMatch(/^req_[0-9a-f]{32}$/);
       expect(completion.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } });
       expect(completion.usage).toMatchObject(shown(await stage.charge(completion._request_id)) as object);
@@ -55,7 +62,9 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
     it('reads a stream, with usage only if asked for', async () => {
       stage.play(upstream, { blocks: [textBlock], usage });
       for (const include_usage of [true, false]) {
-        const { data, response } = await client.chat.completions.create({ model, messages, stream: true, stream_options: { include_usage } }).withResponse();
+        const { data, response } = await client.chat.completions
+          .create({ model, messages, stream: true, stream_options: { include_usage } })
+          .withResponse();
         const chunks: OpenAI.ChatCompletionChunk[] = [];
         for await (const chunk of data) chunks.push(chunk);
         expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toBe(text);
@@ -82,10 +91,18 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
     });
 
     it.each(['whole', 'streamed', 'streamed with their fragments mixed'] as const)('reads parallel tool calls, %s', async (how) => {
-      stage.play(upstream, { blocks: [{ type: 'text', text: 'Let me look.' }, weatherCall, timeCall], ...(how.includes('mixed') ? { interleaveToolCalls: true } : {}) });
+      stage.play(upstream, {
+        blocks: [{ type: 'text', text: 'Let me look.' }, weatherCall, timeCall],
+        ...(how.includes('mixed') ? { interleaveToolCalls: true } : {}),
+      });
       const body = { model, messages, tools };
       const done: unknown[] = [];
-      const stream = how === 'whole' ? undefined : client.chat.completions.stream(body).on('tool_calls.function.arguments.done', (call) => done.push([call.index, call.name, call.arguments]));
+      const stream =
+        how === 'whole'
+          ? undefined
+          : client.chat.completions
+              .stream(body)
+              .on('tool_calls.function.arguments.done', (call) => done.push([call.index, call.name, call.arguments]));
       const completion = await (stream === undefined ? client.chat.completions.create(body) : stream.finalChatCompletion());
       expect(completion.choices[0]).toMatchObject({
         finish_reason: 'tool_calls',
@@ -126,11 +143,20 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       const stream = client.chat.completions.stream({ model, messages, tools, reasoning_effort: 'high' });
       // The helper keeps the last of a text that it does not know, and so the fragments are read one by one.
       let shown = '';
-      stream.on('chunk', ({ choices }) => (shown += (choices[0]?.delta as { reasoning_content?: string } | undefined)?.reasoning_content ?? ''));
+      stream.on(
+        'chunk',
+        ({ choices }) => (shown += (choices[0]?.delta as { reasoning_content?: string } | undefined)?.reasoning_content ?? ''),
+      );
       const answer = (await stream.finalChatCompletion()).choices[0]!.message;
       expect(shown).toBe(reasoning.text);
-      if (upstream === 'messages') expect(answer).toMatchObject({ thinking_blocks: [{ type: 'thinking', thinking: reasoning.text, signature: reasoning.signature }] });
-      const after = await client.chat.completions.create({ model, messages: [...messages, answer, { role: 'tool', tool_call_id: 'call_1', content: 'Sunny.' }], tools, reasoning_effort: 'high' });
+      if (upstream === 'messages')
+        expect(answer).toMatchObject({ thinking_blocks: [{ type: 'thinking', thinking: reasoning.text, signature: reasoning.signature }] });
+      const after = await client.chat.completions.create({
+        model,
+        messages: [...messages, answer, { role: 'tool', tool_call_id: 'call_1', content: 'Sunny.' }],
+        tools,
+        reasoning_effort: 'high',
+      });
       expect(after.choices[0]!.message.content).toBe(text);
       if (upstream === 'messages') expect(firstThought(requests()[1]!)).toEqual(signedThoughts);
     });
@@ -139,15 +165,27 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"city":"Paris","degrees":[21]}' }] });
       const schema = z.object({ city: z.string(), degrees: z.array(z.number()) });
       const body = { model, messages, response_format: zodResponseFormat(schema, 'weather') };
-      const completion = await (how === 'whole' ? client.chat.completions.parse(body) : client.chat.completions.stream(body).finalChatCompletion());
+      const completion = await (how === 'whole'
+        ? client.chat.completions.parse(body)
+        : client.chat.completions.stream(body).finalChatCompletion());
       expect(completion.choices[0]!.message.parsed).toEqual({ city: 'Paris', degrees: [21] });
-      const asked = requests()[0]!.body as { response_format?: { json_schema: { schema: unknown } }; output_config?: { format: { schema: unknown } } };
-      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({ type: 'object', required: ['city', 'degrees'] });
+      const asked = requests()[0]!.body as {
+        response_format?: { json_schema: { schema: unknown } };
+        output_config?: { format: { schema: unknown } };
+      };
+      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({
+        type: 'object',
+        required: ['city', 'degrees'],
+      });
     });
 
     it('asks for JSON of any form', async () => {
       const requests = stage.play(upstream, { blocks: [{ type: 'text', text: '{"any":1}' }] });
-      const completion = await client.chat.completions.create({ model, messages: [{ role: 'user', content: 'In JSON, please.' }], response_format: { type: 'json_object' } });
+      const completion = await client.chat.completions.create({
+        model,
+        messages: [{ role: 'user', content: 'In JSON, please.' }],
+        response_format: { type: 'json_object' },
+      });
       expect(JSON.parse(completion.choices[0]!.message.content!)).toEqual({ any: 1 });
       // The messages format has no such field; there it is said in words.
       const { response_format, system } = requests()[0]!.body;
@@ -163,25 +201,33 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
         { type: 'image_url', image_url: { url: remotePicture } },
         { type: 'file', file: { filename: 'paper.pdf', file_data: pdfUrl } },
       ];
-      expect((await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!.message.content).toBe(text);
+      expect((await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!.message.content).toBe(
+        text,
+      );
       expect(shownTo(upstream, requests()[0]!)).toEqual([pngUrl, remotePicture, pdfUrl]);
     });
 
-    it(upstream === 'messages' ? 'is told that there is one answer, and no probabilities' : 'reads several answers, and probabilities', async () => {
-      stage.play(upstream, { blocks: [{ ...textBlock, logprobs: true }], otherChoices: [[{ type: 'text', text: 'Another one.' }]] });
-      for (const fields of [{ n: 2 }, { logprobs: true, top_logprobs: 2 }]) {
-        const whole = client.chat.completions.create({ model, messages, ...fields });
-        if (upstream === 'messages') {
-          await expect(whole).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: Object.keys(fields)[0] });
-          continue;
+    it(
+      upstream === 'messages' ? 'is told that there is one answer, and no probabilities' : 'reads several answers, and probabilities',
+      async () => {
+        stage.play(upstream, { blocks: [{ ...textBlock, logprobs: true }], otherChoices: [[{ type: 'text', text: 'Another one.' }]] });
+        for (const fields of [{ n: 2 }, { logprobs: true, top_logprobs: 2 }]) {
+          const whole = client.chat.completions.create({ model, messages, ...fields });
+          if (upstream === 'messages') {
+            await expect(whole).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: Object.keys(fields)[0] });
+            continue;
+          }
+          const answers = [
+            (await whole).choices,
+            (await client.chat.completions.stream({ model, messages, ...fields }).finalChatCompletion()).choices,
+          ];
+          for (const choices of answers) {
+            if (fields.n === 2) expect(choices.map((choice) => choice.message.content)).toEqual([text, 'Another one.']);
+            else expect(choices[0]!.logprobs!.content!.map(({ token }) => token).join('')).toBe(text);
+          }
         }
-        const answers = [(await whole).choices, (await client.chat.completions.stream({ model, messages, ...fields }).finalChatCompletion()).choices];
-        for (const choices of answers) {
-          if (fields.n === 2) expect(choices.map((choice) => choice.message.content)).toEqual([text, 'Another one.']);
-          else expect(choices[0]!.logprobs!.content!.map(({ token }) => token).join('')).toBe(text);
-        }
-      }
-    });
+      },
+    );
 
     it('tells a refusal', async () => {
       stage.play(upstream, { blocks: [{ type: 'refusal', text: 'I cannot help with that.' }] });

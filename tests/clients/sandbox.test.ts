@@ -10,11 +10,15 @@ import { anthropicLibraries, openaiLibraries } from './libraries.js';
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
 /** What a refused call looks like to its caller. */
-async function refusal(call: Promise<unknown>): Promise<{ status: number | undefined; code: unknown; type: unknown; message: string; requestId: unknown }> {
+async function refusal(
+  call: Promise<unknown>,
+): Promise<{ status: number | undefined; code: unknown; type: unknown; message: string; requestId: unknown }> {
   try {
     await call;
   } catch (error) {
-    const failure = error as InstanceType<typeof OpenAI.APIError> & { error?: { error?: { type?: string; code?: string }; type?: string; code?: string } };
+    const failure = error as InstanceType<typeof OpenAI.APIError> & {
+      error?: { error?: { type?: string; code?: string }; type?: string; code?: string };
+    };
     const inner = failure.error?.error ?? failure.error;
     return { status: failure.status, code: inner?.code, type: inner?.type, message: failure.message, requestId: failure.requestID };
   }
@@ -45,12 +49,21 @@ describe.each(modes)('the official clients, %s', (mode) => {
 
     const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, messages });
     expect(message.content[0]).toMatchObject({ type: 'text', text: 'Hello there' });
-    expect(message).toMatchObject({ role: 'assistant', stop_reason: 'end_turn', usage: { input_tokens: completion.usage!.prompt_tokens, output_tokens: completion.usage!.completion_tokens } });
+    expect(message).toMatchObject({
+      role: 'assistant',
+      stop_reason: 'end_turn',
+      usage: { input_tokens: completion.usage!.prompt_tokens, output_tokens: completion.usage!.completion_tokens },
+    });
     expect(message._request_id).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
   it('stream', async () => {
-    const stream = await openai.chat.completions.create({ model: 'sandbox/echo', messages, stream: true, stream_options: { include_usage: true } });
+    const stream = await openai.chat.completions.create({
+      model: 'sandbox/echo',
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
     let text = '';
     let usage: OpenAI.CompletionUsage | null | undefined;
     for await (const chunk of stream) {
@@ -78,7 +91,10 @@ describe.each(modes)('the official clients, %s', (mode) => {
       { role: 'assistant' as const, content: 'answer' },
       { role: 'user' as const, content: 'second' },
     ];
-    const completion = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'system', content: 'Be brief.' }, ...turns] });
+    const completion = await openai.chat.completions.create({
+      model: 'sandbox/echo',
+      messages: [{ role: 'system', content: 'Be brief.' }, ...turns],
+    });
     expect(completion.choices[0]!.message.content).toBe('second');
     const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, system: 'Be brief.', messages: turns });
     expect(message.content[0]).toMatchObject({ text: 'second' });
@@ -98,7 +114,9 @@ describe.each(modes)('the official clients, %s', (mode) => {
     const completion = await openai.chat.completions.create({
       model: 'sandbox/tool',
       messages,
-      tools: [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: { topic: { type: 'string' } } } } }],
+      tools: [
+        { type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: { topic: { type: 'string' } } } } },
+      ],
     });
     const choice = completion.choices[0]!;
     expect(choice.finish_reason).toBe('tool_calls');
@@ -138,7 +156,11 @@ describe.each(modes)('the official clients, %s', (mode) => {
     for (const { OpenAI: Library } of openaiLibraries) {
       const client = new Library({ baseURL: `${system.baseUrl}/v1`, apiKey: system.firstKey, maxRetries: 0 });
       expect((await client.models.list()).data.map(({ id }) => id)).toEqual(ids);
-      expect(await client.models.retrieve('sandbox/echo')).toMatchObject({ id: 'sandbox/echo', object: 'model', owned_by: expect.any(String) });
+      expect(await client.models.retrieve('sandbox/echo')).toMatchObject({
+        id: 'sandbox/echo',
+        object: 'model',
+        owned_by: expect.any(String),
+      });
     }
     for (const { Anthropic: Library } of anthropicLibraries) {
       const client = new Library({ baseURL: system.baseUrl, apiKey: system.firstKey, maxRetries: 0 });
@@ -146,7 +168,11 @@ describe.each(modes)('the official clients, %s', (mode) => {
       const seen: string[] = [];
       for await (const model of client.models.list({ limit: 3 })) seen.push(model.id);
       expect(seen.sort()).toEqual([...ids].sort());
-      expect(await client.models.retrieve('sandbox/echo')).toMatchObject({ id: 'sandbox/echo', type: 'model', display_name: expect.any(String) });
+      expect(await client.models.retrieve('sandbox/echo')).toMatchObject({
+        id: 'sandbox/echo',
+        type: 'model',
+        display_name: expect.any(String),
+      });
     }
 
     const { secret } = await createKey(system, 'two models', '--models', 'sandbox/echo,sandbox/story');
@@ -207,7 +233,14 @@ describe.each(modes)('the official clients, %s', (mode) => {
     });
 
     it('a key that has expired', async () => {
-      const { secret } = await createKey(system, 'short-lived', '--account', (await firstAccount()).id, '--expires', new Date(Date.now() + 3000).toISOString());
+      const { secret } = await createKey(
+        system,
+        'short-lived',
+        '--account',
+        (await firstAccount()).id,
+        '--expires',
+        new Date(Date.now() + 3000).toISOString(),
+      );
       const [a] = clients(secret);
       await a.models.list();
       const chat = await eventually(async () => refusal(a.chat.completions.create({ model: 'sandbox/echo', messages })), 10_000);
@@ -216,7 +249,9 @@ describe.each(modes)('the official clients, %s', (mode) => {
     });
 
     it('a malformed body', async () => {
-      const chat = await refusal(openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'king', content: 'x' } as never] }));
+      const chat = await refusal(
+        openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'king', content: 'x' } as never] }),
+      );
       expect(chat.status).toBe(400);
       expect(chat.message).toContain('role');
       const message = await refusal(anthropic.messages.create({ model: 'sandbox/echo', messages } as never));
@@ -237,7 +272,10 @@ describe.each(modes)('the official clients, %s', (mode) => {
   });
 
   it('have cost exactly what the books say', async () => {
-    const accounts = (await system.cli('account', 'list', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { id: string });
+    const accounts = (await system.cli('account', 'list', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string });
     for (const { id } of accounts) {
       const { rows, balance } = await settled(system, id);
       expect(BigInt(balance.spent_nano_usd)).toBe(rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n));

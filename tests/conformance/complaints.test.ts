@@ -20,8 +20,13 @@ const textSeen: ExpectedAnswer = { seen: { text: words, calls: [], stop: 'end' }
 const streamed = (list: readonly Path[]): readonly Path[] => list.filter(({ streaming }) => streaming);
 
 type Edit = NonNullable<Script['edit']>;
-const choices = (change: (delta: Json) => Json): Edit => (chunks) =>
-  chunks.map((chunk) => ({ ...chunk, choices: (chunk['choices'] as Json[]).map((choice) => ({ ...choice, delta: change(choice['delta'] as Json) })) }));
+const choices =
+  (change: (delta: Json) => Json): Edit =>
+  (chunks) =>
+    chunks.map((chunk) => ({
+      ...chunk,
+      choices: (chunk['choices'] as Json[]).map((choice) => ({ ...choice, delta: change(choice['delta'] as Json) })),
+    }));
 
 describe('tool calls and blocks', () => {
   it('1 (litellm#25836): arguments that come in one piece with the name are not lost', async () => {
@@ -30,11 +35,22 @@ describe('tool calls and blocks', () => {
       const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Zürich"}' } };
       return [chunks[0]!, { ...opening, choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] }, ...chunks.slice(-2)];
     };
-    await expectAnswers(gateway, over('chat-completions'), { blocks: [weather], edit: whole }, { seen: { calls: [weatherSeen], stop: 'tool_calls' } }, tools);
+    await expectAnswers(
+      gateway,
+      over('chat-completions'),
+      { blocks: [weather], edit: whole },
+      { seen: { calls: [weatherSeen], stop: 'tool_calls' } },
+      tools,
+    );
   });
 
   it('2 (litellm#30765): the first piece of text after a thinking block is not lost', async () => {
-    const outcomes = await expectAnswers(gateway, paths, { blocks: [thought, text], deltaChars: 4 }, { seen: { reasoning: 'Let me see.', text: words } });
+    const outcomes = await expectAnswers(
+      gateway,
+      paths,
+      { blocks: [thought, text], deltaChars: 4 },
+      { seen: { reasoning: 'Let me see.', text: words } },
+    );
     for (const [, { frames }] of [...outcomes].filter(([{ client, streaming }]) => client === 'messages' && streaming)) {
       const first = frames.find(({ data }) => ((data as Json)['delta'] as Json | undefined)?.['type'] === 'text_delta');
       expect(first!.data).toMatchObject({ index: 1, delta: { text: 'Good' } });
@@ -42,7 +58,12 @@ describe('tool calls and blocks', () => {
   });
 
   it('3 (litellm#29286): an empty list of tool calls opens no tool call', async () => {
-    await expectAnswers(gateway, over('chat-completions'), { blocks: [text], edit: choices((delta) => ({ ...delta, tool_calls: [] })) }, textSeen);
+    await expectAnswers(
+      gateway,
+      over('chat-completions'),
+      { blocks: [text], edit: choices((delta) => ({ ...delta, tool_calls: [] })) },
+      textSeen,
+    );
   });
 
   it('4 (litellm#27442, new-api#5483, bifrost#4890): each block starts and stops, server tools among them', async () => {
@@ -52,27 +73,56 @@ describe('tool calls and blocks', () => {
       deltas: [{ type: 'input_json_delta', partial_json: '{"query":"news"}' }],
     };
     const result: Block = { type: 'vendor', start: { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] } };
-    const outcomes = await expectAnswers(gateway, over('messages'), { blocks: [search, result, text, weather] }, { seen: { text: words, calls: [weatherSeen], stop: 'tool_calls' } }, tools);
+    const outcomes = await expectAnswers(
+      gateway,
+      over('messages'),
+      { blocks: [search, result, text, weather] },
+      { seen: { text: words, calls: [weatherSeen], stop: 'tool_calls' } },
+      tools,
+    );
     for (const [path, { body, text: raw }] of outcomes) {
       if (!isNative(path)) expect(raw).not.toContain('srvtoolu_1');
-      else if (!path.streaming) expect((body['content'] as Json[]).map(({ type }) => type)).toEqual(['server_tool_use', 'web_search_tool_result', 'text', 'tool_use']);
+      else if (!path.streaming)
+        expect((body['content'] as Json[]).map(({ type }) => type)).toEqual([
+          'server_tool_use',
+          'web_search_tool_result',
+          'text',
+          'tool_use',
+        ]);
     }
   });
 
   it('5 (litellm#5231, ccNexus#89): a call behind text has the index 0 for a chat-completions caller', async () => {
-    const outcomes = await expectAnswers(gateway, streamed(from('chat-completions')), { blocks: [thought, text, weather] }, { seen: { calls: [weatherSeen] } }, tools);
+    const outcomes = await expectAnswers(
+      gateway,
+      streamed(from('chat-completions')),
+      { blocks: [thought, text, weather] },
+      { seen: { calls: [weatherSeen] } },
+      tools,
+    );
     for (const outcome of outcomes.values()) expect(outcome.text).toContain('"tool_calls":[{"index":0,"id":"call_1"');
   });
 });
 
 describe('usage', () => {
   it('6 (litellm#36553): a chunk of usage alone ends no stream without message_stop', async () => {
-    const outcomes = await expectAnswers(gateway, streamed(over('chat-completions')), { blocks: [text], usagePlace: 'last-chunk' }, textSeen);
-    for (const [{ client }, { frames }] of outcomes) expect(client === 'messages' ? frames.at(-1)!.event : frames.at(-1)!.data).toBe(client === 'messages' ? 'message_stop' : '[DONE]');
+    const outcomes = await expectAnswers(
+      gateway,
+      streamed(over('chat-completions')),
+      { blocks: [text], usagePlace: 'last-chunk' },
+      textSeen,
+    );
+    for (const [{ client }, { frames }] of outcomes)
+      expect(client === 'messages' ? frames.at(-1)!.event : frames.at(-1)!.data).toBe(client === 'messages' ? 'message_stop' : '[DONE]');
   });
 
   it('7 (litellm#28735, CLIProxyAPI#796): usage stands in a chunk of its own, not beside the finish', async () => {
-    const outcomes = await expectAnswers(gateway, streamed(from('chat-completions')), { blocks: [text], usagePlace: 'finish-chunk' }, textSeen);
+    const outcomes = await expectAnswers(
+      gateway,
+      streamed(from('chat-completions')),
+      { blocks: [text], usagePlace: 'finish-chunk' },
+      textSeen,
+    );
     for (const { frames } of outcomes.values()) {
       expect(frames.at(-3)!.data).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage: null });
       expect(frames.at(-2)!.data).toMatchObject({ choices: [] });
@@ -81,7 +131,8 @@ describe('usage', () => {
 
   it('8 (vercel/ai#17326, envoy#2352): message_start does not say that nothing was read', async () => {
     const outcomes = await expectAnswers(gateway, streamed(from('messages')), { blocks: [text] }, textSeen);
-    for (const { frames } of outcomes.values()) expect(((frames[0]!.data as Json)['message'] as Json)['usage']).toMatchObject({ input_tokens: expect.any(Number), output_tokens: 1 });
+    for (const { frames } of outcomes.values())
+      expect(((frames[0]!.data as Json)['message'] as Json)['usage']).toMatchObject({ input_tokens: expect.any(Number), output_tokens: 1 });
   });
 
   it('9 (otari#256, aisix#108, ferro#281): a streamed messages call is metered like every call', async () => {
@@ -115,21 +166,37 @@ describe('frames and errors', () => {
     const thinking = { type: 'thinking', thinking: 'Let me see.', signature: 'c2lnbmF0dXJl' };
     await expectAnswers(gateway, paths, { blocks: [thought, text] }, { seen: { text: words, reasoning: 'Let me see.' } });
     const history: Bodies = {
-      'chat-completions': { messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: words, thinking_blocks: [thinking] }, { role: 'user', content: 'Go on' }] },
-      messages: { messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: [thinking, { type: 'text', text: words }] }, { role: 'user', content: 'Go on' }] },
+      'chat-completions': {
+        messages: [
+          { role: 'user', content: 'Hi' },
+          { role: 'assistant', content: words, thinking_blocks: [thinking] },
+          { role: 'user', content: 'Go on' },
+        ],
+      },
+      messages: {
+        messages: [
+          { role: 'user', content: 'Hi' },
+          { role: 'assistant', content: [thinking, { type: 'text', text: words }] },
+          { role: 'user', content: 'Go on' },
+        ],
+      },
     };
     const outcomes = await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, history);
-    for (const { sent } of outcomes.values()) expect((sent!.body['messages'] as Json[])[1]!['content']).toEqual([thinking, { type: 'text', text: words }]);
+    for (const { sent } of outcomes.values())
+      expect((sent!.body['messages'] as Json[])[1]!['content']).toEqual([thinking, { type: 'text', text: words }]);
   });
 
   it('12 (litellm#36655, #39037): errors are in the dialect of the caller, and overload is known for what it is', async () => {
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: null } };
-    const script = ({ upstream }: Path): Script => ({ fault: { kind: 'status', status: upstream === 'messages' ? 529 : 503, body: overloaded } });
+    const script = ({ upstream }: Path): Script => ({
+      fault: { kind: 'status', status: upstream === 'messages' ? 529 : 503, body: overloaded },
+    });
     const outcomes = await expectAnswers(gateway, paths, script, { end: { kind: 'failed' } });
     for (const [path, { status, body, text: raw }] of outcomes) {
       await onPath(path, () => {
         expect(raw).not.toContain('None');
-        if (path.client === 'messages') expect({ status, body }).toMatchObject({ status: 529, body: { type: 'error', error: { type: 'overloaded_error' } } });
+        if (path.client === 'messages')
+          expect({ status, body }).toMatchObject({ status: 529, body: { type: 'error', error: { type: 'overloaded_error' } } });
         else expect({ status, body }).toMatchObject({ status: 503, body: { error: { type: expect.any(String), param: null } } });
       });
     }
@@ -137,22 +204,41 @@ describe('frames and errors', () => {
 
   it('13 (litellm#4259, #37706): a vendor’s 429 is a 429', async () => {
     const body = { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.', param: null, code: 'rate_limit_exceeded' } };
-    const outcomes = await expectAnswers(gateway, paths, { fault: { kind: 'status', status: 429, body, headers: { 'retry-after': '2' } } }, { end: { kind: 'failed' } });
+    const outcomes = await expectAnswers(
+      gateway,
+      paths,
+      { fault: { kind: 'status', status: 429, body, headers: { 'retry-after': '2' } } },
+      { end: { kind: 'failed' } },
+    );
     for (const { status, headers } of outcomes.values()) expect([status, headers.get('retry-after')]).toEqual([429, '2']);
   });
 
   it('14 (Portkey#741, litellm#29223): an error in the middle ends the stream in an error of the caller’s format', async () => {
     const error = { type: 'overloaded_error', message: 'Overloaded', param: null, code: null };
-    const outcomes = await expectAnswers(gateway, paths, { blocks: [text], deltaChars: 4, fault: { kind: 'error-frame', afterFrames: 6, error } }, { end: { kind: 'broken' } });
+    const outcomes = await expectAnswers(
+      gateway,
+      paths,
+      { blocks: [text], deltaChars: 4, fault: { kind: 'error-frame', afterFrames: 6, error } },
+      { end: { kind: 'broken' } },
+    );
     for (const [{ client }, { frames }] of [...outcomes].filter(([{ streaming }]) => streaming)) {
-      expect(frames.at(-1)).toMatchObject(client === 'messages' ? { event: 'error', data: { type: 'error', error: { type: 'overloaded_error' } } } : { event: undefined, data: { error: { message: expect.any(String) } } });
+      expect(frames.at(-1)).toMatchObject(
+        client === 'messages'
+          ? { event: 'error', data: { type: 'error', error: { type: 'overloaded_error' } } }
+          : { event: undefined, data: { error: { message: expect.any(String) } } },
+      );
     }
   });
 
   it('15 (litellm#30244, #9178): the upstream is let go when the caller leaves', async () => {
     for (const path of streamed(paths)) {
       gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 4, fault: { kind: 'stall', afterFrames: 6, signsOfLife: true } });
-      const left = await gateway.leave(path, path.client === 'messages' ? { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] } : { messages: [{ role: 'user', content: 'Hello' }] });
+      const left = await gateway.leave(
+        path,
+        path.client === 'messages'
+          ? { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] }
+          : { messages: [{ role: 'user', content: 'Hello' }] },
+      );
       await onPath(path, async () => {
         expect(await left.sent!.clientLeft).toBe(true);
         const record = await gateway.charged(left);
@@ -164,8 +250,13 @@ describe('frames and errors', () => {
 
 describe('30 (langwatch#6184, bifrost#3511, #1479): Claude Code', () => {
   const fixture = (name: string): { body: Json; headers: Record<string, string> } => {
-    const { model: _model, stream: _stream, ...body } = JSON.parse(readFileSync(new URL(`../../gateway/formats/fixtures/messages/${name}.json`, import.meta.url), 'utf8')) as Json;
-    const betas = 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,advanced-tool-use-2025-11-20,effort-2025-11-24';
+    const {
+      model: _model,
+      stream: _stream,
+      ...body
+    } = JSON.parse(readFileSync(new URL(`../../gateway/formats/fixtures/messages/${name}.json`, import.meta.url), 'utf8')) as Json;
+    const betas =
+      'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,advanced-tool-use-2025-11-20,effort-2025-11-24';
     return { body, headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': betas } };
   };
 
@@ -173,12 +264,25 @@ describe('30 (langwatch#6184, bifrost#3511, #1479): Claude Code', () => {
     const { body, headers } = fixture(name);
     for (const path of from('messages')) {
       gateway.answer(path.upstream, { blocks: [text], usage });
-      const outcome = await gateway.call(path, { ...body, max_tokens: 8000, ...(((body['thinking'] as Json | undefined)?.['type'] === 'enabled') ? { thinking: { type: 'enabled', budget_tokens: 4000 } } : {}) }, headers);
-      await onPath(path, () => expect({ status: outcome.status, seen: outcome.seen }).toMatchObject({ status: 200, seen: { text: words, stop: 'end' } }));
+      const outcome = await gateway.call(
+        path,
+        {
+          ...body,
+          max_tokens: 8000,
+          ...((body['thinking'] as Json | undefined)?.['type'] === 'enabled' ? { thinking: { type: 'enabled', budget_tokens: 4000 } } : {}),
+        },
+        headers,
+      );
+      await onPath(path, () =>
+        expect({ status: outcome.status, seen: outcome.seen }).toMatchObject({ status: 200, seen: { text: words, stop: 'end' } }),
+      );
     }
   });
 
   it('may think less than a vendor’s least budget, and with a small cap', async () => {
-    await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, { 'chat-completions': { reasoning_effort: 'low', max_tokens: 200 }, messages: { output_config: { effort: 'low' }, max_tokens: 200 } });
+    await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, {
+      'chat-completions': { reasoning_effort: 'low', max_tokens: 200 },
+      messages: { output_config: { effort: 'low' }, max_tokens: 200 },
+    });
   });
 });

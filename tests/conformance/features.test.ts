@@ -16,7 +16,12 @@ const hello = 'Hello from the stub upstream.';
 const helloSeen: ExpectedAnswer = { seen: { text: hello, stop: 'end' } };
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const pdf = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF').toString('base64');
-const schema = { type: 'object', properties: { city: { type: 'string' }, degrees: { type: 'number' } }, required: ['city', 'degrees'], additionalProperties: false };
+const schema = {
+  type: 'object',
+  properties: { city: { type: 'string' }, degrees: { type: 'number' } },
+  required: ['city', 'degrees'],
+  additionalProperties: false,
+};
 const crossing = paths.filter((path) => !isNative(path));
 const native = paths.filter(isNative);
 /** A conversation of one user message in each format. */
@@ -26,7 +31,11 @@ const asking = (chat: unknown, messages: unknown): Bodies => ({
 });
 
 /** Calls with these bodies; what was sent upstream must match, by the upstream's format. */
-async function expectSent(bodies: Partial<Bodies>, sent: Partial<Record<WireName, unknown>> | ((path: Path) => unknown), list: readonly Path[] = paths): Promise<ReadonlyMap<Path, Outcome>> {
+async function expectSent(
+  bodies: Partial<Bodies>,
+  sent: Partial<Record<WireName, unknown>> | ((path: Path) => unknown),
+  list: readonly Path[] = paths,
+): Promise<ReadonlyMap<Path, Outcome>> {
   const outcomes = await expectAnswers(gateway, list, scriptsByModel['text']!, helloSeen, bodies);
   for (const [path, outcome] of outcomes) {
     const wanted = typeof sent === 'function' ? sent(path) : sent[path.upstream];
@@ -38,12 +47,29 @@ async function expectSent(bodies: Partial<Bodies>, sent: Partial<Record<WireName
 describe('what a caller asks', () => {
   it('instructions', async () => {
     const bodies: Bodies = {
-      'chat-completions': { messages: [{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: 'Be kind.' }, { role: 'user', content: 'Hello' }] },
-      messages: { system: [{ type: 'text', text: 'Be brief.' }, { type: 'text', text: 'Be kind.' }], messages: [{ role: 'user', content: 'Hello' }] },
+      'chat-completions': {
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'developer', content: 'Be kind.' },
+          { role: 'user', content: 'Hello' },
+        ],
+      },
+      messages: {
+        system: [
+          { type: 'text', text: 'Be brief.' },
+          { type: 'text', text: 'Be kind.' },
+        ],
+        messages: [{ role: 'user', content: 'Hello' }],
+      },
     };
     const outcomes = await expectSent(bodies, {});
     for (const [{ upstream }, outcome] of outcomes) {
-      const system = upstream === 'messages' ? (outcome.sent!.body['system'] as Json[]).map(({ text }) => text) : messagesSent(outcome).filter(({ role }) => role === 'system').map(({ content }) => content);
+      const system =
+        upstream === 'messages'
+          ? (outcome.sent!.body['system'] as Json[]).map(({ text }) => text)
+          : messagesSent(outcome)
+              .filter(({ role }) => role === 'system')
+              .map(({ content }) => content);
       expect(JSON.stringify(system)).toMatch(/Be brief\..*Be kind\./);
     }
   });
@@ -51,22 +77,40 @@ describe('what a caller asks', () => {
   it('images, by their bytes and by their address', async () => {
     const url = 'https://example.com/cat.png';
     const bodies = asking(
-      [{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }, { type: 'image_url', image_url: { url } }],
-      [{ type: 'text', text: 'What is this?' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }, { type: 'image', source: { type: 'url', url } }],
+      [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+        { type: 'image_url', image_url: { url } },
+      ],
+      [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+        { type: 'image', source: { type: 'url', url } },
+      ],
     );
     for (const [{ upstream }, outcome] of await expectSent(bodies, {})) {
       expect(blocksSent(outcome)).toMatchObject(
         upstream === 'messages'
           ? [{ type: 'text' }, { type: 'image', source: { type: 'base64', data: png } }, { type: 'image', source: { type: 'url', url } }]
-          : [{ type: 'text' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }, { type: 'image_url', image_url: { url } }],
+          : [
+              { type: 'text' },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+              { type: 'image_url', image_url: { url } },
+            ],
       );
     }
   });
 
   it('documents', async () => {
     const bodies = asking(
-      [{ type: 'text', text: 'Sum it up.' }, { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` } }],
-      [{ type: 'text', text: 'Sum it up.' }, { type: 'document', title: 'a.pdf', source: { type: 'base64', media_type: 'application/pdf', data: pdf } }],
+      [
+        { type: 'text', text: 'Sum it up.' },
+        { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` } },
+      ],
+      [
+        { type: 'text', text: 'Sum it up.' },
+        { type: 'document', title: 'a.pdf', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
+      ],
     );
     for (const [, outcome] of await expectSent(bodies, {})) expect(JSON.stringify(blocksSent(outcome))).toContain(pdf);
   });
@@ -75,23 +119,51 @@ describe('what a caller asks', () => {
     const history = [
       { role: 'user', content: 'Look.' },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Zürich' } }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'Here.' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }] }] },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_1',
+            content: [
+              { type: 'text', text: 'Here.' },
+              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+            ],
+          },
+        ],
+      },
     ];
-    for (const outcome of (await expectSent({ messages: { ...tools.messages, messages: history } }, {}, from('messages'))).values()) expect(JSON.stringify(messagesSent(outcome))).toContain(png);
+    for (const outcome of (await expectSent({ messages: { ...tools.messages, messages: history } }, {}, from('messages'))).values())
+      expect(JSON.stringify(messagesSent(outcome))).toContain(png);
   });
 
   it.each<[string, unknown, unknown, unknown, unknown]>([
     ['any tool', 'required', { type: 'any' }, 'required', { type: 'any' }],
     ['no tool', 'none', { type: 'none' }, 'none', { type: 'none' }],
-    ['this tool', { type: 'function', function: { name: 'get_time' } }, { type: 'tool', name: 'get_time' }, { type: 'function', function: { name: 'get_time' } }, { type: 'tool', name: 'get_time' }],
+    [
+      'this tool',
+      { type: 'function', function: { name: 'get_time' } },
+      { type: 'tool', name: 'get_time' },
+      { type: 'function', function: { name: 'get_time' } },
+      { type: 'tool', name: 'get_time' },
+    ],
   ])('a choice of tools: %s', async (_name, chat, messages, chatSent, messagesSentAs) => {
-    const bodies: Bodies = { 'chat-completions': { ...tools['chat-completions'], tool_choice: chat }, messages: { ...tools.messages, tool_choice: messages } };
+    const bodies: Bodies = {
+      'chat-completions': { ...tools['chat-completions'], tool_choice: chat },
+      messages: { ...tools.messages, tool_choice: messages },
+    };
     await expectSent(bodies, { 'chat-completions': { tool_choice: chatSent }, messages: { tool_choice: messagesSentAs } });
   });
 
   it('one call at a time', async () => {
-    const bodies: Bodies = { 'chat-completions': { ...tools['chat-completions'], parallel_tool_calls: false }, messages: { ...tools.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } } };
-    await expectSent(bodies, { 'chat-completions': { parallel_tool_calls: false }, messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } } });
+    const bodies: Bodies = {
+      'chat-completions': { ...tools['chat-completions'], parallel_tool_calls: false },
+      messages: { ...tools.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    };
+    await expectSent(bodies, {
+      'chat-completions': { parallel_tool_calls: false },
+      messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    });
   });
 
   it('structured output', async () => {
@@ -99,23 +171,50 @@ describe('what a caller asks', () => {
       'chat-completions': { response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } } },
       messages: { output_config: { format: { type: 'json_schema', schema } } },
     };
-    await expectSent(bodies, { 'chat-completions': { response_format: { type: 'json_schema', json_schema: { schema } } }, messages: { output_config: { format: { type: 'json_schema', schema } } } });
-    await expectAnswers(gateway, paths, scriptsByModel['structured']!, { seen: { text: '{"city":"Paris","degrees":21}', stop: 'end' } }, bodies);
+    await expectSent(bodies, {
+      'chat-completions': { response_format: { type: 'json_schema', json_schema: { schema } } },
+      messages: { output_config: { format: { type: 'json_schema', schema } } },
+    });
+    await expectAnswers(
+      gateway,
+      paths,
+      scriptsByModel['structured']!,
+      { seen: { text: '{"city":"Paris","degrees":21}', stop: 'end' } },
+      bodies,
+    );
   });
 
   it('pitfall 13 (litellm#8883, #8901): structured output beside reasoning', async () => {
-    const body = { reasoning_effort: 'high', max_tokens: 4000, response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } } };
-    const outcomes = await expectSent({ 'chat-completions': body }, {}, from('chat-completions').filter(({ upstream }) => upstream === 'messages'));
-    for (const { sent } of outcomes.values()) expect(['any', 'tool']).not.toContain((sent!.body['tool_choice'] as Json | undefined)?.['type']);
+    const body = {
+      reasoning_effort: 'high',
+      max_tokens: 4000,
+      response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } },
+    };
+    const outcomes = await expectSent(
+      { 'chat-completions': body },
+      {},
+      from('chat-completions').filter(({ upstream }) => upstream === 'messages'),
+    );
+    for (const { sent } of outcomes.values())
+      expect(['any', 'tool']).not.toContain((sent!.body['tool_choice'] as Json | undefined)?.['type']);
   });
 
   it('sampling, and where to stop', async () => {
-    const bodies: Bodies = { 'chat-completions': { temperature: 0.5, stop: ['END'] }, messages: { temperature: 0.5, stop_sequences: ['END'] } };
-    await expectSent(bodies, { 'chat-completions': { temperature: 0.5, stop: ['END'] }, messages: { temperature: 0.5, stop_sequences: ['END'] } });
+    const bodies: Bodies = {
+      'chat-completions': { temperature: 0.5, stop: ['END'] },
+      messages: { temperature: 0.5, stop_sequences: ['END'] },
+    };
+    await expectSent(bodies, {
+      'chat-completions': { temperature: 0.5, stop: ['END'] },
+      messages: { temperature: 0.5, stop_sequences: ['END'] },
+    });
   });
 
   it('reasoning', async () => {
-    const bodies: Bodies = { 'chat-completions': { reasoning_effort: 'high', max_tokens: 4000 }, messages: { thinking: { type: 'enabled', budget_tokens: 2000 }, max_tokens: 4000 } };
+    const bodies: Bodies = {
+      'chat-completions': { reasoning_effort: 'high', max_tokens: 4000 },
+      messages: { thinking: { type: 'enabled', budget_tokens: 2000 }, max_tokens: 4000 },
+    };
     for (const [{ upstream }, { sent }] of await expectSent(bodies, {})) {
       const said = upstream === 'messages' ? (sent!.body['thinking'] ?? sent!.body['output_config']) : sent!.body['reasoning_effort'];
       if (upstream === 'messages' || sent!.body['reasoning_effort'] !== undefined) expect(said).toBeDefined();
@@ -124,15 +223,26 @@ describe('what a caller asks', () => {
 
   it('marks of the prompt cache, for a messages upstream', async () => {
     const mark = { type: 'ephemeral' };
-    const bodies = asking([{ type: 'text', text: 'Long text', cache_control: mark }], [{ type: 'text', text: 'Long text', cache_control: mark }]);
+    const bodies = asking(
+      [{ type: 'text', text: 'Long text', cache_control: mark }],
+      [{ type: 'text', text: 'Long text', cache_control: mark }],
+    );
     await expectSent({ messages: bodies.messages }, { messages: { messages: [{ content: [{ cache_control: mark }] }] } }, from('messages'));
   });
 
   it('log probabilities, and several answers: only where the upstream has them', async () => {
     const logprobs = { 'chat-completions': { logprobs: true, top_logprobs: 2 } };
-    const outcomes = await expectAnswers(gateway, over('chat-completions').filter(isNative), scriptsByModel['logprobs']!, { seen: { text: 'Hello there.' } }, logprobs);
+    const outcomes = await expectAnswers(
+      gateway,
+      over('chat-completions').filter(isNative),
+      scriptsByModel['logprobs']!,
+      { seen: { text: 'Hello there.' } },
+      logprobs,
+    );
     for (const { text } of outcomes.values()) expect(text).toContain('"logprob":-0.25');
-    const several = await expectAnswers(gateway, over('chat-completions').filter(isNative), scriptsByModel['choices']!, helloSeen, { 'chat-completions': { n: 2 } });
+    const several = await expectAnswers(gateway, over('chat-completions').filter(isNative), scriptsByModel['choices']!, helloSeen, {
+      'chat-completions': { n: 2 },
+    });
     for (const [{ streaming }, { text, body }] of several) {
       if (streaming) expect(text).toContain('"index":1');
       else expect((body['choices'] as Json[]).map(({ message }) => (message as Json)['content'])).toEqual([hello, 'Another answer.']);
@@ -149,16 +259,28 @@ describe('what a caller asks', () => {
 
   it('custom tools: only where the upstream has them', async () => {
     const custom = { 'chat-completions': { tools: [{ type: 'custom', custom: { name: 'run_code', description: 'Runs code.' } }] } };
-    await expectAnswers(gateway, over('chat-completions').filter(isNative), scriptsByModel['custom-tool']!, { seen: { calls: [{ id: 'call_1', name: 'run_code', arguments: 'print("free text")' }] } }, custom);
+    await expectAnswers(
+      gateway,
+      over('chat-completions').filter(isNative),
+      scriptsByModel['custom-tool']!,
+      { seen: { calls: [{ id: 'call_1', name: 'run_code', arguments: 'print("free text")' }] } },
+      custom,
+    );
     const path = from('chat-completions').find((one) => !isNative(one))!;
     expect(await gateway.call(path, { ...bodyFor(path), ...custom['chat-completions'] })).toMatchObject({ status: 400 });
   });
 
   it('functions of old, answered in the new shape', async () => {
     const { tools: list } = tools['chat-completions'] as { tools: Json[] };
-    const outcomes = await expectAnswers(gateway, from('chat-completions'), scriptsByModel['tool']!, { seen: { calls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' }], stop: 'tool_calls' } }, {
-      'chat-completions': { functions: list.map((tool) => tool['function']), function_call: 'auto' },
-    });
+    const outcomes = await expectAnswers(
+      gateway,
+      from('chat-completions'),
+      scriptsByModel['tool']!,
+      { seen: { calls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' }], stop: 'tool_calls' } },
+      {
+        'chat-completions': { functions: list.map((tool) => tool['function']), function_call: 'auto' },
+      },
+    );
     for (const { sent } of outcomes.values()) expect(sent!.body['tools']).toHaveLength(2);
   });
 
@@ -178,7 +300,10 @@ describe('what a caller asks', () => {
       const refused = gateway.stub.takeRefused();
       await onPath(path, () => {
         expect(refused).toHaveLength(1);
-        expect({ status: outcome.status, body: outcome.body }).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('hologram') } } });
+        expect({ status: outcome.status, body: outcome.body }).toMatchObject({
+          status: 400,
+          body: { error: { message: expect.stringContaining('hologram') } },
+        });
       });
       expect((await gateway.charged(outcome)).chargeNanoUsd).toBe(0n);
     }
@@ -191,7 +316,8 @@ describe('what a caller asks', () => {
         const outcome = await gateway.call(path, bodyFor(path), { 'anthropic-version': version, 'anthropic-beta': 'new-thing-2026-11-01' });
         await onPath(path, () => {
           expect(outcome.seen.text).toBe(hello);
-          if (isNative(path)) expect(outcome.sent!.headers).toMatchObject({ 'anthropic-version': version, 'anthropic-beta': 'new-thing-2026-11-01' });
+          if (isNative(path))
+            expect(outcome.sent!.headers).toMatchObject({ 'anthropic-version': version, 'anthropic-beta': 'new-thing-2026-11-01' });
         });
       }
     }
@@ -208,7 +334,10 @@ describe('what a caller asks', () => {
 });
 
 describe('what an upstream answers', () => {
-  const seenCalls = { get_weather: { id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' }, get_time: { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' } };
+  const seenCalls = {
+    get_weather: { id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
+    get_time: { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' },
+  };
   const signature = 'c2lnbmF0dXJl';
   const thought = 'Let me think about it.';
 
@@ -228,13 +357,18 @@ describe('what an upstream answers', () => {
     ['reasoning', { reasoning: thought, signatures: [signature], text: hello }],
     ['reasoning-omitted', { reasoning: '', signatures: [signature], text: hello }],
     ['reasoning-redacted', { reasoning: '', redacted: ['cmVkYWN0ZWQ='], text: hello }],
-    ['reasoning-and-tool', { reasoning: 'I need the weather.', signatures: [signature], calls: [seenCalls.get_weather], stop: 'tool_calls' }],
+    [
+      'reasoning-and-tool',
+      { reasoning: 'I need the weather.', signatures: [signature], calls: [seenCalls.get_weather], stop: 'tool_calls' },
+    ],
   ])('%s, of a messages upstream', async (name, seen) => {
     await expectAnswers(gateway, over('messages'), scriptsByModel[name]!, { seen: seen! }, tools);
   });
 
   it('a refusal', async () => {
-    await expectAnswers(gateway, over('chat-completions'), scriptsByModel['refusal']!, ({ client }) => ({ seen: { refusal: 'I cannot help with that.', ...(client === 'messages' ? { stop: 'refusal' } : {}) } }));
+    await expectAnswers(gateway, over('chat-completions'), scriptsByModel['refusal']!, ({ client }) => ({
+      seen: { refusal: 'I cannot help with that.', ...(client === 'messages' ? { stop: 'refusal' } : {}) },
+    }));
     await expectAnswers(gateway, over('messages'), scriptsByModel['refusal']!, { seen: { stop: 'refusal' } });
   });
 
@@ -243,10 +377,22 @@ describe('what an upstream answers', () => {
   });
 
   it('a cap, a stop sequence, a full context and a pause', async () => {
-    await expectAnswers(gateway, paths, ({ upstream }) => ({ stopReason: upstream === 'messages' ? 'max_tokens' : 'length' }), { seen: { text: hello, stop: 'max_tokens' } });
-    await expectAnswers(gateway, over('messages'), { stopReason: 'stop_sequence', stopSequence: 'END' }, ({ client }) => ({ seen: { stop: client === 'messages' ? 'stop_sequence' : 'end' } }), { messages: { stop_sequences: ['END'] }, 'chat-completions': { stop: ['END'] } });
-    await expectAnswers(gateway, over('messages'), scriptsByModel['context-full']!, ({ client }) => ({ seen: { stop: client === 'messages' ? 'context_full' : 'max_tokens' } }));
-    await expectAnswers(gateway, over('messages'), scriptsByModel['pause-turn']!, ({ client }) => ({ seen: { stop: client === 'messages' ? 'pause' : 'end' } }));
+    await expectAnswers(gateway, paths, ({ upstream }) => ({ stopReason: upstream === 'messages' ? 'max_tokens' : 'length' }), {
+      seen: { text: hello, stop: 'max_tokens' },
+    });
+    await expectAnswers(
+      gateway,
+      over('messages'),
+      { stopReason: 'stop_sequence', stopSequence: 'END' },
+      ({ client }) => ({ seen: { stop: client === 'messages' ? 'stop_sequence' : 'end' } }),
+      { messages: { stop_sequences: ['END'] }, 'chat-completions': { stop: ['END'] } },
+    );
+    await expectAnswers(gateway, over('messages'), scriptsByModel['context-full']!, ({ client }) => ({
+      seen: { stop: client === 'messages' ? 'context_full' : 'max_tokens' },
+    }));
+    await expectAnswers(gateway, over('messages'), scriptsByModel['pause-turn']!, ({ client }) => ({
+      seen: { stop: client === 'messages' ? 'pause' : 'end' },
+    }));
   });
 
   it('every class of tokens', async () => {
@@ -272,16 +418,29 @@ describe('what an upstream answers', () => {
   ])('%s, of a %s upstream: untouched for callers of its format, and no harm to others', async (name, upstream, known) => {
     const outcomes = await expectAnswers(gateway, over(upstream), scriptsByModel[name]!, { seen: { stop: 'end' } });
     for (const [path, { text }] of outcomes) {
-      for (const word of known) await onPath(path, () => (isNative(path) ? expect(text).toContain(word) : expect(text).not.toContain(word)));
+      for (const word of known)
+        await onPath(path, () => (isNative(path) ? expect(text).toContain(word) : expect(text).not.toContain(word)));
     }
   });
 
   it('an event and a delta of tomorrow, of a messages upstream', async () => {
     const script: Script = {
-      edit: (events) => [...events.slice(0, 3), { type: 'hologram_event', shape: 'cube' }, { type: 'content_block_delta', index: 0, delta: { type: 'hologram_delta', shape: 'ball' } }, ...events.slice(3)],
+      edit: (events) => [
+        ...events.slice(0, 3),
+        { type: 'hologram_event', shape: 'cube' },
+        { type: 'content_block_delta', index: 0, delta: { type: 'hologram_delta', shape: 'ball' } },
+        ...events.slice(3),
+      ],
     };
-    for (const [path, { text }] of await expectAnswers(gateway, over('messages').filter(({ streaming }) => streaming), script, helloSeen)) {
-      await onPath(path, () => expect([text.includes('hologram_event'), text.includes('hologram_delta')]).toEqual([isNative(path), isNative(path)]));
+    for (const [path, { text }] of await expectAnswers(
+      gateway,
+      over('messages').filter(({ streaming }) => streaming),
+      script,
+      helloSeen,
+    )) {
+      await onPath(path, () =>
+        expect([text.includes('hologram_event'), text.includes('hologram_delta')]).toEqual([isNative(path), isNative(path)]),
+      );
     }
   });
 
@@ -294,7 +453,12 @@ describe('what an upstream answers', () => {
         return events.map((event) => (marked.includes(String(event['type'])) ? { ...event, around_tomorrow: true } : event));
       },
     };
-    for (const [path, { frames }] of await expectAnswers(gateway, over('messages').filter(({ streaming }) => streaming), script, helloSeen)) {
+    for (const [path, { frames }] of await expectAnswers(
+      gateway,
+      over('messages').filter(({ streaming }) => streaming),
+      script,
+      helloSeen,
+    )) {
       const seen = frames.filter(({ data }) => (data as Json)['around_tomorrow'] === true).length;
       await onPath(path, () => expect(seen).toBe(isNative(path) ? sent : 0));
     }

@@ -26,21 +26,34 @@ const failed: ExpectedAnswer = { end: { kind: 'failed' } };
 
 type Edit = NonNullable<Script['edit']>;
 
-const each = (change: (event: Json, index: number) => Json | string): Edit => (events) => events.map(change);
+const each =
+  (change: (event: Json, index: number) => Json | string): Edit =>
+  (events) =>
+    events.map(change);
 const of = (type: string, change: (event: Json) => Json): Edit => each((event) => (event['type'] === type ? change(event) : event));
-const leaveOut = (type: string): Edit => (events) => events.filter((event) => event['type'] !== type);
-const before = (frame: Json | string): Edit => (events) => [events[0]!, ...events.slice(1).flatMap((event) => [frame, event])];
-const without = (object: Json, ...keys: string[]): Json => Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+const leaveOut =
+  (type: string): Edit =>
+  (events) =>
+    events.filter((event) => event['type'] !== type);
+const before =
+  (frame: Json | string): Edit =>
+  (events) => [events[0]!, ...events.slice(1).flatMap((event) => [frame, event])];
+const without = (object: Json, ...keys: string[]): Json =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 /** The message of message_start, changed. */
-const message = (change: (message: Json) => Json): Edit => of('message_start', (event) => ({ ...event, message: change(event['message'] as Json) }));
+const message = (change: (message: Json) => Json): Edit =>
+  of('message_start', (event) => ({ ...event, message: change(event['message'] as Json) }));
 /** The block of each content_block_start, changed. */
-const block = (change: (block: Json) => Json): Edit => of('content_block_start', (event) => ({ ...event, content_block: change(event['content_block'] as Json) }));
+const block = (change: (block: Json) => Json): Edit =>
+  of('content_block_start', (event) => ({ ...event, content_block: change(event['content_block'] as Json) }));
 /** The first delta and the start that it belongs to, the wrong way round. */
 const deltaFirst: Edit = (events) => {
   const start = events.findIndex((event) => event['type'] === 'content_block_start');
   return [...events.slice(0, start), events[start + 1]!, events[start]!, ...events.slice(start + 2)];
 };
-const inTheMiddle = (frame: Json | string): Edit => (events) => [...events.slice(0, 5), frame];
+const inTheMiddle =
+  (frame: Json | string): Edit =>
+  (events) => [...events.slice(0, 5), frame];
 
 interface Variant {
   readonly what: string;
@@ -51,32 +64,89 @@ interface Variant {
 /** The 22 of the reference. */
 const variants: readonly Variant[] = [
   // The input is known from the start; only the output must be counted.
-  { what: 'a message_delta without usage', script: { edit: of('message_delta', (event) => without(event, 'usage')) }, expected: { ...textSeen, end: { kind: 'estimated', reported: { input: usage.input, cacheRead: usage.cacheRead } } } },
+  {
+    what: 'a message_delta without usage',
+    script: { edit: of('message_delta', (event) => without(event, 'usage')) },
+    expected: { ...textSeen, end: { kind: 'estimated', reported: { input: usage.input, cacheRead: usage.cacheRead } } },
+  },
   { what: 'a message_start without usage', script: { edit: message((value) => without(value, 'usage')) }, expected: textSeen },
   { what: 'a message_start without content', script: { edit: message((value) => without(value, 'content')) }, expected: textSeen },
-  { what: 'block indexes with gaps', script: { blocks: [reasoning, text], edit: each((event) => ('index' in event ? { ...event, index: (event['index'] as number) * 2 } : event)) }, expected: thoughtSeen },
+  {
+    what: 'block indexes with gaps',
+    script: {
+      blocks: [reasoning, text],
+      edit: each((event) => ('index' in event ? { ...event, index: (event['index'] as number) * 2 } : event)),
+    },
+    expected: thoughtSeen,
+  },
   { what: 'a delta before its start', script: { edit: deltaFirst }, expected: failed },
   { what: 'a text block that starts without its text', script: { edit: block((value) => without(value, 'text')) }, expected: textSeen },
-  { what: 'a thinking block that starts without its fields', script: { blocks: [reasoning, text], edit: block((value) => without(value, 'thinking', 'signature')) }, expected: thoughtSeen },
+  {
+    what: 'a thinking block that starts without its fields',
+    script: { blocks: [reasoning, text], edit: block((value) => without(value, 'thinking', 'signature')) },
+    expected: thoughtSeen,
+  },
   { what: 'two message_start', script: { edit: (events) => [events[0]!, ...events] }, expected: textSeen },
-  { what: 'a tool_use that starts with input: ""', script: { blocks: [weather], edit: block((value) => ({ ...value, input: '' })) }, expected: callSeen },
+  {
+    what: 'a tool_use that starts with input: ""',
+    script: { blocks: [weather], edit: block((value) => ({ ...value, input: '' })) },
+    expected: callSeen,
+  },
   {
     what: 'a tool input that is unfinished JSON',
-    script: { blocks: [weather], edit: of('content_block_delta', (event) => (JSON.stringify(event).includes('rich') ? { ...event, delta: { type: 'input_json_delta', partial_json: '"Z' } } : event)), deltaChars: 9 },
+    script: {
+      blocks: [weather],
+      edit: of('content_block_delta', (event) =>
+        JSON.stringify(event).includes('rich') ? { ...event, delta: { type: 'input_json_delta', partial_json: '"Z' } } : event,
+      ),
+      deltaChars: 9,
+    },
     // A whole answer of the messages format has an object there; what the model wrote is in it as it is.
     expected: ({ client, streaming }) => ({
-      seen: { calls: [{ ...weatherSeen, arguments: client === 'messages' && !streaming ? expect.stringContaining('_raw') : expect.stringMatching(/^\{"city":/) }], stop: 'tool_calls' },
+      seen: {
+        calls: [
+          {
+            ...weatherSeen,
+            arguments: client === 'messages' && !streaming ? expect.stringContaining('_raw') : expect.stringMatching(/^\{"city":/),
+          },
+        ],
+        stop: 'tool_calls',
+      },
     }),
   },
   { what: 'no content_block_stop', script: { blocks: [reasoning, text], edit: leaveOut('content_block_stop') }, expected: thoughtSeen },
   { what: 'an event of an unknown name', script: { edit: before({ type: 'hologram', shape: 'cube' }) }, expected: textSeen },
-  { what: 'a delta of an unknown type', script: { edit: (events) => [...events.slice(0, 3), { type: 'content_block_delta', index: 0, delta: { type: 'hologram_delta', shape: 'cube' } }, ...events.slice(3)] }, expected: textSeen },
-  { what: 'a block of an unknown type', script: { blocks: [{ type: 'vendor', start: { type: 'hologram', shape: '' }, deltas: [{ type: 'hologram_delta', shape: 'cube' }] }, text] }, expected: textSeen },
+  {
+    what: 'a delta of an unknown type',
+    script: {
+      edit: (events) => [
+        ...events.slice(0, 3),
+        { type: 'content_block_delta', index: 0, delta: { type: 'hologram_delta', shape: 'cube' } },
+        ...events.slice(3),
+      ],
+    },
+    expected: textSeen,
+  },
+  {
+    what: 'a block of an unknown type',
+    script: {
+      blocks: [{ type: 'vendor', start: { type: 'hologram', shape: '' }, deltas: [{ type: 'hologram_delta', shape: 'cube' }] }, text],
+    },
+    expected: textSeen,
+  },
   { what: 'a [DONE] at the end', script: { edit: (events) => [...events, 'data: [DONE]\n\n'] }, expected: textSeen },
   { what: 'CRLF line ends and comments', script: { style: { lineEnd: '\r\n', comments: true } }, expected: textSeen },
   { what: 'frames without the name of their event', script: { style: { dataOnly: true } }, expected: textSeen },
-  { what: 'an error frame in the middle', script: { edit: inTheMiddle({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }) }, expected: broken },
-  { what: 'an error frame first', script: { edit: () => [{ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }] }, expected: failed },
+  {
+    what: 'an error frame in the middle',
+    script: { edit: inTheMiddle({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }) },
+    expected: broken,
+  },
+  {
+    what: 'an error frame first',
+    script: { edit: () => [{ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }] },
+    expected: failed,
+  },
   { what: 'a clean end in the middle of the text', script: { fault: { kind: 'cut', afterBytes: 1250 } }, expected: broken },
   { what: 'an end after message_delta, without message_stop', script: { edit: leaveOut('message_stop') }, expected: textSeen },
   { what: 'a reset of the connection', script: { fault: { kind: 'reset', afterBytes: 1250 } }, expected: broken },
@@ -85,23 +155,80 @@ const variants: readonly Variant[] = [
 /** What else has been seen in the wild. */
 const more: readonly Variant[] = [
   // Resellers have been seen to leave it out; message_stop says that the answer is whole.
-  { what: 'no message_delta', script: { edit: leaveOut('message_delta') }, expected: { ...textSeen, end: { kind: 'estimated', reported: { input: usage.input, cacheRead: usage.cacheRead } } } },
-  { what: 'neither message_delta nor message_stop', script: { edit: (events) => leaveOut('message_stop')(leaveOut('message_delta')(events) as Json[]) }, expected: broken },
-  { what: 'pings everywhere', script: { edit: before({ type: 'ping' }) }, expected: textSeen },
-  { what: 'usage that is zero at the end', script: { usagePlace: 'zero-at-end' }, expected: { ...textSeen, end: { kind: 'complete', usage: { ...usage, reasoning: 0 } } } },
-  { what: 'usage only at the end, and zeros at the start', script: { edit: message((value) => ({ ...value, usage: { input_tokens: 0, output_tokens: 0 } })) }, expected: textSeen },
   {
-    what: 'null for what message_delta does not repeat',
-    script: { edit: of('message_delta', (event) => ({ ...event, usage: { ...(event['usage'] as Json), input_tokens: null, cache_read_input_tokens: null, cache_creation_input_tokens: null, cache_creation: null } })) },
+    what: 'no message_delta',
+    script: { edit: leaveOut('message_delta') },
+    expected: { ...textSeen, end: { kind: 'estimated', reported: { input: usage.input, cacheRead: usage.cacheRead } } },
+  },
+  {
+    what: 'neither message_delta nor message_stop',
+    script: { edit: (events) => leaveOut('message_stop')(leaveOut('message_delta')(events) as Json[]) },
+    expected: broken,
+  },
+  { what: 'pings everywhere', script: { edit: before({ type: 'ping' }) }, expected: textSeen },
+  {
+    what: 'usage that is zero at the end',
+    script: { usagePlace: 'zero-at-end' },
+    expected: { ...textSeen, end: { kind: 'complete', usage: { ...usage, reasoning: 0 } } },
+  },
+  {
+    what: 'usage only at the end, and zeros at the start',
+    script: { edit: message((value) => ({ ...value, usage: { input_tokens: 0, output_tokens: 0 } })) },
     expected: textSeen,
   },
-  { what: 'usage in more than one message_delta', script: { edit: (events) => events.flatMap((event) => (event['type'] === 'message_delta' ? [{ type: 'message_delta', delta: { stop_reason: null, stop_sequence: null }, usage: { output_tokens: 3 } }, event] : [event])) }, expected: textSeen },
-  { what: 'a tool input that stands in the start', script: { blocks: [weather], edit: (events) => block((value) => ({ ...value, input: { city: 'Zürich' } }))(leaveOut('content_block_delta')(events) as Json[]) }, expected: callSeen },
-  { what: 'a tool without any input', script: { blocks: [{ ...weather, arguments: '' }] }, expected: { seen: { calls: [{ ...weatherSeen, arguments: '{}' }], stop: 'tool_calls' } } },
-  { what: 'text that stands in the start of its block', script: { edit: (events) => block((value) => ({ ...value, text: words }))(leaveOut('content_block_delta')(events) as Json[]) }, expected: textSeen },
+  {
+    what: 'null for what message_delta does not repeat',
+    script: {
+      edit: of('message_delta', (event) => ({
+        ...event,
+        usage: {
+          ...(event['usage'] as Json),
+          input_tokens: null,
+          cache_read_input_tokens: null,
+          cache_creation_input_tokens: null,
+          cache_creation: null,
+        },
+      })),
+    },
+    expected: textSeen,
+  },
+  {
+    what: 'usage in more than one message_delta',
+    script: {
+      edit: (events) =>
+        events.flatMap((event) =>
+          event['type'] === 'message_delta'
+            ? [{ type: 'message_delta', delta: { stop_reason: null, stop_sequence: null }, usage: { output_tokens: 3 } }, event]
+            : [event],
+        ),
+    },
+    expected: textSeen,
+  },
+  {
+    what: 'a tool input that stands in the start',
+    script: {
+      blocks: [weather],
+      edit: (events) => block((value) => ({ ...value, input: { city: 'Zürich' } }))(leaveOut('content_block_delta')(events) as Json[]),
+    },
+    expected: callSeen,
+  },
+  {
+    what: 'a tool without any input',
+    script: { blocks: [{ ...weather, arguments: '' }] },
+    expected: { seen: { calls: [{ ...weatherSeen, arguments: '{}' }], stop: 'tool_calls' } },
+  },
+  {
+    what: 'text that stands in the start of its block',
+    script: { edit: (events) => block((value) => ({ ...value, text: words }))(leaveOut('content_block_delta')(events) as Json[]) },
+    expected: textSeen,
+  },
   { what: 'an empty text block beside a tool call', script: { blocks: [{ type: 'text', text: '' }, weather] }, expected: callSeen },
   { what: 'the reason end_turn after tool calls', script: { blocks: [weather], stopReason: 'end_turn' }, expected: callSeen },
-  { what: 'a stop reason that nobody knows', script: { stopReason: 'contemplated' }, expected: (path) => (isNative(path) ? { seen: { text: words, stop: undefined } } : textSeen) },
+  {
+    what: 'a stop reason that nobody knows',
+    script: { stopReason: 'contemplated' },
+    expected: (path) => (isNative(path) ? { seen: { text: words, stop: undefined } } : textSeen),
+  },
   { what: 'error: null in its events', script: { edit: each((event) => ({ ...event, error: null })) }, expected: textSeen },
   { what: 'CR line ends', script: { style: { lineEnd: '\r' } }, expected: textSeen },
   { what: 'packets of one byte', script: { style: { packetBytes: 1 } }, expected: textSeen },
@@ -109,8 +236,16 @@ const more: readonly Variant[] = [
   { what: 'no blank line at the end', script: { style: { unterminated: true } }, expected: textSeen },
   { what: 'an event that is not JSON', script: { fault: { kind: 'malformed-json', afterFrames: 5 } }, expected: broken },
   { what: 'an end before anything was said', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: failed },
-  { what: 'a web page with status 200', script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } }, expected: failed },
-  { what: 'a web page with status 502', script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } }, expected: failed },
+  {
+    what: 'a web page with status 200',
+    script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } },
+    expected: failed,
+  },
+  {
+    what: 'a web page with status 502',
+    script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } },
+    expected: failed,
+  },
   { what: 'compressed frames that nobody asked for', script: { fault: { kind: 'gzip' } }, expected: textSeen },
   { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
 ];

@@ -19,7 +19,8 @@ const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', a
 const time: Block = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
 const textSeen: ExpectedAnswer = { seen: { text: words, stop: 'end' } };
 const streamed = (list: readonly Path[]): readonly Path[] => list.filter(({ streaming }) => streaming);
-const crossing = (client: Path['client'], upstream: Path['upstream']): readonly Path[] => from(client).filter((path) => path.upstream === upstream);
+const crossing = (client: Path['client'], upstream: Path['upstream']): readonly Path[] =>
+  from(client).filter((path) => path.upstream === upstream);
 
 /** A turn of two tool calls and their results, as callers of each format replay it. */
 const replayed = (ids: readonly [string, string], more: { content?: string | null; thinking?: readonly Json[] } = {}): Bodies => ({
@@ -52,7 +53,13 @@ const replayed = (ids: readonly [string, string], more: { content?: string | nul
           { type: 'tool_use', id: ids[1], name: 'get_time', input: { zone: 'CET' } },
         ],
       },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: ids[0], content: 'sun' }, { type: 'tool_result', tool_use_id: ids[1], content: 'noon' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: ids[0], content: 'sun' },
+          { type: 'tool_result', tool_use_id: ids[1], content: 'noon' },
+        ],
+      },
     ],
   },
 });
@@ -62,8 +69,14 @@ function idsSent(outcome: Outcome): { calls: unknown[]; results: unknown[] } {
   const messages = messagesSent(outcome);
   const blocks = blocksSent(outcome);
   return {
-    calls: [...messages.flatMap((message) => ((message['tool_calls'] ?? []) as Json[]).map(({ id }) => id)), ...blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id)],
-    results: [...messages.filter(({ role }) => role === 'tool').map((message) => message['tool_call_id']), ...blocks.filter(({ type }) => type === 'tool_result').map((block) => block['tool_use_id'])],
+    calls: [
+      ...messages.flatMap((message) => ((message['tool_calls'] ?? []) as Json[]).map(({ id }) => id)),
+      ...blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id),
+    ],
+    results: [
+      ...messages.filter(({ role }) => role === 'tool').map((message) => message['tool_call_id']),
+      ...blocks.filter(({ type }) => type === 'tool_result').map((block) => block['tool_use_id']),
+    ],
   };
 }
 
@@ -94,7 +107,8 @@ describe('money', () => {
   it('5 (litellm#28735): the usage chunk has no choices, wherever the upstream said its usage', async () => {
     for (const usagePlace of ['last-chunk', 'finish-chunk', 'every-chunk'] as const) {
       const outcomes = await expectAnswers(gateway, streamed(from('chat-completions')), { blocks: [text], usagePlace }, textSeen);
-      for (const { frames } of outcomes.values()) expect(frames.at(-2)!.data).toMatchObject({ choices: [], usage: { prompt_tokens: expect.any(Number) } });
+      for (const { frames } of outcomes.values())
+        expect(frames.at(-2)!.data).toMatchObject({ choices: [], usage: { prompt_tokens: expect.any(Number) } });
     }
   });
 
@@ -110,7 +124,8 @@ describe('money', () => {
         expect(outcome.text).not.toContain('usage');
         expect(outcome.frames.at(-2)!.data).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
         expect(await gateway.charged(outcome)).toMatchObject({ source: 'reported', chargeNanoUsd: priceOf(usage) });
-        if (path.upstream === 'chat-completions') expect(outcome.sent?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+        if (path.upstream === 'chat-completions')
+          expect(outcome.sent?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
       });
     }
   });
@@ -120,7 +135,9 @@ describe('money', () => {
     for (const { frames } of outcomes.values()) {
       const start = ((frames[0]!.data as Json)['message'] as Json)['usage'] as Json;
       expect(start['input_tokens']).toBeGreaterThan(0);
-      expect(frames.find(({ event }) => event === 'message_delta')!.data).toMatchObject({ usage: { input_tokens: usage.input, cache_read_input_tokens: usage.cacheRead, output_tokens: usage.output } });
+      expect(frames.find(({ event }) => event === 'message_delta')!.data).toMatchObject({
+        usage: { input_tokens: usage.input, cache_read_input_tokens: usage.cacheRead, output_tokens: usage.output },
+      });
     }
   });
 
@@ -161,7 +178,11 @@ describe('money', () => {
   // That the count is made in a thread, and what of it the event loop notices, is measured in services/inference/tokens/tokenizer.test.ts.
   it('26 (litellm#36429): a long answer without usage is counted, and others are answered meanwhile', async () => {
     const path = streamed(over('chat-completions'))[0]!;
-    gateway.answer('chat-completions', { blocks: [{ type: 'text', text: 'antidisestablishmentarianism '.repeat(40_000) }], usage: 'none', deltaChars: 4000 });
+    gateway.answer('chat-completions', {
+      blocks: [{ type: 'text', text: 'antidisestablishmentarianism '.repeat(40_000) }],
+      usage: 'none',
+      deltaChars: 4000,
+    });
     let isDone = false;
     const answer = gateway.call(path, { ...question['chat-completions'], max_tokens: 8000 }).finally(() => (isDone = true));
     let answeredMeanwhile = 0;
@@ -180,7 +201,11 @@ describe('money', () => {
       const alias = `${path.upstream === 'messages' ? 'm' : 'cc'}/subject-alias`;
       const outcome = await gateway.call(path, { ...bodyFor(path), model: alias });
       await onPath(path, async () => {
-        expect(await gateway.charged(outcome)).toMatchObject({ source: 'reported', chargeNanoUsd: priceOf(usage), model: alias.replace('-alias', '') });
+        expect(await gateway.charged(outcome)).toMatchObject({
+          source: 'reported',
+          chargeNanoUsd: priceOf(usage),
+          model: alias.replace('-alias', ''),
+        });
         expect(outcome.text).not.toContain('vendor-model');
       });
     }
@@ -189,28 +214,60 @@ describe('money', () => {
 
 describe('streams', () => {
   it('9 (CLIProxyAPI#539, 9router PR#2248): blocks are numbered by our own counter', async () => {
-    const gaps = (events: readonly Json[]): readonly Json[] => events.map((event) => ('index' in event ? { ...event, index: (event['index'] as number) * 3 + 2 } : event));
-    const script = ({ upstream }: Path): Script => ({ blocks: [thought, text, weather, time], ...(upstream === 'messages' ? { edit: gaps } : {}) });
-    const outcomes = await expectAnswers(gateway, streamed(from('messages')), script, { seen: { text: words, reasoning: 'Let me see.', stop: 'tool_calls' } }, tools);
+    const gaps = (events: readonly Json[]): readonly Json[] =>
+      events.map((event) => ('index' in event ? { ...event, index: (event['index'] as number) * 3 + 2 } : event));
+    const script = ({ upstream }: Path): Script => ({
+      blocks: [thought, text, weather, time],
+      ...(upstream === 'messages' ? { edit: gaps } : {}),
+    });
+    const outcomes = await expectAnswers(
+      gateway,
+      streamed(from('messages')),
+      script,
+      { seen: { text: words, reasoning: 'Let me see.', stop: 'tool_calls' } },
+      tools,
+    );
     for (const { frames } of outcomes.values()) {
-      const starts = frames.filter(({ event }) => event === 'content_block_start').map(({ data }) => [(data as Json)['index'], ((data as Json)['content_block'] as Json)['type']]);
-      expect(starts).toEqual([[0, 'thinking'], [1, 'text'], [2, 'tool_use'], [3, 'tool_use']]);
+      const starts = frames
+        .filter(({ event }) => event === 'content_block_start')
+        .map(({ data }) => [(data as Json)['index'], ((data as Json)['content_block'] as Json)['type']]);
+      expect(starts).toEqual([
+        [0, 'thinking'],
+        [1, 'text'],
+        [2, 'tool_use'],
+        [3, 'tool_use'],
+      ]);
     }
   });
 
   it('10 (ccNexus PR#89): parallel calls have an index each', async () => {
-    const shared = (chunks: readonly Json[]): readonly Json[] => chunks.map((chunk) => JSON.parse(JSON.stringify(chunk).replace('"tool_calls":[{"index":1', '"tool_calls":[{"index":0')) as Json);
+    const shared = (chunks: readonly Json[]): readonly Json[] =>
+      chunks.map((chunk) => JSON.parse(JSON.stringify(chunk).replace('"tool_calls":[{"index":1', '"tool_calls":[{"index":0')) as Json);
     const script = ({ upstream }: Path): Script => ({ blocks: [weather, time], ...(upstream === 'messages' ? {} : { edit: shared }) });
-    const calls = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' }, { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' }];
+    const calls = [
+      { id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' },
+      { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' },
+    ];
     await expectAnswers(gateway, paths, script, { seen: { calls, stop: 'tool_calls' } }, tools);
   });
 
   it('18 (vercel/ai#7238, #5350, #14722, ollama#7881, vllm#16340): index, id, type and name of a call stand in its first fragment', async () => {
-    const outcomes = await expectAnswers(gateway, streamed(from('chat-completions')), { blocks: [weather, time] }, { seen: { stop: 'tool_calls' } }, tools);
+    const outcomes = await expectAnswers(
+      gateway,
+      streamed(from('chat-completions')),
+      { blocks: [weather, time] },
+      { seen: { stop: 'tool_calls' } },
+      tools,
+    );
     for (const { frames } of outcomes.values()) {
-      const fragments = frames.flatMap(({ data }) => ((data as Json)['choices'] as Json[] | undefined) ?? []).flatMap((choice) => ((choice['delta'] as Json)['tool_calls'] ?? []) as Json[]);
+      const fragments = frames
+        .flatMap(({ data }) => ((data as Json)['choices'] as Json[] | undefined) ?? [])
+        .flatMap((choice) => ((choice['delta'] as Json)['tool_calls'] ?? []) as Json[]);
       const opening = fragments.filter((fragment) => 'id' in fragment);
-      expect(opening.map(({ index, id, type, function: fn }) => [index, id, type, (fn as Json)['name']])).toEqual([[0, 'call_1', 'function', 'get_weather'], [1, 'call_2', 'function', 'get_time']]);
+      expect(opening.map(({ index, id, type, function: fn }) => [index, id, type, (fn as Json)['name']])).toEqual([
+        [0, 'call_1', 'function', 'get_weather'],
+        [1, 'call_2', 'function', 'get_time'],
+      ]);
       expect(JSON.stringify(fragments)).not.toContain('null');
     }
   });
@@ -222,29 +279,72 @@ describe('streams', () => {
 
 describe('conversations', () => {
   const thinking = { type: 'thinking', thinking: 'Let me see.', signature };
-  const think: Bodies = { 'chat-completions': { reasoning_effort: 'high', max_tokens: 4000 }, messages: { thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 4000 } };
-  const both = (one: Bodies, other: Bodies): Bodies => ({ 'chat-completions': { ...one['chat-completions'], ...other['chat-completions'] }, messages: { ...one.messages, ...other.messages } });
+  const think: Bodies = {
+    'chat-completions': { reasoning_effort: 'high', max_tokens: 4000 },
+    messages: { thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 4000 },
+  };
+  const both = (one: Bodies, other: Bodies): Bodies => ({
+    'chat-completions': { ...one['chat-completions'], ...other['chat-completions'] },
+    messages: { ...one.messages, ...other.messages },
+  });
 
   it('11 (openai-agents-python#678, opencode#3077): signed reasoning comes back before the calls that it led to', async () => {
-    const outcomes = await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, both(replayed(['call_1', 'call_2'], { thinking: [thinking] }), think));
-    for (const outcome of outcomes.values()) expect(blocksSent(outcome).map(({ type }) => type)).toEqual(['text', 'thinking', 'tool_use', 'tool_use', 'tool_result', 'tool_result']);
+    const outcomes = await expectAnswers(
+      gateway,
+      over('messages'),
+      { blocks: [text] },
+      textSeen,
+      both(replayed(['call_1', 'call_2'], { thinking: [thinking] }), think),
+    );
+    for (const outcome of outcomes.values())
+      expect(blocksSent(outcome).map(({ type }) => type)).toEqual([
+        'text',
+        'thinking',
+        'tool_use',
+        'tool_use',
+        'tool_result',
+        'tool_result',
+      ]);
     for (const outcome of outcomes.values()) expect(blocksSent(outcome)[1]).toEqual(thinking);
   });
 
   it('11 (openai-agents-python#678, opencode#3077): a caller that lost its reasoning is not refused for it', async () => {
-    await expectAnswers(gateway, crossing('chat-completions', 'messages'), { blocks: [text] }, textSeen, both(replayed(['call_1', 'call_2']), think));
+    await expectAnswers(
+      gateway,
+      crossing('chat-completions', 'messages'),
+      { blocks: [text] },
+      textSeen,
+      both(replayed(['call_1', 'call_2']), think),
+    );
   });
 
   it('12 (litellm PR#38809): reasoning whose display was omitted keeps its signature, to the caller and back', async () => {
     const omitted = { type: 'thinking', thinking: '', signature };
-    await expectAnswers(gateway, over('messages'), { blocks: [{ type: 'reasoning', text: '', signature }, text] }, { seen: { reasoning: '', signatures: [signature], text: words } });
-    const outcomes = await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, both(replayed(['call_1', 'call_2'], { thinking: [omitted] }), think));
+    await expectAnswers(
+      gateway,
+      over('messages'),
+      { blocks: [{ type: 'reasoning', text: '', signature }, text] },
+      { seen: { reasoning: '', signatures: [signature], text: words } },
+    );
+    const outcomes = await expectAnswers(
+      gateway,
+      over('messages'),
+      { blocks: [text] },
+      textSeen,
+      both(replayed(['call_1', 'call_2'], { thinking: [omitted] }), think),
+    );
     for (const outcome of outcomes.values()) expect(blocksSent(outcome)[1]).toEqual(omitted);
   });
 
   it('13 (litellm#8883, #8901, pydantic-ai#2425): a forced call does not run into thinking', async () => {
     const forced = { ...think['chat-completions'], ...tools['chat-completions'], tool_choice: 'required' };
-    await expectAnswers(gateway, crossing('chat-completions', 'messages'), { blocks: [weather] }, { seen: { stop: 'tool_calls' } }, { 'chat-completions': forced });
+    await expectAnswers(
+      gateway,
+      crossing('chat-completions', 'messages'),
+      { blocks: [weather] },
+      { seen: { stop: 'tool_calls' } },
+      { 'chat-completions': forced },
+    );
   });
 
   it('14 (req_llm PR#250, OpenHands#7512): results of parallel calls come in one message', async () => {
@@ -257,29 +357,60 @@ describe('conversations', () => {
 
   it('15 (litellm#21114, bifrost#5097): ids of other vendors fit the pattern, and each result its call', async () => {
     const strange = ['functions.get_weather:0', 'functions.get_time:1'] as const;
-    const outcomes = await expectAnswers(gateway, crossing('chat-completions', 'messages'), { blocks: [text] }, textSeen, replayed(strange));
+    const outcomes = await expectAnswers(
+      gateway,
+      crossing('chat-completions', 'messages'),
+      { blocks: [text] },
+      textSeen,
+      replayed(strange),
+    );
     for (const outcome of outcomes.values()) {
       const { calls, results } = idsSent(outcome);
       expect(calls).toEqual(results);
       expect(new Set(calls).size).toBe(2);
     }
-    const seen = await expectAnswers(gateway, crossing('messages', 'chat-completions'), { blocks: [{ ...weather, id: strange[0] }] }, { seen: { stop: 'tool_calls' } }, tools);
-    for (const { seen: { calls } } of seen.values()) expect(calls[0]!.id).toMatch(/^[A-Za-z0-9_-]+$/);
+    const seen = await expectAnswers(
+      gateway,
+      crossing('messages', 'chat-completions'),
+      { blocks: [{ ...weather, id: strange[0] }] },
+      { seen: { stop: 'tool_calls' } },
+      tools,
+    );
+    for (const {
+      seen: { calls },
+    } of seen.values())
+      expect(calls[0]!.id).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
   it('16 (vllm PR#34745): a result names its call, whatever the field is called', async () => {
     const outcomes = await expectAnswers(gateway, paths, { blocks: [text] }, textSeen, replayed(['call_1', 'call_2']));
-    for (const outcome of outcomes.values()) expect(idsSent(outcome)).toEqual({ calls: ['call_1', 'call_2'], results: ['call_1', 'call_2'] });
+    for (const outcome of outcomes.values())
+      expect(idsSent(outcome)).toEqual({ calls: ['call_1', 'call_2'], results: ['call_1', 'call_2'] });
   });
 
   it('17 (vercel/ai#5576): a turn of calls and an empty text has no text', async () => {
-    const outcomes = await expectAnswers(gateway, crossing('chat-completions', 'messages'), { blocks: [text] }, textSeen, replayed(['call_1', 'call_2'], { content: '' }));
-    for (const outcome of outcomes.values()) expect(blocksSent(outcome).filter(({ type, text: said }) => type === 'text' && said === '')).toEqual([]);
+    const outcomes = await expectAnswers(
+      gateway,
+      crossing('chat-completions', 'messages'),
+      { blocks: [text] },
+      textSeen,
+      replayed(['call_1', 'call_2'], { content: '' }),
+    );
+    for (const outcome of outcomes.values())
+      expect(blocksSent(outcome).filter(({ type, text: said }) => type === 'text' && said === '')).toEqual([]);
   });
 
   it('19 (one-api#350, CLIProxyAPI#3608, grok2api PR#598): instructions in the middle of a conversation are taken, and stay there', async () => {
-    const messages = [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi.' }, { role: 'user', content: 'How are you?' }, { role: 'system', content: 'Be brief from now on.' }];
-    const outcomes = await expectAnswers(gateway, paths, { blocks: [text] }, textSeen, { 'chat-completions': { messages }, messages: { messages } });
+    const messages = [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi.' },
+      { role: 'user', content: 'How are you?' },
+      { role: 'system', content: 'Be brief from now on.' },
+    ];
+    const outcomes = await expectAnswers(gateway, paths, { blocks: [text] }, textSeen, {
+      'chat-completions': { messages },
+      messages: { messages },
+    });
     for (const outcome of outcomes.values()) {
       const at = messagesSent(outcome).findIndex((message) => JSON.stringify(message).includes('from now on'));
       expect(at).toBeGreaterThan(1);
@@ -287,8 +418,17 @@ describe('conversations', () => {
   });
 
   it('20 (DeepSeek-V3#1397): switching reasoning off is said without an effort', async () => {
-    const bodies: Bodies = { 'chat-completions': { reasoning_effort: 'none' }, messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } } };
-    const outcomes = await expectAnswers(gateway, [...crossing('chat-completions', 'messages'), ...crossing('messages', 'chat-completions')], { blocks: [text] }, textSeen, bodies);
+    const bodies: Bodies = {
+      'chat-completions': { reasoning_effort: 'none' },
+      messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+    };
+    const outcomes = await expectAnswers(
+      gateway,
+      [...crossing('chat-completions', 'messages'), ...crossing('messages', 'chat-completions')],
+      { blocks: [text] },
+      textSeen,
+      bodies,
+    );
     for (const { sent } of outcomes.values()) {
       expect(sent?.body).not.toHaveProperty('output_config');
       expect(['none', undefined]).toContain(sent?.body['reasoning_effort']);

@@ -80,11 +80,33 @@ describe('the console at other addresses', () => {
 
   it('works behind a proxy that ends TLS, where the session travels over TLS alone', async () => {
     const files = ['key', 'cert'].map((name) => join(folder, `${name}.pem`));
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost', '-keyout', files[0]!, '-out', files[1]!], { stdio: 'pipe' });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '1',
+        '-subj',
+        '/CN=localhost',
+        '-keyout',
+        files[0]!,
+        '-out',
+        files[1]!,
+      ],
+      { stdio: 'pipe' },
+    );
     const [key, cert] = files.map((path) => readFileSync(path, 'utf8')) as [string, string];
     const { port } = await proxied({ tls: { key, cert }, tells: true, renames: true });
     const person = await walk(`https://127.0.0.1:${port}`);
-    expect(await person.context.cookies()).toMatchObject([{ name: '__Host-tollgate_session', path: '/', httpOnly: true, secure: true, sameSite: 'Lax' }]);
+    expect(await person.context.cookies()).toMatchObject([
+      { name: '__Host-tollgate_session', path: '/', httpOnly: true, secure: true, sameSite: 'Lax' },
+    ]);
     await person.close();
   });
 
@@ -107,7 +129,9 @@ describe('the console at other addresses', () => {
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.getByLabel('Your message').focus();
     await page.keyboard.press('Control+V');
-    expect(await page.getByLabel('Your message').inputValue()).toContain(`curl -sN ${system.baseUrl.replace('127.0.0.1', 'tollgate.lan')}/v1/chat/completions`);
+    expect(await page.getByLabel('Your message').inputValue()).toContain(
+      `curl -sN ${system.baseUrl.replace('127.0.0.1', 'tollgate.lan')}/v1/chat/completions`,
+    );
     await person.close();
   });
 });

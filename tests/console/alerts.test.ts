@@ -2,7 +2,18 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
+import {
+  accessibilityFaults,
+  newMember,
+  newPerson,
+  type Page,
+  type Person,
+  screenshot,
+  settledPage,
+  showTheme,
+  sidewaysScroll,
+  startChromium,
+} from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
@@ -55,7 +66,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await settledPage(page);
     return page;
   };
-  const available = async (): Promise<string> => (await system.json<{ available_usd: string }>('balance', 'show', '--account', accountId)).available_usd;
+  const available = async (): Promise<string> =>
+    (await system.json<{ available_usd: string }>('balance', 'show', '--account', accountId)).available_usd;
 
   it('set an alert; the signing secret is shown once and cannot be lost by accident', async () => {
     const page = await open();
@@ -80,7 +92,12 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await dialog.getByRole('button', { name: 'I have kept it' }).click();
     await page.getByText('Fires below $10.00').waitFor();
     expect(await page.content()).not.toContain(secret);
-    expect(await system.json('alert', 'get', '--account', accountId)).toMatchObject({ enabled: true, threshold_usd: '10', emails: ['ops@example.com', 'ada@example.com'], webhook_url: `${hook.url}/low` });
+    expect(await system.json('alert', 'get', '--account', accountId)).toMatchObject({
+      enabled: true,
+      threshold_usd: '10',
+      emails: ['ops@example.com', 'ada@example.com'],
+      webhook_url: `${hook.url}/low`,
+    });
 
     mail.refused.set('ada@example.com', { code: 550, words: 'no such mailbox' });
     await page.getByRole('button', { name: 'Send a test' }).click();
@@ -167,7 +184,10 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
 
   it('fit a narrow screen in both themes, and speak Chinese', async () => {
     const narrow = await newPerson(chromium, system.baseUrl, { width: 375, language: 'zh-CN' });
-    await narrow.context.request.post('console/api/session', { data: { email: 'owner@example.com', password }, headers: { 'x-tollgate-console': '1' } });
+    await narrow.context.request.post('console/api/session', {
+      data: { email: 'owner@example.com', password },
+      headers: { 'x-tollgate-console': '1' },
+    });
     const page = await open(narrow, '?payment=cancelled');
     await page.getByRole('heading', { name: '余额不足提醒' }).waitFor();
     await page.locator('summary', { hasText: '发送记录' }).click();

@@ -51,13 +51,25 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
   const ofAccount = ['--account', ''] as string[];
   const told = <T>(...command: string[]): Promise<T> => system.json<T>(...command, ...ofAccount.with(1, furnished.accountId));
   const tellsLines = async <T>(...command: string[]): Promise<T[]> =>
-    (await system.cli(...command, '--account', furnished.accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as T);
+    (await system.cli(...command, '--account', furnished.accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as T);
 
   /** The figure below a name at the top of the page. */
-  const figure = (page: Page, name: string): Promise<string> => page.locator('main dl', { hasText: name }).filter({ has: page.getByText(name, { exact: true }) }).locator('dd').first().innerText();
+  const figure = (page: Page, name: string): Promise<string> =>
+    page
+      .locator('main dl', { hasText: name })
+      .filter({ has: page.getByText(name, { exact: true }) })
+      .locator('dd')
+      .first()
+      .innerText();
   /** The cells of a table, row by row. */
   const cells = (page: Page, caption: string): Promise<string[][]> =>
-    page.getByRole('table', { name: caption }).locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => (cell as HTMLElement).innerText.trim())));
+    page
+      .getByRole('table', { name: caption })
+      .locator('tbody tr')
+      .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => (cell as HTMLElement).innerText.trim())));
 
   it('show the figures of the ledger, and follow them', async () => {
     const page = await open('/billing');
@@ -70,7 +82,9 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     expect(await same()).toBe(true);
     const [month] = await tellsLines<StatementFigures>('statement', 'list');
     const [row] = await cells(page, 'Statements by month');
-    expect(row!.slice(1, 3).concat(row!.slice(4, 5), row!.slice(6, 7))).toEqual([month!.opening_usd, month!.deposits_usd, month!.charges_usd, month!.closing_usd].map(usdText));
+    expect(row!.slice(1, 3).concat(row!.slice(4, 5), row!.slice(6, 7))).toEqual(
+      [month!.opening_usd, month!.deposits_usd, month!.charges_usd, month!.closing_usd].map(usdText),
+    );
     expect(await figure(page, 'Settled')).toBe(usdText(month!.closing_usd));
     // Without a reload.
     await (await chat(system, furnished.secret)).text();
@@ -86,7 +100,12 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await open('/billing');
     await page.getByText('No call is in flight').waitFor();
     const leaving = new AbortController();
-    const call = chat(system, furnished.secret, { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=600' }] }, { signal: leaving.signal });
+    const call = chat(
+      system,
+      furnished.secret,
+      { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=600' }] },
+      { signal: leaving.signal },
+    );
     await page.getByRole('table', { name: 'Held for calls in flight' }).waitFor();
     const [hold] = await tellsLines<{ id: string; amount_usd: string }>('balance', 'holds');
     const [row] = await cells(page, 'Held for calls in flight');
@@ -105,7 +124,13 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.getByRole('table', { name: 'Statements by month' }).getByRole('link').first().click();
     await page.waitForURL(new RegExp(`/billing/statements/${month!.month}$`));
     await page.getByRole('table', { name: 'Lines' }).waitFor();
-    const lines = await tellsLines<{ amount_usd: string; kind: string; reference: string; credited_after_nano_usd: string; spent_after_nano_usd: string }>('statement', 'lines', month!.month);
+    const lines = await tellsLines<{
+      amount_usd: string;
+      kind: string;
+      reference: string;
+      credited_after_nano_usd: string;
+      spent_after_nano_usd: string;
+    }>('statement', 'lines', month!.month);
     const shown = await cells(page, 'Lines');
     expect(shown).toHaveLength(lines.length);
     expect(shown.map((row) => row[1]!.toLowerCase())).toEqual(lines.toReversed().map(({ kind }) => kind));
@@ -123,7 +148,13 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await open('/billing');
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-statement-'));
     try {
-      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: /^CSV of / }).first().click()]);
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page
+          .getByRole('link', { name: /^CSV of / })
+          .first()
+          .click(),
+      ]);
       const path = join(folder, download.suggestedFilename());
       await download.saveAs(path);
       const [month] = await tellsLines<StatementFigures>('statement', 'list');
@@ -181,7 +212,8 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.getByRole('link', { name: 'Show the receipt' }).click();
     await page.getByRole('heading', { level: 1, name: /^Receipt R-/ }).waitFor();
     const receipt = await page.locator('main').innerText();
-    for (const text of ['Acme Robotics', '$1.50', 'Promotional credit', `redemption code ending in ${code.slice(-4)}`]) expect(receipt).toContain(text);
+    for (const text of ['Acme Robotics', '$1.50', 'Promotional credit', `redemption code ending in ${code.slice(-4)}`])
+      expect(receipt).toContain(text);
     // On paper there is the receipt alone, as wide as the paper.
     await page.evaluate(() => Object.assign(window, { print: () => Object.assign(window, { printed: true }) }));
     await page.getByRole('button', { name: 'Print' }).click();
@@ -197,14 +229,20 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
   });
 
   it('take a code out of use', async () => {
-    const [code] = (await system.cli('code', 'create', '2', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { last_four: string; id: string });
+    const [code] = (await system.cli('code', 'create', '2', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { last_four: string; id: string });
     const page = await owner.open('/operator/codes?state=open');
     await page.getByRole('button', { name: `Actions for the code …${code!.last_four}` }).click();
     await page.getByRole('menuitem', { name: 'Void', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Void' }).click();
     await page.getByText('One code is out of use.').waitFor();
     await page.getByText('There are no codes in this state.').waitFor();
-    const codes = (await system.cli('code', 'list', '--state', 'void', '--json')).trim().split('\n').map((line) => JSON.parse(line) as { id: string });
+    const codes = (await system.cli('code', 'list', '--state', 'void', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string });
     expect(codes.map(({ id }) => id)).toEqual([code!.id]);
     await page.close();
   });

@@ -9,7 +9,10 @@ describe('the public catalog in a browser', () => {
   let chromium: Browser;
 
   beforeAll(async () => {
-    [system, chromium] = await Promise.all([startSystem('single', { TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate' }), startChromium()]);
+    [system, chromium] = await Promise.all([
+      startSystem('single', { TOLLGATE_GATEWAY_PUBLIC_URL: 'https://ai.example.com/tollgate' }),
+      startChromium(),
+    ]);
     await system.cli('price', 'publish', 'sandbox/tool', '--input', '0', '--output', '0');
     await system.cli('price', 'publish', 'sandbox/story', '--input', '0.5', '--output', '3', '--cache-write-1h', '0.75', '--from', '30d');
   });
@@ -41,10 +44,22 @@ describe('the public catalog in a browser', () => {
     const page = await context.newPage();
     await page.goto('models');
     await page.getByRole('link', { name: 'Sandbox Reason' }).click();
-    for (const [label, tokens] of [['Input tokens a call', '100'], ['Written to cache, 1 h', '3'], ['Output tokens a call', '50'], ['Of it reasoning', '20'], ['Calls', '10']] as const) await page.getByLabel(label).fill(tokens);
+    for (const [label, tokens] of [
+      ['Input tokens a call', '100'],
+      ['Written to cache, 1 h', '3'],
+      ['Output tokens a call', '50'],
+      ['Of it reasoning', '20'],
+      ['Calls', '10'],
+    ] as const)
+      await page.getByLabel(label).fill(tokens);
     await page.getByRole('button', { name: 'Calculate' }).click();
-    const { usd_per_million_tokens: usd } = ((await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: { id: string; usd_per_million_tokens: Record<string, string> }[] }).data.find(({ id }) => id === 'sandbox/reason')!;
-    const call = 100 * Number(usd['input']) + 3 * Number(usd['cache_write_1h']) + 30 * Number(usd['output']) + 20 * Number(usd['reasoning']);
+    const { usd_per_million_tokens: usd } = (
+      (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as {
+        data: { id: string; usd_per_million_tokens: Record<string, string> }[];
+      }
+    ).data.find(({ id }) => id === 'sandbox/reason')!;
+    const call =
+      100 * Number(usd['input']) + 3 * Number(usd['cache_write_1h']) + 30 * Number(usd['output']) + 20 * Number(usd['reasoning']);
     expect(Number((await page.locator('output').innerText()).replace('$', ''))).toBeCloseTo((call * 10) / 1e6, 9);
     expect(await page.locator('pre').first().innerText()).toContain('https://ai.example.com/tollgate/v1/chat/completions');
     await context.close();

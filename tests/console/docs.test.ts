@@ -18,7 +18,9 @@ describe('the docs in a browser', () => {
   });
 
   it('are nowhere scrolled sideways', async () => {
-    const names = [...(await (await fetch(`${system.baseUrl}/llms.txt`)).text()).matchAll(/\(docs\/([\w-]+)\.md\)/g)].map((match) => match[1]!);
+    const names = [...(await (await fetch(`${system.baseUrl}/llms.txt`)).text()).matchAll(/\(docs\/([\w-]+)\.md\)/g)].map(
+      (match) => match[1]!,
+    );
     expect(names).toContain('console-api');
     for (const width of [1280, 375]) {
       const person = await newPerson(chromium, system.baseUrl, { width });
@@ -32,17 +34,21 @@ describe('the docs in a browser', () => {
     }
   });
 
-  it.each(['docs', 'docs/console-api'])('%s breaks no rule, light or dark, wide or narrow', async (path) => {
-    for (const width of [1280, 375]) {
-      const person = await newPerson(chromium, system.baseUrl, { width });
-      const page = await person.context.newPage();
-      await page.goto(path);
-      for (const theme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme: theme });
-        await screenshot(page, `${path.replace('/', '-')}-${theme}-${width}`);
-        expect({ width, theme, faults: await accessibilityFaults(page) }).toEqual({ width, theme, faults: [] });
+  it.each(['docs', 'docs/console-api'])(
+    '%s breaks no rule, light or dark, wide or narrow',
+    async (path) => {
+      for (const width of [1280, 375]) {
+        const person = await newPerson(chromium, system.baseUrl, { width });
+        const page = await person.context.newPage();
+        await page.goto(path);
+        for (const theme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme: theme });
+          await screenshot(page, `${path.replace('/', '-')}-${theme}-${width}`);
+          expect({ width, theme, faults: await accessibilityFaults(page) }).toEqual({ width, theme, faults: [] });
+        }
+        await person.close();
       }
-      await person.close();
-    }
-  }, 120_000);
+    },
+    120_000,
+  );
 });

@@ -2,7 +2,19 @@
 // files of their own, one after the other (../support/sequencer.ts).
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, goTo, newMember, newPerson, type Page, type Person, screenshot, settledPage, showTheme, sidewaysScroll, startChromium } from '../support/chromium.js';
+import {
+  accessibilityFaults,
+  goTo,
+  newMember,
+  newPerson,
+  type Page,
+  type Person,
+  screenshot,
+  settledPage,
+  showTheme,
+  sidewaysScroll,
+  startChromium,
+} from '../support/chromium.js';
 import { startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
 
@@ -14,7 +26,10 @@ interface View {
   act?(page: Page, furnished: Furnished): Promise<void>;
 }
 
-const ofAccount = (page: string) => ({ accountId }: Furnished): string => `/accounts/${accountId}${page}`;
+const ofAccount =
+  (page: string) =>
+  ({ accountId }: Furnished): string =>
+    `/accounts/${accountId}${page}`;
 
 // Each area's pages and dialogs in its own lines.
 const views: readonly View[] = [
@@ -34,7 +49,12 @@ const views: readonly View[] = [
   { name: 'sign-in', path: () => '/sign-in', who: 'nobody' },
   { name: 'sign-in-refused', path: () => '/sign-in?problem=email_taken', who: 'nobody' },
   { name: 'sign-up', path: () => '/sign-up', who: 'nobody' },
-  { name: 'link', path: () => `/link#${'x'.repeat(43)}`, who: 'nobody', act: (page) => page.getByRole('button', { name: 'Sign in', exact: true }).click() },
+  {
+    name: 'link',
+    path: () => `/link#${'x'.repeat(43)}`,
+    who: 'nobody',
+    act: (page) => page.getByRole('button', { name: 'Sign in', exact: true }).click(),
+  },
   { name: 'link-cut', path: () => '/link', who: 'nobody' },
   { name: 'forgot', path: () => '/forgot', who: 'nobody' },
   { name: 'reset', path: () => `/reset#${'x'.repeat(43)}`, who: 'nobody' },
@@ -42,7 +62,11 @@ const views: readonly View[] = [
   { name: 'invitation', path: ({ invitationToken }) => `/invitation#${invitationToken}`, who: 'nobody' },
   { name: 'invitation-ended', path: () => `/invitation#${'x'.repeat(43)}`, who: 'nobody' },
   { name: 'settings', path: () => '/settings' },
-  { name: 'settings-connect', path: () => '/settings?problem=identity_taken', act: (page) => page.getByRole('button', { name: 'Connect Acme ID' }).click() },
+  {
+    name: 'settings-connect',
+    path: () => '/settings?problem=identity_taken',
+    act: (page) => page.getByRole('button', { name: 'Connect Acme ID' }).click(),
+  },
   { name: 'members', path: ofAccount('/members') },
   { name: 'members-role', path: ofAccount('/members'), act: changeRole },
   { name: 'members-invite', path: ofAccount('/members'), act: (page) => page.getByRole('button', { name: 'Invite somebody' }).click() },
@@ -51,29 +75,60 @@ const views: readonly View[] = [
 
   { name: 'home', path: ofAccount('') },
   { name: 'keys', path: ofAccount('/keys') },
-  { name: 'keys-menu', path: ofAccount('/keys'), act: (page) => page.getByRole('button', { name: 'Actions for production server' }).click() },
+  {
+    name: 'keys-menu',
+    path: ofAccount('/keys'),
+    act: (page) => page.getByRole('button', { name: 'Actions for production server' }).click(),
+  },
   { name: 'keys-none-found', path: ofAccount('/keys?q=nothing+like+it') },
   { name: 'keys-create', path: ofAccount('/keys?create'), act: (page) => page.getByText('Limits', { exact: false }).first().click() },
   { name: 'key', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}` },
-  { name: 'key-edit', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}?edit`, act: (page) => page.getByText('Only some').click() },
-  { name: 'key-rotate', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}`, act: (page) => page.getByRole('button', { name: 'Rotate secret' }).click() },
-  { name: 'key-revoke', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}`, act: (page) => page.getByRole('button', { name: 'Revoke' }).click() },
+  {
+    name: 'key-edit',
+    path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}?edit`,
+    act: (page) => page.getByText('Only some').click(),
+  },
+  {
+    name: 'key-rotate',
+    path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}`,
+    act: (page) => page.getByRole('button', { name: 'Rotate secret' }).click(),
+  },
+  {
+    name: 'key-revoke',
+    path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}`,
+    act: (page) => page.getByRole('button', { name: 'Revoke' }).click(),
+  },
   { name: 'key-reveal', path: ofAccount('/keys?create'), act: reveal },
 
   { name: 'usage', path: ofAccount('/usage') },
   { name: 'records', path: ofAccount('/usage/records') },
-  { name: 'usage-by-key', path: ofAccount('/usage?range=24h&group=key&measure=tokens'), act: (page) => page.getByText('Show as a table').click() },
+  {
+    name: 'usage-by-key',
+    path: ofAccount('/usage?range=24h&group=key&measure=tokens'),
+    act: (page) => page.getByText('Show as a table').click(),
+  },
   { name: 'usage-none', path: ofAccount('/usage?model=nobody/none') },
-  { name: 'records-filters', path: ofAccount('/usage/records?ending=completed&model=sandbox/echo'), act: (page) => page.getByRole('button', { name: 'Filters', exact: true }).click() },
+  {
+    name: 'records-filters',
+    path: ofAccount('/usage/records?ending=completed&model=sandbox/echo'),
+    act: (page) => page.getByRole('button', { name: 'Filters', exact: true }).click(),
+  },
   { name: 'record-beside', path: ofAccount('/usage/records'), act: (page) => page.getByRole('table').getByRole('link').first().click() },
   { name: 'record', path: ({ accountId, requestId }) => `/accounts/${accountId}/usage/records/${requestId}` },
-  { name: 'record-attempts', path: ({ accountId, thirdTimeId }) => `/accounts/${accountId}/usage/records/${thirdTimeId}`, act: (page) => page.getByRole('list', { name: 'Attempts at upstreams' }).scrollIntoViewIfNeeded() },
+  {
+    name: 'record-attempts',
+    path: ({ accountId, thirdTimeId }) => `/accounts/${accountId}/usage/records/${thirdTimeId}`,
+    act: (page) => page.getByRole('list', { name: 'Attempts at upstreams' }).scrollIntoViewIfNeeded(),
+  },
 
   { name: 'billing', path: ofAccount('/billing') },
   { name: 'billing-refused', path: ofAccount('/billing'), act: refuseCode },
   { name: 'statement', path: ofAccount(`/billing/statements/${new Date().toISOString().slice(0, 7)}`) },
   // The first entry of an account's journal is its first deposit.
-  { name: 'receipt', path: ({ accountId }) => `/accounts/${accountId}/billing/receipts/ent_${accountId.slice(-16)}${'1'.padStart(16, '0')}` },
+  {
+    name: 'receipt',
+    path: ({ accountId }) => `/accounts/${accountId}/billing/receipts/ent_${accountId.slice(-16)}${'1'.padStart(16, '0')}`,
+  },
 
   { name: 'playground', path: ofAccount('/playground') },
   {
@@ -91,22 +146,54 @@ const views: readonly View[] = [
 
   { name: 'operator-accounts', path: () => '/operator/accounts' },
   { name: 'operator-account', path: ({ accountId }) => `/operator/accounts/${accountId}` },
-  { name: 'operator-account-credit', path: ({ accountId }) => `/operator/accounts/${accountId}`, act: (page) => page.getByRole('button', { name: 'Credit' }).click() },
-  { name: 'operator-account-suspend', path: ({ accountId }) => `/operator/accounts/${accountId}`, act: (page) => page.getByRole('button', { name: 'Suspend' }).click() },
+  {
+    name: 'operator-account-credit',
+    path: ({ accountId }) => `/operator/accounts/${accountId}`,
+    act: (page) => page.getByRole('button', { name: 'Credit' }).click(),
+  },
+  {
+    name: 'operator-account-suspend',
+    path: ({ accountId }) => `/operator/accounts/${accountId}`,
+    act: (page) => page.getByRole('button', { name: 'Suspend' }).click(),
+  },
   { name: 'operator-users', path: () => '/operator/users' },
-  { name: 'operator-users-menu', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Actions for owner@example.com' }).click() },
+  {
+    name: 'operator-users-menu',
+    path: () => '/operator/users',
+    act: (page) => page.getByRole('button', { name: 'Actions for owner@example.com' }).click(),
+  },
   { name: 'operator-users-add', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Add a person' }).click() },
   { name: 'operator-audit', path: () => '/operator/audit' },
   { name: 'operator-health', path: () => '/operator/health' },
   { name: 'operator-models', path: () => '/operator/models' },
-  { name: 'operator-model-new', path: () => '/operator/models?new=1', act: (page) => page.getByRole('dialog').getByLabel('Context limit, tokens').waitFor() },
+  {
+    name: 'operator-model-new',
+    path: () => '/operator/models?new=1',
+    act: (page) => page.getByRole('dialog').getByLabel('Context limit, tokens').waitFor(),
+  },
   { name: 'operator-model', path: () => '/operator/models/sandbox/echo' },
   { name: 'operator-model-fields', path: () => '/operator/models/sandbox/echo?tab=fields' },
-  { name: 'operator-model-price', path: () => '/operator/models/sandbox/tool', act: (page) => page.getByRole('button', { name: 'Prepare a price' }).click() },
-  { name: 'operator-model-draft', path: () => '/operator/models/sandbox/story', act: (page) => page.getByText('What calls would cost').first().waitFor() },
-  { name: 'operator-model-publish', path: () => '/operator/models/sandbox/story', act: (page) => page.getByRole('button', { name: 'Publish…' }).click() },
+  {
+    name: 'operator-model-price',
+    path: () => '/operator/models/sandbox/tool',
+    act: (page) => page.getByRole('button', { name: 'Prepare a price' }).click(),
+  },
+  {
+    name: 'operator-model-draft',
+    path: () => '/operator/models/sandbox/story',
+    act: (page) => page.getByText('What calls would cost').first().waitFor(),
+  },
+  {
+    name: 'operator-model-publish',
+    path: () => '/operator/models/sandbox/story',
+    act: (page) => page.getByRole('button', { name: 'Publish…' }).click(),
+  },
   { name: 'operator-upstreams', path: () => '/operator/upstreams' },
-  { name: 'operator-upstream-add', path: () => '/operator/upstreams', act: (page) => page.getByRole('button', { name: 'Add an upstream' }).click() },
+  {
+    name: 'operator-upstream-add',
+    path: () => '/operator/upstreams',
+    act: (page) => page.getByRole('button', { name: 'Add an upstream' }).click(),
+  },
   {
     name: 'operator-upstream-test',
     path: () => '/operator/upstreams',
@@ -116,7 +203,11 @@ const views: readonly View[] = [
     },
   },
   { name: 'operator-codes', path: () => '/operator/codes' },
-  { name: 'operator-codes-make', path: () => '/operator/codes', act: (page) => page.getByRole('button', { name: 'Make codes' }).first().click() },
+  {
+    name: 'operator-codes-make',
+    path: () => '/operator/codes',
+    act: (page) => page.getByRole('button', { name: 'Make codes' }).first().click(),
+  },
   { name: 'operator-codes-made', path: () => '/operator/codes', act: makeCodes },
 ];
 

@@ -155,7 +155,10 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await page.getByText('简体中文').click();
     await page.reload();
     await page.getByRole('button', { name: '设置' }).waitFor();
-    expect(await page.evaluate(() => [document.documentElement.dataset['theme'], document.documentElement.lang])).toEqual(['dark', 'zh-CN']);
+    expect(await page.evaluate(() => [document.documentElement.dataset['theme'], document.documentElement.lang])).toEqual([
+      'dark',
+      'zh-CN',
+    ]);
     expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe('rgb(18, 20, 23)');
     expect(person.faults).toEqual([]);
     await person.close();
@@ -165,10 +168,16 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const index = await (await fetch(`${system.baseUrl}/console/`)).text();
     const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(index)![1]!;
     const response = await fetch(`${system.baseUrl}/console/${script}`, { headers: { 'accept-encoding': 'gzip' } });
-    expect([response.headers.get('content-encoding'), response.headers.get('cache-control')]).toEqual(['gzip', 'public, max-age=31536000, immutable']);
-    const again = await fetch(`${system.baseUrl}/console/${script}`, { headers: { 'if-none-match': response.headers.get('etag')!, 'cache-control': 'max-age=0' } });
+    expect([response.headers.get('content-encoding'), response.headers.get('cache-control')]).toEqual([
+      'gzip',
+      'public, max-age=31536000, immutable',
+    ]);
+    const again = await fetch(`${system.baseUrl}/console/${script}`, {
+      headers: { 'if-none-match': response.headers.get('etag')!, 'cache-control': 'max-age=0' },
+    });
     expect(again.status).toBe(304);
-    for (const path of ['assets/nothing.js', 'assets/..%2f..%2fpackage.json']) expect((await fetch(`${system.baseUrl}/console/${path}`)).status).toBe(404);
+    for (const path of ['assets/nothing.js', 'assets/..%2f..%2fpackage.json'])
+      expect((await fetch(`${system.baseUrl}/console/${path}`)).status).toBe(404);
     expect(index).not.toMatch(/https?:\/\//);
   });
 });

@@ -35,12 +35,29 @@ export async function furnish(system: System): Promise<Furnished> {
   await browser.signIn(owner.email, password);
   const make = (body: object) => browser.must<{ key: { id: string }; secret: string }>('POST', `/accounts/${accountId}/keys`, body, 201);
   const { key, secret } = await make({ name: 'production server', limit_usd: '10' });
-  const { key: disabled } = await make({ name: 'old laptop', models: ['sandbox/echo', 'sandbox/story'], expires_at: '2027-06-30T12:00:00Z' });
+  const { key: disabled } = await make({
+    name: 'old laptop',
+    models: ['sandbox/echo', 'sandbox/story'],
+    expires_at: '2027-06-30T12:00:00Z',
+  });
   await browser.must('PATCH', `/accounts/${accountId}/keys/${disabled.id}`, { state: 'disabled' }, 200);
 
-  const { token: invitationToken } = await browser.must<{ token: string }>('POST', `/accounts/${accountId}/invitations`, { email: 'new.colleague@example.com', role: 'billing' }, 201);
+  const { token: invitationToken } = await browser.must<{ token: string }>(
+    'POST',
+    `/accounts/${accountId}/invitations`,
+    { email: 'new.colleague@example.com', role: 'billing' },
+    201,
+  );
 
-  await browser.must('POST', '/operator/upstreams', { upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true }, secret: 'sk-furnished-0123' }, 201);
+  await browser.must(
+    'POST',
+    '/operator/upstreams',
+    {
+      upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true },
+      secret: 'sk-furnished-0123',
+    },
+    201,
+  );
   await browser.must('POST', '/operator/upstreams/own-server/test', {}, 200);
   const thirdTimeId = await callThatFailsTwice(system, secret);
   let requestId = '';
@@ -56,10 +73,17 @@ export async function furnish(system: System): Promise<Furnished> {
 
 /** A call of a model whose first upstream cannot be reached and whose second refuses it; its id. */
 async function callThatFailsTwice(system: System, secret: string): Promise<string> {
-  const routes = [['own-server', 'assistant-large'], ['sandbox', 'fail-429'], ['sandbox', 'echo']].map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model }));
+  const routes = [
+    ['own-server', 'assistant-large'],
+    ['sandbox', 'fail-429'],
+    ['sandbox', 'echo'],
+  ].map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model }));
   await addModel(system, 'acme/assistant', '', '', { display_name: 'Acme Assistant', routes });
   return eventually(async () => {
-    const response = await chat(system, secret, { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello there, how are you today?' }] });
+    const response = await chat(system, secret, {
+      model: 'acme/assistant',
+      messages: [{ role: 'user', content: 'Hello there, how are you today?' }],
+    });
     await response.text();
     return response.ok ? response.headers.get('x-request-id')! : undefined;
   });

@@ -41,7 +41,13 @@ describe.each(modes)('home, %s', (mode) => {
   const dialog = (page: Page) => page.locator('[role=dialog]:not([aria-modal=false])');
   const progress = (page: Page, done: number): Promise<void> => page.getByText(`${done} of 4 done`).waitFor();
   const step = (page: Page, title: string) => page.locator('ol > li').filter({ hasText: title });
-  const stat = async (page: Page, label: string): Promise<string> => (await page.locator('dl').filter({ has: page.getByText(label, { exact: true }) }).locator('dd').first().textContent())!;
+  const stat = async (page: Page, label: string): Promise<string> =>
+    (await page
+      .locator('dl')
+      .filter({ has: page.getByText(label, { exact: true }) })
+      .locator('dd')
+      .first()
+      .textContent())!;
 
   it('leads a new account to its first call, a limit and other people, and notices each', async () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
@@ -63,7 +69,8 @@ describe.each(modes)('home, %s', (mode) => {
     // What is shown runs as it stands, but for the key.
     const shown = (await page.getByRole('region', { name: 'A first call with curl' }).textContent())!;
     expect(shown).toContain(`${system.baseUrl}/v1/chat/completions`);
-    const run = (code: string): string => execFileSync('sh', ['-c', code.replace("'sk-tg-…'", secret).replace('curl ', 'curl -s ')], { encoding: 'utf8' });
+    const run = (code: string): string =>
+      execFileSync('sh', ['-c', code.replace("'sk-tg-…'", secret).replace('curl ', 'curl -s ')], { encoding: 'utf8' });
     expect(JSON.parse(run(shown))).toMatchObject({ choices: [{ message: { content: 'Hello' } }] });
     await progress(page, 2);
     const ask = (await page.getByRole('region', { name: 'What a key may still spend, with curl' }).textContent())!;
@@ -101,11 +108,22 @@ describe.each(modes)('home, %s', (mode) => {
 
   it('has the figures of the API and the ledger, and leads to what failed', async () => {
     const { secret, key } = await api.must<{ secret: string; key: { id: string } }>('POST', `${account}/keys`, { name: 'busy' }, 201);
-    for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/story', 'sandbox/fail-500']) await (await chat(system, secret, { model, max_tokens: 40 })).text();
+    for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/story', 'sandbox/fail-500'])
+      await (await chat(system, secret, { model, max_tokens: 40 })).text();
     await settled(system, accountId);
-    const { available_usd: available, spent_usd: spent } = await system.json<{ available_usd: string; spent_usd: string }>('balance', 'show', '--account', accountId);
-    const top = async (by: string) => (await api.get<{ data: { name: string; charge_usd: string }[] }>(`${account}/usage/totals?group_by=${by}`)).data;
-    const [[dearestModel], [dearestKey], { data: failed }] = [await top('model'), await top('key'), await api.get<{ data: { request_id: string }[] }>(`${account}/usage/errors`)];
+    const { available_usd: available, spent_usd: spent } = await system.json<{ available_usd: string; spent_usd: string }>(
+      'balance',
+      'show',
+      '--account',
+      accountId,
+    );
+    const top = async (by: string) =>
+      (await api.get<{ data: { name: string; charge_usd: string }[] }>(`${account}/usage/totals?group_by=${by}`)).data;
+    const [[dearestModel], [dearestKey], { data: failed }] = [
+      await top('model'),
+      await top('key'),
+      await api.get<{ data: { request_id: string }[] }>(`${account}/usage/errors`),
+    ];
 
     const person = await newMember(chromium, system, owner);
     const page = await person.open(account);
@@ -116,7 +134,10 @@ describe.each(modes)('home, %s', (mode) => {
     expect(await stat(page, 'Lasts for')).toMatch(/day|year/);
     const firstRow = (caption: string) => page.getByRole('table', { name: caption }).getByRole('row').nth(1);
     expect([dearestModel!.name, dearestKey!.name]).toEqual(['sandbox/story', key.id]);
-    for (const [caption, name, total] of [['Models, 30 days', 'sandbox/story', dearestModel!], ['Keys, 30 days', 'busy', dearestKey!]] as const) {
+    for (const [caption, name, total] of [
+      ['Models, 30 days', 'sandbox/story', dearestModel!],
+      ['Keys, 30 days', 'busy', dearestKey!],
+    ] as const) {
       await firstRow(caption).getByText(name).waitFor();
       await firstRow(caption).getByText(usdText(total.charge_usd)).waitFor();
     }
@@ -132,7 +153,11 @@ describe.each(modes)('home, %s', (mode) => {
   it('has its figures two in a row on a phone, and a long one in a row of its own', async () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(account);
-    const box = async (label: string): Promise<{ x: number; y: number; width: number }> => (await page.locator('dl').filter({ has: page.getByText(label, { exact: true }) }).boundingBox())!;
+    const box = async (label: string): Promise<{ x: number; y: number; width: number }> =>
+      (await page
+        .locator('dl')
+        .filter({ has: page.getByText(label, { exact: true }) })
+        .boundingBox())!;
     await page.getByText('Spent today', { exact: true }).waitFor();
     // What stands above may still come.
     await eventually(async () => {
@@ -142,7 +167,10 @@ describe.each(modes)('home, %s', (mode) => {
     await system.cli('balance', 'deposit', '234567890.123456789', '--account', accountId);
     await page.getByText('$234,567,89').first().waitFor();
     await eventually(async () => (await box('Available')).y < (await box('Lasts for')).y || undefined);
-    const value = await page.locator('dd').first().evaluate((element) => [element.scrollWidth <= element.clientWidth, element.textContent] as const);
+    const value = await page
+      .locator('dd')
+      .first()
+      .evaluate((element) => [element.scrollWidth <= element.clientWidth, element.textContent] as const);
     expect(value).toEqual([true, expect.stringMatching(/^\$234,567,89\d\.\d+$/)]);
     expect(await sidewaysScroll(page)).toBe(0);
     expect(person.faults).toEqual([]);

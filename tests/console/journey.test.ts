@@ -86,7 +86,10 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     return response.status;
   }
 
-  it.each([['pointer', pointer], ['keyboard', keyboard]] as const)('by %s', async (name, handsOn) => {
+  it.each([
+    ['pointer', pointer],
+    ['keyboard', keyboard],
+  ] as const)('by %s', async (name, handsOn) => {
     const person = await newPerson(chromium, system.baseUrl);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await person.open('/sign-in');
@@ -121,7 +124,9 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     await hands.press(navigation('Usage records'));
     await heading('Usage records');
     const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: secret });
-    const { response } = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: `Hello by ${name}` }] }).withResponse();
+    const { response } = await openai.chat.completions
+      .create({ model: 'sandbox/echo', messages: [{ role: 'user', content: `Hello by ${name}` }] })
+      .withResponse();
     const requestId = response.headers.get('x-request-id')!;
     const charge = response.headers.get('x-tollgate-charge-usd')!;
     const row = page.getByRole('row').filter({ has: page.locator(`a[href*="${requestId}"]`) });
@@ -129,8 +134,13 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
 
     // Its charge is the API's and the ledger's, and so are its lines.
     await settled(system, accountId);
-    const usage = (await (await fetch(`${system.baseUrl}/v1/usage/${requestId}`, { headers: { authorization: `Bearer ${secret}` } })).json()) as { charge_usd: string };
-    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json')).trim().split('\n').map((line) => JSON.parse(line) as { reference: string; amount_usd: string });
+    const usage = (await (
+      await fetch(`${system.baseUrl}/v1/usage/${requestId}`, { headers: { authorization: `Bearer ${secret}` } })
+    ).json()) as { charge_usd: string };
+    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { reference: string; amount_usd: string });
     expect([usage.charge_usd, entries.find(({ reference }) => reference === requestId)?.amount_usd]).toEqual([charge, charge]);
     await hands.press(row.getByRole('link').first());
     await page.waitForURL(new RegExp(requestId));
@@ -142,7 +152,10 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     // Take the records along as a file.
     const downloaded = new Promise<Download>((resolve) => page.once('download', resolve));
     await hands.press(page.getByRole('link', { name: 'Export CSV' }));
-    const lines = readFileSync(await (await downloaded).path(), 'utf8').trim().split('\r\n').map((line) => line.split(','));
+    const lines = readFileSync(await (await downloaded).path(), 'utf8')
+      .trim()
+      .split('\r\n')
+      .map((line) => line.split(','));
     expect(lines.find((cells) => cells.includes(requestId))?.[lines[0]!.indexOf('charge_usd')]).toBe(charge);
 
     // Rotate the key: the old secret is refused at once.
@@ -174,7 +187,9 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     await hands.press(button('Settings'));
     await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Sign out' }));
     await page.waitForURL(/\/console\/sign-in/);
-    const me = await fetch(`${system.baseUrl}/console/api/me`, { headers: { cookie: cookies.map((each) => `${each.name}=${each.value}`).join('; ') } });
+    const me = await fetch(`${system.baseUrl}/console/api/me`, {
+      headers: { cookie: cookies.map((each) => `${each.name}=${each.value}`).join('; ') },
+    });
     expect(me.status).toBe(401);
     expect(person.faults).toEqual([]);
     await person.close();

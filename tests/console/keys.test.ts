@@ -5,7 +5,16 @@ import OpenAI from 'openai';
 import type { Browser as Chromium } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
-import { accessibilityFaults, newMember, newPerson, type Page, type Person, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import {
+  accessibilityFaults,
+  newMember,
+  newPerson,
+  type Page,
+  type Person,
+  screenshot,
+  sidewaysScroll,
+  startChromium,
+} from '../support/chromium.js';
 import { addPerson, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
@@ -29,7 +38,10 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     keysPath = `/accounts/${accountId}/keys`;
     await system.cli('balance', 'deposit', '5', '--account', accountId);
-    for (const [who, role] of [[owner, 'owner'], [viewer, 'viewer']] as const) {
+    for (const [who, role] of [
+      [owner, 'owner'],
+      [viewer, 'viewer'],
+    ] as const) {
       await addPerson(system, who.email, password);
       await system.cli('member', 'put', who.email, '--role', role, '--account', accountId);
     }
@@ -52,7 +64,8 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     readonly expires_at: string | null;
   }
 
-  const keyNamed = async (name: string): Promise<KeyView> => (await api.get<{ data: KeyView[] }>(`${keysPath}?q=${encodeURIComponent(name)}`)).data[0]!;
+  const keyNamed = async (name: string): Promise<KeyView> =>
+    (await api.get<{ data: KeyView[] }>(`${keysPath}?q=${encodeURIComponent(name)}`)).data[0]!;
   const status = async (secret: string): Promise<number> => {
     const response = await chat(system, secret);
     await response.text();
@@ -122,9 +135,13 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const { choices } = await openai.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
     expect(choices[0]!.message.content).toBe('Hello');
     await page.getByText('It works: the call is on record').waitFor();
-    const { data: records } = await api.get<{ data: { request_id: string; charge_usd: string; model: string }[] }>(`/accounts/${accountId}/usage/records`);
+    const { data: records } = await api.get<{ data: { request_id: string; charge_usd: string; model: string }[] }>(
+      `/accounts/${accountId}/usage/records`,
+    );
     await page.getByText(`sandbox/echo, ${usdText(records[0]!.charge_usd)}`).waitFor();
-    expect(await page.getByRole('link', { name: 'See the record' }).getAttribute('href')).toBe(`${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`);
+    expect(await page.getByRole('link', { name: 'See the record' }).getAttribute('href')).toBe(
+      `${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`,
+    );
 
     // It was copied, so that it may be closed now.
     await page.keyboard.press('Escape');
@@ -141,11 +158,17 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const { data: totals } = await api.get<{ data: { charge_usd: string }[] }>(`/accounts/${accountId}/usage/totals?key=${key.id}`);
     expect([key.spent_usd, totals[0]!.charge_usd]).toEqual([ledgerSpent, ledgerSpent]);
     await row(page, 'server').getByText(usdText(ledgerSpent)).waitFor();
-    await row(page, 'server').getByText(/ago|now/).waitFor();
+    await row(page, 'server')
+      .getByText(/ago|now/)
+      .waitFor();
     await row(page, 'server').getByRole('link', { name: 'server' }).click();
     await page.getByRole('heading', { level: 1, name: 'server' }).waitFor();
     await page.getByText(usdText(ledgerSpent)).first().waitFor();
-    await page.getByRole('row').filter({ hasText: usdText(records[0]!.charge_usd) }).first().waitFor();
+    await page
+      .getByRole('row')
+      .filter({ hasText: usdText(records[0]!.charge_usd) })
+      .first()
+      .waitFor();
     await expectNoFaults(person);
   });
 
@@ -172,7 +195,12 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const page = await person.open('/sign-in');
     expect(await page.evaluate(() => isSecureContext)).toBe(false);
     await page.evaluate(
-      (who) => fetch('api/session', { method: 'POST', headers: { 'content-type': 'application/json', 'x-tollgate-console': '1' }, body: JSON.stringify(who) }).then(() => undefined),
+      (who) =>
+        fetch('api/session', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-tollgate-console': '1' },
+          body: JSON.stringify(who),
+        }).then(() => undefined),
       owner,
     );
     await page.goto(`console${keysPath}`);
@@ -241,7 +269,9 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await dialog(page).getByText('The gateway cannot be reached').waitFor();
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     const secret = await secretOn(page);
-    expect([lost, (await api.get<{ data: KeyView[] }>(`${keysPath}?q=lost+answer`)).data.length, await status(secret)]).toEqual([1, 1, 200]);
+    expect([lost, (await api.get<{ data: KeyView[] }>(`${keysPath}?q=lost+answer`)).data.length, await status(secret)]).toEqual([
+      1, 1, 200,
+    ]);
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await expectNoFaults(person);
   });
@@ -259,7 +289,8 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await form.getByText('Access', { exact: false }).first().click();
     await form.getByText('Only some').click();
     await form.getByRole('button', { name: 'Create key' }).click();
-    for (const fault of ['An amount in USD, such as 5 or 0.25.', 'Choose a date and a time.', 'Choose at least one model.']) await form.getByText(fault).waitFor();
+    for (const fault of ['An amount in USD, such as 5 or 0.25.', 'Choose a date and a time.', 'Choose at least one model.'])
+      await form.getByText(fault).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'key-create-faults-light-1280');
     await form.getByLabel('Lifetime limit in USD').fill('0.50');
@@ -370,7 +401,8 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${keysPath}?q=one+of+two`);
     const opener = page.getByRole('button', { name: 'Actions for one of two' });
-    const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent || (document.activeElement?.getAttribute('aria-label') ?? ''));
+    const focused = (): Promise<string> =>
+      page.evaluate(() => document.activeElement?.textContent || (document.activeElement?.getAttribute('aria-label') ?? ''));
     const keys = async (...names: string[]): Promise<void> => {
       for (const name of names) await page.keyboard.press(name);
     };

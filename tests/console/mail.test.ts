@@ -19,7 +19,12 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   beforeAll(async () => {
     mail = await startMailServer();
     [system, chromium] = await Promise.all([
-      startSystem(mode, { TOLLGATE_SMTP_URL: mail.url, TOLLGATE_SMTP_FROM: 'people@example.com', TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com', TOLLGATE_AUTH_MAIL_RETRY: '100ms' }),
+      startSystem(mode, {
+        TOLLGATE_SMTP_URL: mail.url,
+        TOLLGATE_SMTP_FROM: 'people@example.com',
+        TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com',
+        TOLLGATE_AUTH_MAIL_RETRY: '100ms',
+      }),
       startChromium(),
     ]);
     const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
@@ -60,7 +65,12 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Mail me a link' }).click();
     await page.getByText('Look into your mail').waitFor();
-    const raw = await eventually(() => mail.mails.find(({ to }) => to.includes('forgetful@example.com'))?.raw.replaceAll('=\r\n', '').replaceAll('=3D', '='));
+    const raw = await eventually(() =>
+      mail.mails
+        .find(({ to }) => to.includes('forgetful@example.com'))
+        ?.raw.replaceAll('=\r\n', '')
+        .replaceAll('=3D', '='),
+    );
     const [, token] = /console\/reset#([\w-]{43})/.exec(raw)!;
     const reset = await person.open(`/reset#${token}`);
     await reset.getByLabel('New password').fill('short');
@@ -90,12 +100,18 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await invite('nobody@example.com');
     await page.getByText(/could not be mailed .*no such mailbox.*Hand over this link/).waitFor();
     await page.getByRole('button', { name: 'I have the link' }).click();
-    await page.getByRole('row', { name: /nobody@example\.com/ }).getByText('not sent').waitFor();
+    await page
+      .getByRole('row', { name: /nobody@example\.com/ })
+      .getByText('not sent')
+      .waitFor();
     await invite('busy@example.com');
     await page.getByText('It is being mailed to busy@example.com').waitFor();
     mail.refused.delete('busy@example.com');
     await page.getByRole('button', { name: 'I have the link' }).click();
-    await page.getByRole('row', { name: /busy@example\.com/ }).getByText('sent', { exact: true }).waitFor();
+    await page
+      .getByRole('row', { name: /busy@example\.com/ })
+      .getByText('sent', { exact: true })
+      .waitFor();
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);
     await eventually(() => (mail.mails.some(({ to }) => to.includes('busy@example.com')) ? true : undefined));

@@ -21,7 +21,10 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    [system, chromium] = await Promise.all([startSystem(mode, { ANTHROPIC_API_KEY: 'sk-ant-environment-wxyz', ANTHROPIC_BASE_URL: stub.baseUrl }), startChromium()]);
+    [system, chromium] = await Promise.all([
+      startSystem(mode, { ANTHROPIC_API_KEY: 'sk-ant-environment-wxyz', ANTHROPIC_BASE_URL: stub.baseUrl }),
+      startChromium(),
+    ]);
     await addPerson(system, who.email, who.password, '--operator');
     operator = await newMember(chromium, system, who);
   });
@@ -76,7 +79,9 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     const answer = await chat(system, system.firstKey, { model: 'sandbox/story', max_tokens: 12 });
     const { usage } = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
     const nano = (BigInt(usage.prompt_tokens) * 750_000_001n + 999_999n) / 1_000_000n + BigInt(usage.completion_tokens) * 4250n;
-    const { charge_usd } = (await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).json()) as { charge_usd: string };
+    const { charge_usd } = (await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).json()) as {
+      charge_usd: string;
+    };
     expect(BigInt(Math.round(Number(charge_usd) * 1e9))).toBe(nano);
     expect(operator.faults).toEqual([]);
     await page.close();
@@ -91,7 +96,12 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
     await page.getByRole('alert').getByText('was changed by bob').waitFor();
     await page.getByText('by bob, ').waitFor();
-    expect(await page.getByRole('table', { name: 'What changes, class by class' }).getByRole('row', { name: /^Output/ }).innerText()).toContain('$3.00');
+    expect(
+      await page
+        .getByRole('table', { name: 'What changes, class by class' })
+        .getByRole('row', { name: /^Output/ })
+        .innerText(),
+    ).toContain('$3.00');
     await page.getByRole('button', { name: 'Discard' }).click();
     await popup(page).getByRole('button', { name: 'Discard' }).click();
     await page.getByRole('button', { name: 'Prepare a price' }).waitFor();
@@ -164,13 +174,18 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.getByRole('button', { name: 'Publish…' }).click();
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
     await page.getByText('The price is published').waitFor();
-    await eventually(async () => ((await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 20 })).status === 200 ? true : undefined));
+    await eventually(async () =>
+      (await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 20 })).status === 200 ? true : undefined,
+    );
     await page.getByText('Served', { exact: true }).waitFor();
 
     // An edit sends only what was changed here, so that it does not undo what another operator did meanwhile.
     await page.getByRole('tab', { name: 'Details and routes' }).click();
     await page.getByLabel('Aliases').fill('fast');
-    await operator.context.request.patch('console/api/operator/models/acme/fast', { data: { model: { description: 'Quick.' } }, headers: { 'x-tollgate-console': '1' } });
+    await operator.context.request.patch('console/api/operator/models/acme/fast', {
+      data: { model: { description: 'Quick.' } },
+      headers: { 'x-tollgate-console': '1' },
+    });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The model is saved').waitFor();
     expect(await system.json('model', 'show', 'fast')).toMatchObject({ id: 'acme/fast', description: 'Quick.', aliases: ['fast'] });

@@ -34,8 +34,16 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await system?.stop();
   });
 
-  const fact = (page: Page, name: string): Locator => page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
-  const available = async (page: Page): Promise<string> => (await page.locator('dl', { has: page.locator('dt', { hasText: /^Available$/ }) }).locator('dd').first().innerText()).trim();
+  const fact = (page: Page, name: string): Locator =>
+    page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
+  const available = async (page: Page): Promise<string> =>
+    (
+      await page
+        .locator('dl', { has: page.locator('dt', { hasText: /^Available$/ }) })
+        .locator('dd')
+        .first()
+        .innerText()
+    ).trim();
 
   it('finds an account and credits it with a reason; balance, journal, statement and ledger agree', async () => {
     const page = await operator.open('/operator/accounts');
@@ -93,7 +101,10 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
       back();
     }
     // The page tries again by itself too, and may have been faster.
-    await page.getByRole('button', { name: 'Try again' }).click({ timeout: 3000 }).catch(() => undefined);
+    await page
+      .getByRole('button', { name: 'Try again' })
+      .click({ timeout: 3000 })
+      .catch(() => undefined);
     await page.getByRole('row', { name: /Acme Ltd[^]*\$250\.50/ }).waitFor();
     expect(await page.getByText('The ledger does not answer').count()).toBe(0);
   });
@@ -160,11 +171,21 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Make an operator' }).click();
     await popup(page).getByRole('button', { name: 'Make an operator' }).click();
-    await page.getByRole('row', { name: /new@example\.com/ }).getByText('operator', { exact: true }).waitFor();
+    await page
+      .getByRole('row', { name: /new@example\.com/ })
+      .getByText('operator', { exact: true })
+      .waitFor();
     await page.getByRole('button', { name: 'Actions for new@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Make an ordinary person' }).click();
     await popup(page).getByRole('button', { name: 'Make an ordinary person' }).click();
-    await eventually(async () => ((await page.getByRole('row', { name: /new@example\.com/ }).getByText('operator', { exact: true }).count()) === 0 ? true : undefined));
+    await eventually(async () =>
+      (await page
+        .getByRole('row', { name: /new@example\.com/ })
+        .getByText('operator', { exact: true })
+        .count()) === 0
+        ? true
+        : undefined,
+    );
   });
 
   it('sees in the log who did what, with what was before and after, and that the log is as it was written', async () => {
@@ -172,7 +193,9 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
     await rows.nth(1).waitFor();
     const texts = await rows.allInnerTexts();
-    expect(texts.find((text) => text.includes('account.suspend'))).toMatch(/operator@example\.com[^]*reason: invoice 8 is unpaid[^]*before: state: active[^]*after: state: suspended/);
+    expect(texts.find((text) => text.includes('account.suspend'))).toMatch(
+      /operator@example\.com[^]*reason: invoice 8 is unpaid[^]*before: state: active[^]*after: state: suspended/,
+    );
     expect(texts.find((text) => text.includes('account.reverse'))).toContain('entered for the wrong account');
     expect(texts.filter((text) => text.includes('operator CLI')).length).toBeGreaterThanOrEqual(3);
     await page.getByLabel('Action').fill('account.suspend');
@@ -193,7 +216,9 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     expect(await fact(page, 'Mode').innerText()).toContain(mode === 'single' ? 'one process' : 'a process per service');
     const services = page.getByRole('table', { name: 'Services' });
     for (const name of ['auth', 'catalog', 'ledger', 'metering', 'inference']) {
-      expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(mode === 'single' ? /Answers[^]*SQLite 3\./ : /Answers[^]*MariaDB 1/);
+      expect(await services.getByRole('row', { name: new RegExp(`^${name}`) }).innerText()).toMatch(
+        mode === 'single' ? /Answers[^]*SQLite 3\./ : /Answers[^]*MariaDB 1/,
+      );
     }
     // A button that works at something is paler for a moment, and may be.
     await page.locator('button:enabled', { hasText: 'Check now' }).waitFor();

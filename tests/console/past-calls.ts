@@ -8,7 +8,11 @@ import { call, report, tokens } from '../../services/metering/testing/calls.js';
 import type { System } from '../support/system.js';
 
 /** Records a call at each of these instants, each dearer than the one before; the account needs the money. */
-export async function recordPastCalls(system: System, { accountId, keyId }: { accountId: string; keyId: string }, instantsMs: readonly number[]): Promise<void> {
+export async function recordPastCalls(
+  system: System,
+  { accountId, keyId }: { accountId: string; keyId: string },
+  instantsMs: readonly number[],
+): Promise<void> {
   const services = await connect(parseCliConfig(system.operatorEnv()));
   const context = () => callContext({ caller: 'operator', timeoutMs: 15_000 });
   try {

@@ -172,7 +172,12 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await members.getByText('vera@example.com is admin now').waitFor();
     await page.reload();
     const log = page.getByRole('table', { name: 'Audit log' });
-    await log.getByRole('row').filter({ hasText: 'changed a role' }).filter({ hasText: 'vera@example.com' }).getByText('role: admin').waitFor();
+    await log
+      .getByRole('row')
+      .filter({ hasText: 'changed a role' })
+      .filter({ hasText: 'vera@example.com' })
+      .getByText('role: admin')
+      .waitFor();
     await log.getByText('accepted an invitation').waitFor();
     await page.goto(`${system.baseUrl}/console${account}/members`);
     // An admin touches no owner.
@@ -215,13 +220,20 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
   it('see where they are signed in, and end it there', async () => {
     await addPerson(system, 'many@example.com', password);
     const who = { email: 'many@example.com', password };
-    const [here, there, third] = [await newMember(chromium, system, who), await newMember(chromium, system, who), await newMember(chromium, system, who)];
+    const [here, there, third] = [
+      await newMember(chromium, system, who),
+      await newMember(chromium, system, who),
+      await newMember(chromium, system, who),
+    ];
     const elsewhere = await there.open('/settings');
     const page = await here.open('/settings');
     const sessions = page.getByRole('table', { name: 'Where you are signed in' });
     await sessions.getByRole('row').nth(3).waitFor();
     expect(await sessions.getByText('here', { exact: true }).count()).toBe(1);
-    await sessions.getByRole('button', { name: /^End the session of/ }).first().click();
+    await sessions
+      .getByRole('button', { name: /^End the session of/ })
+      .first()
+      .click();
     await page.getByText('The session has ended').waitFor();
     await page.getByRole('button', { name: 'End all others' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();

@@ -36,12 +36,18 @@ describe.each(browserModes)('the playground, %s', (mode) => {
 
     await page.getByRole('link', { name: 'Usage record', exact: true }).nth(1).waitFor();
     await settled(system, furnished.accountId);
-    const records = JSON.parse(`[${(await system.cli('usage', 'list', '--account', furnished.accountId, '--json')).trim().split('\n').join(',')}]`) as UsageRow[];
+    const records = JSON.parse(
+      `[${(await system.cli('usage', 'list', '--account', furnished.accountId, '--json')).trim().split('\n').join(',')}]`,
+    ) as UsageRow[];
     for (const link of await page.getByRole('link', { name: 'Usage record', exact: true }).all()) {
       const requestId = (await link.getAttribute('href'))!.split('/').at(-1);
       const record = records.find(({ id }) => id === requestId)!;
       expect(record.key_id).toBe(furnished.keyId);
-      const shown = await page.locator('li', { has: page.locator(`a[href$="${requestId}"]`) }).getByText('Cost').locator('xpath=following-sibling::dd[1]').innerText();
+      const shown = await page
+        .locator('li', { has: page.locator(`a[href$="${requestId}"]`) })
+        .getByText('Cost')
+        .locator('xpath=following-sibling::dd[1]')
+        .innerText();
       expect(Math.round(Number(shown.replace('$', '')) * 1e9)).toBe(Number(record.charge_nano_usd));
     }
     expect(person.faults).toEqual([]);

@@ -38,7 +38,11 @@ export async function startReverseProxy(options: ProxyOptions): Promise<ReverseP
   };
 }
 
-function forward({ target, path = '', tls, tells = false, renames = false }: ProxyOptions, incoming: IncomingMessage, outgoing: ServerResponse): void {
+function forward(
+  { target, path = '', tls, tells = false, renames = false }: ProxyOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): void {
   const asked = incoming.url ?? '/';
   if (asked === path && path !== '') {
     outgoing.writeHead(308, { location: `${path}/` }).end();
@@ -52,7 +56,9 @@ function forward({ target, path = '', tls, tells = false, renames = false }: Pro
   const headers = {
     ...incoming.headers,
     host: renames ? new URL(target).host : host,
-    ...(tells ? { 'x-forwarded-proto': tls === undefined ? 'http' : 'https', 'x-forwarded-host': host, 'x-forwarded-for': '203.0.113.9' } : {}),
+    ...(tells
+      ? { 'x-forwarded-proto': tls === undefined ? 'http' : 'https', 'x-forwarded-host': host, 'x-forwarded-for': '203.0.113.9' }
+      : {}),
   };
   const onward = request(new URL(asked.slice(path.length) || '/', target), { method: incoming.method, headers }, (answer) => {
     outgoing.writeHead(answer.statusCode!, answer.headers);

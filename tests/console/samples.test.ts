@@ -18,7 +18,10 @@ beforeAll(async () => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   mkdirSync(join(folder, 'bin'));
   // Installing is not what is tried, nor is Claude Code itself: it tells what it was started with.
-  for (const [name, script] of [['npm', 'exit 0'], ['claude', 'echo "$ANTHROPIC_BASE_URL $ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL"']]) {
+  for (const [name, script] of [
+    ['npm', 'exit 0'],
+    ['claude', 'echo "$ANTHROPIC_BASE_URL $ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL"'],
+  ]) {
     writeFileSync(join(folder, 'bin', name!), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
   samples = samplesFor({ baseAddress: system.baseUrl, secret: system.firstKey, model: 'sandbox/echo' });
@@ -49,10 +52,18 @@ function sampleOf(id: SampleId): Sample {
 async function follow(id: SampleId): Promise<string> {
   const { blocks } = sampleOf(id);
   for (const { file, code } of blocks) if (file !== undefined) writeFileSync(join(folder, file), code);
-  return run(blocks.filter(({ file }) => file === undefined).map(({ code }) => code).join('\n'));
+  return run(
+    blocks
+      .filter(({ file }) => file === undefined)
+      .map(({ code }) => code)
+      .join('\n'),
+  );
 }
 
-const codeOf = (id: SampleId): string => sampleOf(id).blocks.map(({ code }) => code).join('\n');
+const codeOf = (id: SampleId): string =>
+  sampleOf(id)
+    .blocks.map(({ code }) => code)
+    .join('\n');
 
 describe('the samples for a key', () => {
   it('are there for every client', () => {
@@ -72,8 +83,14 @@ describe('the samples for a key', () => {
   });
 
   it.each([
-    ['openai', `import OpenAI from 'openai'; const { choices } = await new OpenAI().chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hi' }] }); console.log(choices[0].message.content);`],
-    ['anthropic', `import Anthropic from '@anthropic-ai/sdk'; const { content } = await new Anthropic().messages.create({ model: 'sandbox/echo', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }); console.log(content[0].text);`],
+    [
+      'openai',
+      `import OpenAI from 'openai'; const { choices } = await new OpenAI().chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hi' }] }); console.log(choices[0].message.content);`,
+    ],
+    [
+      'anthropic',
+      `import Anthropic from '@anthropic-ai/sdk'; const { content } = await new Anthropic().messages.create({ model: 'sandbox/echo', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }); console.log(content[0].text);`,
+    ],
   ])('.env: is enough for %s without a word of configuration', async (_, program) => {
     await follow('env');
     writeFileSync(join(folder, 'plain.mjs'), program);
@@ -82,7 +99,8 @@ describe('the samples for a key', () => {
 
   it('keep the key in the environment, never in code', () => {
     for (const { blocks } of samples) {
-      for (const { file, code } of blocks) expect([file, code.includes(system.firstKey)]).toEqual([file, file === undefined || file === '.env']);
+      for (const { file, code } of blocks)
+        expect([file, code.includes(system.firstKey)]).toEqual([file, file === undefined || file === '.env']);
     }
   });
 
@@ -91,14 +109,21 @@ describe('the samples for a key', () => {
     const made = samplesFor({ baseAddress: system.baseUrl, secret: system.firstKey, model });
     const curl = made.find(({ id }) => id === 'curl')!.blocks[0]!.code;
     expect(JSON.parse(await run(curl.replace('curl ', 'curl -s ')))).toMatchObject({ error: { message: expect.stringContaining(model) } });
-    const line = made.find(({ id }) => id === 'openai-js')!.blocks[1]!.code.split('\n').find((each) => each.includes('model:'))!;
+    const line = made
+      .find(({ id }) => id === 'openai-js')!
+      .blocks[1]!.code.split('\n')
+      .find((each) => each.includes('model:'))!;
     expect(JSON.parse(line.trim().slice('model: '.length, -1))).toBe(model);
   });
 
   // The page's own table: which client wants /v1.
   const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
-  const rows = [...page.matchAll(/^\| (.+?) \| `(http:\/\/127\.0\.0\.1:8080(?:\/v1)?)` \|/gm)].map(([, clients, address]) => ({ clients: clients!, address: address! }));
-  const addressOf = (client: string): string => rows.find(({ clients }) => clients.includes(client))!.address.replace('http://127.0.0.1:8080', system.baseUrl);
+  const rows = [...page.matchAll(/^\| (.+?) \| `(http:\/\/127\.0\.0\.1:8080(?:\/v1)?)` \|/gm)].map(([, clients, address]) => ({
+    clients: clients!,
+    address: address!,
+  }));
+  const addressOf = (client: string): string =>
+    rows.find(({ clients }) => clients.includes(client))!.address.replace('http://127.0.0.1:8080', system.baseUrl);
 
   it.each<[SampleId, string]>([
     ['openai-js', '`openai` (JavaScript, Python)'],

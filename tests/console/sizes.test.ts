@@ -59,7 +59,9 @@ describe('what the pages weigh', () => {
   it('keeps the first pages within their budget, whichever of them comes first, all from this gateway', async () => {
     const nobody = await newPerson(chromium, system.baseUrl);
     const owner = await newMember(chromium, system, furnished.owner);
-    const ofAccount = ['', '/keys', `/keys/${furnished.keyId}`, '/usage', '/usage/records', '/billing', '/playground', '/members'].map((page) => `/accounts/${furnished.accountId}${page}`);
+    const ofAccount = ['', '/keys', `/keys/${furnished.keyId}`, '/usage', '/usage/records', '/billing', '/playground', '/members'].map(
+      (page) => `/accounts/${furnished.accountId}${page}`,
+    );
     const ofOperator = ['accounts', 'users', 'models', 'upstreams', 'codes', 'audit', 'health'].map((page) => `/operator/${page}`);
     const weights: Record<string, number> = {};
     for (const path of ['/sign-in', '/settings', ...ofAccount, ...ofOperator]) {
@@ -76,7 +78,9 @@ describe('what the pages weigh', () => {
 
   it('keeps every further page, and all of them together, within theirs', () => {
     const folder = join(import.meta.dirname, '../../dist/console-app/assets');
-    const scripts = readdirSync(folder).filter((name) => name.endsWith('.js.gz')).map((name) => ({ name, bytes: statSync(join(folder, name)).size }));
+    const scripts = readdirSync(folder)
+      .filter((name) => name.endsWith('.js.gz'))
+      .map((name) => ({ name, bytes: statSync(join(folder, name)).size }));
     expect(scripts.length).toBeGreaterThan(20);
     const [, ...others] = scripts.toSorted((one, other) => other.bytes - one.bytes);
     expect(others.filter(({ bytes }) => bytes > furtherPageBytesMax)).toEqual([]);

@@ -56,7 +56,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
 
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
-    system = await startSystem(mode, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, TOLLGATE_GATEWAY_TRACE_URL: 'https://traces.example.com/t/{trace_id}?from=console' });
+    system = await startSystem(mode, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      TOLLGATE_GATEWAY_TRACE_URL: 'https://traces.example.com/t/{trace_id}?from=console',
+    });
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
@@ -69,7 +72,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       const { key, secret } = await api.must<{ key: { id: string }; secret: string }>('POST', `${account}/keys`, { name }, 201);
       keys.push({ id: key.id, secret });
     }
-    for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/echo', 'sandbox/fail-500', 'sandbox/reason']) await call(keys[0]!.secret, model);
+    for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/echo', 'sandbox/fail-500', 'sandbox/reason'])
+      await call(keys[0]!.secret, model);
     await call(keys[1]!.secret, 'sandbox/echo', { traceparent: `00-${traceId}-00f067aa0ba902b7-01`, 'x-request-id': 'my own id' });
     ({ rows } = await settled(system, accountId, 6));
 
@@ -88,7 +92,11 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await receiver?.stop();
   });
 
-  const tile = (page: Page, name: string): Locator => page.locator('dl', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) }).locator('dd').first();
+  const tile = (page: Page, name: string): Locator =>
+    page
+      .locator('dl', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) })
+      .locator('dd')
+      .first();
   const groupsOf = (page: Page): Locator => page.getByRole('table', { name: /^By / }).getByRole('row');
   const rowsOf = (page: Page): Locator => page.getByRole('table', { name: 'Usage records' }).getByRole('row');
   const filterOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
@@ -110,7 +118,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage`);
     const { spent_nano_usd: spent } = await system.json<{ spent_nano_usd: string }>('balance', 'show', '--account', accountId);
-    const { data: [total] } = await api.get<{ data: [Total] }>(`${account}/usage/totals`);
+    const {
+      data: [total],
+    } = await api.get<{ data: [Total] }>(`${account}/usage/totals`);
     expect(nanoUsdOf(total.charge_usd)).toBe(BigInt(spent));
     expect(await tile(page, 'Spend').innerText()).toBe(usdText(total.charge_usd));
     expect([await tile(page, 'Calls').innerText(), await tile(page, 'Errors').innerText()]).toEqual(['6', '1']);
@@ -124,7 +134,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       await page.locator('[aria-busy=false]').waitFor();
       const { data: groups } = await api.get<{ data: Total[] }>(`${account}/usage/totals?group_by=${group.toLowerCase()}`);
       const cells = (await groupsOf(page).allInnerTexts()).slice(1).map((row) => row.split('\t').map((cell) => cell.trim()));
-      expect(cells.map(([, spend, , calls, errors]) => [spend, calls, errors])).toEqual(groups.map((each) => [usdText(each.charge_usd), String(each.calls), String(each.errors)]));
+      expect(cells.map(([, spend, , calls, errors]) => [spend, calls, errors])).toEqual(
+        groups.map((each) => [usdText(each.charge_usd), String(each.calls), String(each.errors)]),
+      );
       expect(sumOf(cells.map(([, spend]) => spend!))).toBe(BigInt(spent));
     }
     expect((await groupsOf(page).allInnerTexts()).join()).toContain('Upstream failed at once');
@@ -169,10 +181,18 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const page = await person.open(`${past}/usage?from=2026-11-01T04:00:00.000Z&until=2026-11-02T05:00:00.000Z&by=hour&measure=calls`);
     const hours = await chartRows(page, 'Calls by model and hour');
     expect(hours.map((cells) => cells.at(-1))).toEqual(Array.from({ length: 25 }, () => '1'));
-    expect(hours.slice(0, 4).map(([hour]) => hour)).toEqual(['Nov 1, 00:00 GMT-4', 'Nov 1, 01:00 GMT-4', 'Nov 1, 01:00 GMT-5', 'Nov 1, 02:00 GMT-5']);
+    expect(hours.slice(0, 4).map(([hour]) => hour)).toEqual([
+      'Nov 1, 00:00 GMT-4',
+      'Nov 1, 01:00 GMT-4',
+      'Nov 1, 01:00 GMT-5',
+      'Nov 1, 02:00 GMT-5',
+    ]);
     // The day, as it is chosen in the dialog, is all of its 25 hours.
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
-    expect([await page.getByLabel('First day').inputValue(), await page.getByLabel('Last day').inputValue()]).toEqual(['2026-11-01', '2026-11-01']);
+    expect([await page.getByLabel('First day').inputValue(), await page.getByLabel('Last day').inputValue()]).toEqual([
+      '2026-11-01',
+      '2026-11-01',
+    ]);
     await page.getByLabel('First day').fill('2026-10-31');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.waitForURL(/from=2026-10-31T04/);
@@ -246,7 +266,10 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const person = await newMember(chromium, system, owner);
     const page = await person.context.newPage();
     const asked: string[] = [];
-    page.on('request', (request) => request.url().includes('/usage/records') && request.resourceType() === 'fetch' && asked.push(request.url()));
+    page.on(
+      'request',
+      (request) => request.url().includes('/usage/records') && request.resourceType() === 'fetch' && asked.push(request.url()),
+    );
     await page.goto(`console${account}/usage/records?model=sandbox%2Fecho`);
     await listed(page, 3);
     expect(asked).toHaveLength(1);
@@ -276,11 +299,20 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
       return readFileSync(await download.path(), 'utf8');
     };
-    const lines = (await fileOf('Export JSONL')).trim().split('\n').map((line) => JSON.parse(line) as Record_);
+    const lines = (await fileOf('Export JSONL'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record_);
     expect(lines).toEqual(records);
-    const [head, ...csv] = (await fileOf('Export CSV')).trim().split('\r\n').map((line) => line.split(','));
+    const [head, ...csv] = (await fileOf('Export CSV'))
+      .trim()
+      .split('\r\n')
+      .map((line) => line.split(','));
     const column = (name: string) => csv.map((cells) => cells[head!.indexOf(name)]);
-    expect([column('request_id'), column('charge_usd')]).toEqual([records.map(({ request_id }) => request_id), records.map(({ charge_usd }) => charge_usd)]);
+    expect([column('request_id'), column('charge_usd')]).toEqual([
+      records.map(({ request_id }) => request_id),
+      records.map(({ charge_usd }) => charge_usd),
+    ]);
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -290,7 +322,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const row = rows.find(({ model_id }) => model_id === 'sandbox/reason')!;
     const page = await person.open(`${account}/usage/records/${row.id}`);
     await page.getByRole('table', { name: 'The charge' }).getByRole('row').last().waitFor();
-    const lines = (await page.getByRole('table', { name: 'The charge' }).getByRole('row').allInnerTexts()).slice(1).map((each) => each.split('\t').map((cell) => cell.trim()));
+    const lines = (await page.getByRole('table', { name: 'The charge' }).getByRole('row').allInnerTexts())
+      .slice(1)
+      .map((each) => each.split('\t').map((cell) => cell.trim()));
     const total = amountOf(lines.pop()!.at(-1)!);
     expect(lines.map(([name]) => name)).toEqual(['Input', 'Output', 'Reasoning']);
     for (const [, tokens, price, amount] of lines) {
@@ -306,15 +340,21 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(amounts.get('Captured')).toBe(BigInt(row.captured_nano_usd!));
     expect(amounts.get('Held')! - amounts.get('Captured')!).toBe(amounts.get('Released'));
     const held = await api.get<{ amount_usd: string; captured_usd: string; state: string }>(`${account}/usage/records/${row.id}/hold`);
-    expect([nanoUsdOf(held.amount_usd), nanoUsdOf(held.captured_usd), held.state]).toEqual([amounts.get('Held'), amounts.get('Captured'), 'settled']);
-    expect(await page.getByRole('link', { name: 'What each ending costs' }).getAttribute('href')).toBe(`${system.baseUrl}/docs/charging#the-endings`);
+    expect([nanoUsdOf(held.amount_usd), nanoUsdOf(held.captured_usd), held.state]).toEqual([
+      amounts.get('Held'),
+      amounts.get('Captured'),
+      'settled',
+    ]);
+    expect(await page.getByRole('link', { name: 'What each ending costs' }).getAttribute('href')).toBe(
+      `${system.baseUrl}/docs/charging#the-endings`,
+    );
     const model = await page.getByRole('main').getByRole('link', { name: 'sandbox/reason' }).getAttribute('href');
     expect((await fetch(model!, { headers: { accept: 'text/html' } })).status).toBe(200);
 
     await system.cli('balance', 'refund', row.id, '--amount', '0.000001', '--reason', 'the answer was cut');
     await page.reload();
     await page.getByText('Given back since').waitFor();
-    expect(amountOf((await steps.filter({ hasText: 'Given back since' }).innerText()))).toBe(1000n);
+    expect(amountOf(await steps.filter({ hasText: 'Given back since' }).innerText())).toBe(1000n);
 
     const traced = rows.find(({ trace_id }) => trace_id === traceId)!;
     await page.goto(`console${account}/usage/records/${traced.id}`);
@@ -344,7 +384,12 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await addPerson(system, operator.email, operator.password, '--name', 'Oscar', '--operator');
     for (const { email } of [owner, operator]) await system.cli('member', 'put', email, '--role', 'owner', '--account', id);
     await addUpstream(system, 'vendor', 'chat-completions', stub.baseUrl, stubApiKey);
-    await addModel(system, 'test/second', '', '', { routes: [{ upstream_id: 'vendor', upstream_model: 'status-503' }, { upstream_id: 'vendor', upstream_model: 'text' }] });
+    await addModel(system, 'test/second', '', '', {
+      routes: [
+        { upstream_id: 'vendor', upstream_model: 'status-503' },
+        { upstream_id: 'vendor', upstream_model: 'text' },
+      ],
+    });
     const { secret } = await api.must<{ secret: string }>('POST', `/accounts/${id}/keys`, { name: 'third' }, 201);
     const requestId = await eventually(async () => {
       const response = await chat(system, secret, { model: 'test/second' });
@@ -352,8 +397,13 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       return response.ok ? response.headers.get('x-request-id')! : undefined;
     });
     const path = `/accounts/${id}/usage/records/${requestId}`;
-    const { attempts, started_at: startedAt } = await api.get<{ attempts: { started_at: string; duration_ms: number }[]; started_at: string }>(path);
-    const times = attempts.map(({ started_at, duration_ms: took }) => [Date.parse(started_at) - Date.parse(startedAt), took].map((ms) => `${ms} ms`));
+    const { attempts, started_at: startedAt } = await api.get<{
+      attempts: { started_at: string; duration_ms: number }[];
+      started_at: string;
+    }>(path);
+    const times = attempts.map(({ started_at, duration_ms: took }) =>
+      [Date.parse(started_at) - Date.parse(startedAt), took].map((ms) => `${ms} ms`),
+    );
 
     const member = await newMember(chromium, system, owner);
     const page = await member.open(path);
@@ -416,7 +466,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
   it('speaks Chinese to who reads it, with the same figures', async () => {
     const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
     const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z`);
-    const { data: [total] } = await api.get<{ data: [Total] }>(`${past}/usage/totals`);
+    const {
+      data: [total],
+    } = await api.get<{ data: [Total] }>(`${past}/usage/totals`);
     expect(await tile(page, '花费').innerText()).toBe(usdText(total.charge_usd));
     await page.getByRole('link', { name: '记录', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: '用量记录' }).waitFor();

@@ -28,7 +28,12 @@ export interface Books {
   readonly balances: ReadonlyMap<string, BalanceRow>;
   readonly entries: ReadonlyMap<string, readonly EntryRow[]>;
   /** What `tollgate ledger verify` says. */
-  readonly verification: { readonly ok: boolean; readonly records_checked: number; readonly open_holds: number; readonly sum_nano_usd: string };
+  readonly verification: {
+    readonly ok: boolean;
+    readonly records_checked: number;
+    readonly open_holds: number;
+    readonly sum_nano_usd: string;
+  };
 }
 
 /**
@@ -40,13 +45,17 @@ export async function readQuietBooks(system: System, accountIds: readonly string
     const before = await readOpen(system, accountIds);
     if (before.unsettled.length > 0 || before.held.length > 0) {
       await sleep(300);
-      throw new Error(`Still open: ${before.unsettled.length} records not settled (${before.unsettled.slice(0, 5).join(', ')}), held: ${before.held.join(', ')}.`);
+      throw new Error(
+        `Still open: ${before.unsettled.length} records not settled (${before.unsettled.slice(0, 5).join(', ')}), held: ${before.held.join(', ')}.`,
+      );
     }
     await sleep(quietMs);
     const after = await readOpen(system, accountIds);
-    if (after.records.length !== before.records.length || after.unsettled.length > 0 || after.held.length > 0) throw new Error('Records still come in.');
+    if (after.records.length !== before.records.length || after.unsettled.length > 0 || after.held.length > 0)
+      throw new Error('Records still come in.');
     const entries = new Map<string, EntryRow[]>();
-    for (const id of accountIds) entries.set(id, lines<EntryRow>(await system.cli('balance', 'entries', '--account', id, '--all', '--json')));
+    for (const id of accountIds)
+      entries.set(id, lines<EntryRow>(await system.cli('balance', 'entries', '--account', id, '--all', '--json')));
     // Its exit code is 1 when the books are wrong, which the judge is to say.
     const { stdout } = await system.tryCli('ledger', 'verify', '--json');
     return { records: after.records, balances: after.balances, entries, verification: JSON.parse(stdout) as Books['verification'] };
@@ -63,5 +72,10 @@ async function readOpen(system: System, accountIds: readonly string[]) {
 }
 
 function lines<T>(text: string): T[] {
-  return text.trim() === '' ? [] : text.trim().split('\n').map((line) => JSON.parse(line) as T);
+  return text.trim() === ''
+    ? []
+    : text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as T);
 }

@@ -65,7 +65,10 @@ export const callKinds: readonly CallKind[] = paths.flatMap((path) => {
 /** Adds the stub's models to a system, behind an upstream of each format. */
 export async function addStubModels(system: System, stub: StubUpstream): Promise<void> {
   stub.script('slow', { blocks: [{ type: 'text', text: stubText }], usage: stubTokens, frameDelayMs: 10 });
-  for (const [prefix, format] of [['cc', 'chat-completions'], ['m', 'messages']] as const) {
+  for (const [prefix, format] of [
+    ['cc', 'chat-completions'],
+    ['m', 'messages'],
+  ] as const) {
     const options = ['--format', format, '--base-url', stub.baseUrl, '--allow-private-network', '--secret-stdin'];
     const { code, stderr } = await runCommand(['upstream', 'add', `stub-${prefix}`, ...options], system.operatorEnv(), `${stubApiKey}\n`);
     if (code !== 0) throw new Error(stderr);

@@ -96,9 +96,21 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
     process.stdout.write(`${mode} on ${disk.name}: ${JSON.stringify(sums, jsonable)}\n`);
     expect({ evidence, violations }).toEqual({ evidence: '', violations: [] });
     // Each format's own word for it, and when to come back.
-    const clear = refused.map(({ kind, how, status, reason, retryAfter }) => ({ path: kind.path, how, status, reason, comesBack: Number(retryAfter) >= 1 }));
+    const clear = refused.map(({ kind, how, status, reason, retryAfter }) => ({
+      path: kind.path,
+      how,
+      status,
+      reason,
+      comesBack: Number(retryAfter) >= 1,
+    }));
     expect(clear).toEqual(
-      refused.map(({ kind }) => ({ path: kind.path, how: 'refused', status: kind.path === '/v1/messages' ? 529 : 503, reason: 'service_unavailable', comesBack: true })),
+      refused.map(({ kind }) => ({
+        path: kind.path,
+        how: 'refused',
+        status: kind.path === '/v1/messages' ? 529 : 503,
+        reason: 'service_unavailable',
+        comesBack: true,
+      })),
     );
     expect(mode === 'single' ? { single: system.pid() } : pidsOf(system)).toEqual(pids);
     expect(ownFaults(system.output())).toEqual([]);

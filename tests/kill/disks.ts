@@ -66,7 +66,7 @@ function fullDisk(): Disk {
     async refuseWrites() {
       const file = openSync(join(folder, 'filler'), 'w');
       try {
-        for (let bytes = 2 ** 20; bytes >= 1; ) {
+        for (let bytes = 2 ** 20; bytes >= 1;) {
           try {
             writeSync(file, Buffer.alloc(bytes));
           } catch {

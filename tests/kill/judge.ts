@@ -48,7 +48,10 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
     byClientId.delete(outcome.clientId);
     const ending = `${outcome.how}${outcome.originalRequestId === undefined ? '' : ' again'} → ${records.map((record) => record.ending).join(' + ') || 'no record'}`;
     endings[ending] = (endings[ending] ?? 0) + 1;
-    const faults = outcome.originalRequestId === undefined ? judgeCall(outcome, records, expectations) : judgeReplay(outcome, records, books, expectations);
+    const faults =
+      outcome.originalRequestId === undefined
+        ? judgeCall(outcome, records, expectations)
+        : judgeReplay(outcome, records, books, expectations);
     violations.push(...faults.map((fault) => `${fault} — ${describe(outcome, records)}`));
     if (outcome.how === 'whole' || outcome.deltas === 0 || outcome.originalRequestId !== undefined) continue;
     partial.calls += 1;
@@ -59,7 +62,8 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
     }
     partial.chargedNanoUsd += records.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
   }
-  for (const records of byClientId.values()) violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(shortened(record))}`));
+  for (const records of byClientId.values())
+    violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(shortened(record))}`));
   violations.push(...judgeKeys(outcomes, books), ...judgeBooks(books));
   return { violations, partial, deltasOnTheWay, endings };
 }
@@ -88,7 +92,10 @@ function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, re
     check(record !== undefined, 'a full answer without a record');
     if (record === undefined) return faults;
     check(finishedEndings.includes(record.ending), `a full answer recorded as ${record.ending}`);
-    check(same(outcome.told, { input: record.input_tokens, output: record.output_tokens }), 'recorded tokens are not those that the client was told');
+    check(
+      same(outcome.told, { input: record.input_tokens, output: record.output_tokens }),
+      'recorded tokens are not those that the client was told',
+    );
     check(charge === costOf(outcome.told!, price), `charge is not tokens × price, ${costOf(outcome.told!, price)}`);
   } else if (how === 'refused') {
     check(charge === 0n, 'charged for a refused call');
@@ -127,7 +134,9 @@ function judgeKeys(outcomes: readonly Outcome[], { records }: Books): string[] {
     const key = keyOf.get(clientId ?? '');
     if (key !== undefined && charge !== '0') charged.set(key, [...(charged.get(key) ?? []), id]);
   }
-  return [...charged].filter(([, ids]) => ids.length > 1).map(([key, ids]) => `more than one charge under the Idempotency-Key ${key}: ${ids.join(', ')}`);
+  return [...charged]
+    .filter(([, ids]) => ids.length > 1)
+    .map(([key, ids]) => `more than one charge under the Idempotency-Key ${key}: ${ids.join(', ')}`);
 }
 
 function judgeBooks({ records, balances, entries, verification }: Books): string[] {
@@ -135,17 +144,21 @@ function judgeBooks({ records, balances, entries, verification }: Books): string
   const recordsById = new Map(records.map((record) => [record.id, record]));
   if (recordsById.size !== records.length) faults.push('two records of one call id');
   if (!verification.ok || verification.sum_nano_usd !== '0') faults.push(`verify finds the books wrong: ${JSON.stringify(verification)}`);
-  if (verification.records_checked < records.length) faults.push(`verify has looked at ${verification.records_checked} of ${records.length} records`);
+  if (verification.records_checked < records.length)
+    faults.push(`verify has looked at ${verification.records_checked} of ${records.length} records`);
   if (verification.open_holds !== 0) faults.push(`${verification.open_holds} holds are still open`);
   for (const [accountId, balance] of balances) {
     const own = records.filter((record) => record.account_id === accountId);
     const charged = own.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
-    if (BigInt(balance.spent_nano_usd) !== charged) faults.push(`${accountId} has spent ${balance.spent_nano_usd}, its records say ${charged}`);
+    if (BigInt(balance.spent_nano_usd) !== charged)
+      faults.push(`${accountId} has spent ${balance.spent_nano_usd}, its records say ${charged}`);
     if (BigInt(balance.available_nano_usd) < 0n) faults.push(`${accountId} has less than nothing: ${balance.available_nano_usd}`);
     const taken = takenByCall(entries.get(accountId) ?? []);
-    for (const [callId, sum] of taken) if (!recordsById.has(callId)) faults.push(`the journal took ${sum} nano-USD for ${callId}, which has no record`);
+    for (const [callId, sum] of taken)
+      if (!recordsById.has(callId)) faults.push(`the journal took ${sum} nano-USD for ${callId}, which has no record`);
     for (const { id, charge_nano_usd: charge } of own) {
-      if ((taken.get(id) ?? 0n) !== BigInt(charge)) faults.push(`the journal took ${taken.get(id) ?? 0n} nano-USD for ${id}, its record says ${charge}`);
+      if ((taken.get(id) ?? 0n) !== BigInt(charge))
+        faults.push(`the journal took ${taken.get(id) ?? 0n} nano-USD for ${id}, its record says ${charge}`);
     }
   }
   return faults;
@@ -176,6 +189,14 @@ function describe(outcome: Outcome, records: readonly RecordRow[]): string {
 }
 
 function shortened(record: RecordRow): object {
-  const { id, ending, ending_detail: detail, input_tokens: input, output_tokens: output, charge_nano_usd: charge, captured_nano_usd: captured } = record;
+  const {
+    id,
+    ending,
+    ending_detail: detail,
+    input_tokens: input,
+    output_tokens: output,
+    charge_nano_usd: charge,
+    captured_nano_usd: captured,
+  } = record;
   return { id, ending, detail, input, output, charge, captured };
 }

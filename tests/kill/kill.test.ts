@@ -82,32 +82,41 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     await Promise.all(callKinds.map(undisturbed));
   }, 120_000);
 
-  it('has charged every full answer once, and nothing that it should not, when it has recovered', async () => {
-    const faults = createFaults(system);
-    const load = startLoad({ baseUrl: system.baseUrl, secrets, kinds: callKinds, callers, random });
-    try {
-      await runSchedule(mode, faults, { kills, stops: Math.ceil(kills / 3) }, () => untilServedAgain(load), random);
-    } finally {
-      await load.stop();
-      outcomes.push(...load.outcomes);
-    }
-    // At once: what was in flight is still being cleaned up.
-    const afterwards = await Promise.all(callKinds.map((kind) => makeCall(system.baseUrl, secrets[0]!, kind)));
-    outcomes.push(...afterwards);
+  it(
+    'has charged every full answer once, and nothing that it should not, when it has recovered',
+    async () => {
+      const faults = createFaults(system);
+      const load = startLoad({ baseUrl: system.baseUrl, secrets, kinds: callKinds, callers, random });
+      try {
+        await runSchedule(mode, faults, { kills, stops: Math.ceil(kills / 3) }, () => untilServedAgain(load), random);
+      } finally {
+        await load.stop();
+        outcomes.push(...load.outcomes);
+      }
+      // At once: what was in flight is still being cleaned up.
+      const afterwards = await Promise.all(callKinds.map((kind) => makeCall(system.baseUrl, secrets[0]!, kind)));
+      outcomes.push(...afterwards);
 
-    const books = await readQuietBooks(system, accountIds, leaseMs + 1500, 150_000);
-    const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasOnTheWayMax });
-    const own = ownFaults(system.output());
-    const evidence = violations.length + own.length === 0 ? '' : keepEvidence({ seed, mode, faults: faults.done, outcomes, books, output: system.output() });
-    report(faults.done, outcomes, sums);
-    expect({ seed, evidence, violations }).toEqual({ seed, evidence: '', violations: [] });
-    expect(own).toEqual([]);
-    expect(afterwards.filter(({ how, kind }) => how !== 'whole' && kind.leavesAfter === undefined)).toEqual([]);
-    expect(faults.done.filter(({ what }) => what === 'kill').length).toBeGreaterThanOrEqual(kills);
-    expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });
-    const large = footprints(system).filter(({ residentBytes, openFiles }) => residentBytes > residentBytesMax || openFiles > openFilesMax);
-    expect(large).toEqual([]);
-  }, testMsMax);
+      const books = await readQuietBooks(system, accountIds, leaseMs + 1500, 150_000);
+      const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasOnTheWayMax });
+      const own = ownFaults(system.output());
+      const evidence =
+        violations.length + own.length === 0
+          ? ''
+          : keepEvidence({ seed, mode, faults: faults.done, outcomes, books, output: system.output() });
+      report(faults.done, outcomes, sums);
+      expect({ seed, evidence, violations }).toEqual({ seed, evidence: '', violations: [] });
+      expect(own).toEqual([]);
+      expect(afterwards.filter(({ how, kind }) => how !== 'whole' && kind.leavesAfter === undefined)).toEqual([]);
+      expect(faults.done.filter(({ what }) => what === 'kill').length).toBeGreaterThanOrEqual(kills);
+      expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });
+      const large = footprints(system).filter(
+        ({ residentBytes, openFiles }) => residentBytes > residentBytesMax || openFiles > openFilesMax,
+      );
+      expect(large).toEqual([]);
+    },
+    testMsMax,
+  );
 
   /** Waits until some calls have been answered in full again, so that the next fault meets calls in flight. */
   async function untilServedAgain({ outcomes: seen }: Load): Promise<void> {
@@ -125,7 +134,9 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     });
     const killed = faults.filter(({ what }) => what === 'kill').length;
     const text = JSON.stringify(more, jsonable);
-    process.stdout.write(`${mode}, seed ${seed}: ${killed} kills, ${faults.length - killed} stops and restarts, ${calls.length} calls\n${serving.join('\n')}\n  ${text}\n`);
+    process.stdout.write(
+      `${mode}, seed ${seed}: ${killed} kills, ${faults.length - killed} stops and restarts, ${calls.length} calls\n${serving.join('\n')}\n  ${text}\n`,
+    );
   }
 });
 

@@ -20,7 +20,13 @@ const keyedShare = 0.4;
 const attemptsMax = 8;
 
 /** Each caller has a key of its own in turn, and its own row of random calls. */
-export function startLoad(options: { baseUrl: string; secrets: readonly string[]; kinds: readonly CallKind[]; callers: number; random: Random }): Load {
+export function startLoad(options: {
+  baseUrl: string;
+  secrets: readonly string[];
+  kinds: readonly CallKind[];
+  callers: number;
+  random: Random;
+}): Load {
   const { baseUrl, secrets, kinds, callers, random } = options;
   const outcomes: Outcome[] = [];
   let isOver = false;

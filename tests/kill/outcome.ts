@@ -50,7 +50,12 @@ export interface CallOptions {
 }
 
 /** Makes one call on a connection of its own and reads until its end, whatever that is. */
-export function makeCall(baseUrl: string, secret: string, kind: CallKind, { idempotencyKey, stays = false }: CallOptions = {}): Promise<Outcome> {
+export function makeCall(
+  baseUrl: string,
+  secret: string,
+  kind: CallKind,
+  { idempotencyKey, stays = false }: CallOptions = {},
+): Promise<Outcome> {
   const clientId = randomUUID();
   const beganAtMs = Date.now();
   const isMessages = kind.path === '/v1/messages';

@@ -17,7 +17,13 @@ const stopMs = { min: 300, max: 4500 };
 const togetherMax = 3;
 
 /** Does all faults; resolves when the system has served again after the last. `untilServed` waits until calls were answered again. */
-export async function runSchedule(mode: Mode, faults: Faults, amount: Amount, untilServed: () => Promise<void>, random: Random): Promise<void> {
+export async function runSchedule(
+  mode: Mode,
+  faults: Faults,
+  amount: Amount,
+  untilServed: () => Promise<void>,
+  random: Random,
+): Promise<void> {
   const targets: readonly Target[] = mode === 'single' ? ['all'] : processNames;
   const kills = deck(targets, amount.kills, random);
   const stops = deck(targets, amount.stops, random);

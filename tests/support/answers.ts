@@ -37,8 +37,16 @@ export async function call(
   options: { maxTokens: number; clientRequestId: string; leaving?: AbortController; onText?: (text: string) => void; model?: string },
 ): Promise<Seen> {
   const seen = new Seen();
-  const body = { model: options.model ?? `${upstream}/case`, max_tokens: options.maxTokens, stream: streaming, messages: [{ role: 'user', content: promptText }] };
-  const init: RequestInit = { headers: { 'x-request-id': options.clientRequestId }, ...(options.leaving === undefined ? {} : { signal: options.leaving.signal }) };
+  const body = {
+    model: options.model ?? `${upstream}/case`,
+    max_tokens: options.maxTokens,
+    stream: streaming,
+    messages: [{ role: 'user', content: promptText }],
+  };
+  const init: RequestInit = {
+    headers: { 'x-request-id': options.clientRequestId },
+    ...(options.leaving === undefined ? {} : { signal: options.leaving.signal }),
+  };
   try {
     const response = await post(system, client === 'messages' ? '/v1/messages' : '/v1/chat/completions', secret, body, init);
     seen.status = response.status;
@@ -70,7 +78,10 @@ interface Json {
 }
 
 function readFrame(frame: string, seen: Seen): void {
-  const data = frame.split('\n').find((line) => line.startsWith('data: '))?.slice(6);
+  const data = frame
+    .split('\n')
+    .find((line) => line.startsWith('data: '))
+    ?.slice(6);
   if (data === undefined) return;
   if (data === '[DONE]') {
     seen.isComplete = true;

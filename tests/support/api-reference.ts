@@ -40,7 +40,10 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
     const pointer = steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
     const validate = ajv.getSchema(`${address}#/${pointer}`);
     if (validate === undefined) throw new Error(`${what}: the document has no schema at ${pointer}.`);
-    if (validate(value) !== true) throw new Error(`${what} is not as the document of the console's API says: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+    if (validate(value) !== true)
+      throw new Error(
+        `${what} is not as the document of the console's API says: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`,
+      );
   };
 
   return async (method, path, response) => {
@@ -52,7 +55,8 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
     const documented = operation?.responses[response.status];
     if (documented === undefined) throw new Error(`${what}: the document of the console's API does not tell of it.`);
     for (const name of new URL(path, 'http://any').searchParams.keys()) {
-      if (!operation!.parameters.some((each) => each.in === 'query' && each.name === name)) throw new Error(`${what}: the document does not tell of the parameter ${name}.`);
+      if (!operation!.parameters.some((each) => each.in === 'query' && each.name === name))
+        throw new Error(`${what}: the document does not tell of the parameter ${name}.`);
     }
     if (documented.content === undefined) {
       // Whatever a body would hold, nobody is told of it.
@@ -61,7 +65,11 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
     }
     if (documented.content[type] === undefined) throw new Error(`${what} is ${type}, of which the document tells nothing.`);
     if (type !== 'application/json') return undefined;
-    return assertOf(what, ['paths', template!, method.toLowerCase(), 'responses', String(response.status), 'content', type, 'schema'], await response.clone().json());
+    return assertOf(
+      what,
+      ['paths', template!, method.toLowerCase(), 'responses', String(response.status), 'content', type, 'schema'],
+      await response.clone().json(),
+    );
   };
 }
 
@@ -69,7 +77,9 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
 function templateOf({ paths }: Document, method: string, path: string): string | undefined {
   const asked = path.split('?')[0]!;
   const names = (template: string): number => template.split('{').length;
-  const matches = Object.keys(paths).filter((template) => paths[template]![method.toLowerCase()] !== undefined && formOf(template).test(asked));
+  const matches = Object.keys(paths).filter(
+    (template) => paths[template]![method.toLowerCase()] !== undefined && formOf(template).test(asked),
+  );
   return matches.toSorted((a, b) => names(a) - names(b))[0];
 }
 

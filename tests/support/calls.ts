@@ -52,7 +52,13 @@ export function post(system: System, path: string, secret: string, body: unknown
 
 /** A chat-completions call. */
 export function chat(system: System, secret: string, fields: Record<string, unknown> = {}, init: RequestInit = {}): Promise<Response> {
-  return post(system, '/v1/chat/completions', secret, { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello there' }], ...fields }, init);
+  return post(
+    system,
+    '/v1/chat/completions',
+    secret,
+    { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello there' }], ...fields },
+    init,
+  );
 }
 
 /** GET with a bearer key. */
@@ -67,7 +73,12 @@ export async function usageRows(system: System, ...filter: string[]): Promise<Us
 }
 
 /** Waits until `calls` or more calls are on record, all of them settled, and nothing is held; the rows and the balance then. */
-export async function settled(system: System, accountId: string, calls = 0, timeoutMs = 20_000): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
+export async function settled(
+  system: System,
+  accountId: string,
+  calls = 0,
+  timeoutMs = 20_000,
+): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
   return eventually(async () => {
     // In this order: what is settled by the first answer is in the second.
     const rows = await usageRows(system, '--account', accountId);
@@ -94,7 +105,11 @@ export async function readSse(response: Response): Promise<{ event: string; data
     .filter((frame) => frame.includes('data:'))
     .map((frame) => {
       const event = /^event: (.*)$/m.exec(frame)?.[1] ?? '';
-      const data = frame.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6)).join('\n');
+      const data = frame
+        .split('\n')
+        .filter((line) => line.startsWith('data: '))
+        .map((line) => line.slice(6))
+        .join('\n');
       return { event, data: data === '[DONE]' ? data : JSON.parse(data) };
     });
 }

@@ -75,7 +75,12 @@ export async function goTo(page: Page, path: string): Promise<void> {
 }
 
 /** The same, signed in by the API. */
-export async function newMember(browser: Browser, system: Pick<System, 'baseUrl'>, who: { email: string; password: string }, look: Look = {}): Promise<Person> {
+export async function newMember(
+  browser: Browser,
+  system: Pick<System, 'baseUrl'>,
+  who: { email: string; password: string },
+  look: Look = {},
+): Promise<Person> {
   const person = await newPerson(browser, system.baseUrl, look);
   const response = await person.context.request.post('console/api/session', { data: who, headers: { 'x-tollgate-console': '1' } });
   if (!response.ok()) throw new Error(`${who.email} could not sign in: ${response.status()} ${await response.text()}`);
@@ -84,7 +89,11 @@ export async function newMember(browser: Browser, system: Pick<System, 'baseUrl'
 
 /** Waits until the page has what it asked for: nothing is loading and no answer is outstanding for a moment. */
 export async function settledPage(page: Page): Promise<void> {
-  await page.waitForFunction(() => document.querySelector('h1') !== null && ![...document.querySelectorAll('[role=status]')].some((each) => /Loading|加载中/.test(each.textContent ?? '')));
+  await page.waitForFunction(
+    () =>
+      document.querySelector('h1') !== null &&
+      ![...document.querySelectorAll('[role=status]')].some((each) => /Loading|加载中/.test(each.textContent ?? '')),
+  );
   await page.waitForTimeout(150);
 }
 
@@ -94,9 +103,19 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
   const violations = await page.evaluate(async () => {
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const runner = (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] }> } }).axe;
+    const runner = (
+      globalThis as unknown as {
+        axe: {
+          run(options: object): Promise<{ violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
+        };
+      }
+    ).axe;
     const result = await runner.run({ runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'] });
-    return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`) }));
+    return result.violations.map(({ id, help, nodes }) => ({
+      id,
+      help,
+      nodes: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`),
+    }));
   });
   return violations.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.slice(0, 3).join('\n  ')}`);
 }

@@ -36,7 +36,8 @@ function startHost(): Child {
   });
   child.process.once('close', (code) => {
     host = undefined;
-    for (const resolve of waiting.values()) resolve({ code, stdout: '', stderr: `The process that runs commands ended:\n${child.stderr()}` });
+    for (const resolve of waiting.values())
+      resolve({ code, stdout: '', stderr: `The process that runs commands ended:\n${child.stderr()}` });
     waiting.clear();
   });
   return child;

@@ -27,7 +27,9 @@ export class Browser {
       redirect: 'manual',
     });
     this.keep(response);
-    await (await answerCheck(this.system.baseUrl))(method, path, response);
+    await (
+      await answerCheck(this.system.baseUrl)
+    )(method, path, response);
     return response;
   }
 

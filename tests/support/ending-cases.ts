@@ -5,7 +5,8 @@ import { type Combination, promptText } from './answers.js';
 
 /** The cap of every call. */
 export const maxTokens = 100;
-const sentence = 'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
+const sentence =
+  'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
 /** What the upstream reports, where it gets to report. */
 const usage = { input: 12, cacheRead: 3, output: 34 };
 const deltas = 5;
@@ -48,16 +49,22 @@ export interface Case {
 
 /** So many frames that just `part` has arrived: the first ones say who answers, and open the block. */
 const framesOf = (upstream: 'cc' | 'm'): number => deltas + (upstream === 'cc' ? 1 : 3);
-const breaksOff = (fault: (frames: number) => Fault, frames = framesOf) => (upstream: 'cc' | 'm'): Script => ({
-  blocks: [{ type: 'text', text: sentence }],
-  deltaChars,
-  usage,
-  fault: fault(frames(upstream)),
-});
+const breaksOff =
+  (fault: (frames: number) => Fault, frames = framesOf) =>
+  (upstream: 'cc' | 'm'): Script => ({
+    blocks: [{ type: 'text', text: sentence }],
+    deltaChars,
+    usage,
+    fault: fault(frames(upstream)),
+  });
 const stalls = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames }));
 /** As much, and then silence for as long as anybody listens. */
 export const lingers = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames, signsOfLife: true }));
-const errorFrame = (afterFrames: number): Fault => ({ kind: 'error-frame', afterFrames, error: { type: 'api_error', message: 'Broken.', param: null, code: null } });
+const errorFrame = (afterFrames: number): Fault => ({
+  kind: 'error-frame',
+  afterFrames,
+  error: { type: 'api_error', message: 'Broken.', param: null, code: null },
+});
 
 const reported: Tokens = usage;
 /** The tokenizer's count, or the running one. A messages upstream reports its input at the start. */
@@ -69,7 +76,14 @@ export const ours = (upstream: 'cc' | 'm', text: string, count: 'exact' | 'runni
 const finished = { source: 'reported', tokens: reported, status: 200, text: sentence, isComplete: true } as const;
 /** Nothing was delivered of a whole answer that did not end. */
 export const broken = (combination: Combination, status: number) =>
-  ({ source: 'estimated', tokens: ours(combination.upstream, part, 'exact'), free: !combination.streaming, isComplete: false, hasError: true, ...(combination.streaming ? { status: 200, text: part } : { status, text: '' }) }) as const;
+  ({
+    source: 'estimated',
+    tokens: ours(combination.upstream, part, 'exact'),
+    free: !combination.streaming,
+    isComplete: false,
+    hasError: true,
+    ...(combination.streaming ? { status: 200, text: part } : { status, text: '' }),
+  }) as const;
 
 /** All cases that need no more than an upstream. */
 export const cases: readonly Case[] = [
@@ -98,12 +112,23 @@ export const cases: readonly Case[] = [
     row: 'completed',
     what: 'by our count where the figures of the upstream are absurd',
     script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: { input: -5, output: 1e12 } }),
-    expected: () => ({ ...finished, ending: 'completed', detail: 'not_a_count', source: 'estimated', quarantined: true, tokens: ours('cc', sentence, 'exact') }),
+    expected: () => ({
+      ...finished,
+      ending: 'completed',
+      detail: 'not_a_count',
+      source: 'estimated',
+      quarantined: true,
+      tokens: ours('cc', sentence, 'exact'),
+    }),
   },
   {
     row: 'max_tokens',
     what: 'at its output cap',
-    script: (upstream) => ({ blocks: [{ type: 'text', text: sentence }], usage: { ...usage, output: maxTokens }, stopReason: upstream === 'cc' ? 'length' : 'max_tokens' }),
+    script: (upstream) => ({
+      blocks: [{ type: 'text', text: sentence }],
+      usage: { ...usage, output: maxTokens },
+      stopReason: upstream === 'cc' ? 'length' : 'max_tokens',
+    }),
     expected: () => ({ ...finished, ending: 'max_tokens', detail: '', tokens: { ...reported, output: maxTokens } }),
   },
   {
@@ -111,14 +136,27 @@ export const cases: readonly Case[] = [
     what: 'before the model began to answer, is free',
     script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
     leave: 'when-asked',
-    expected: () => ({ ending: 'client_gone', detail: '', source: 'estimated', tokens: { input: 0, cacheRead: 0, output: 0 }, free: true, isComplete: false }),
+    expected: () => ({
+      ending: 'client_gone',
+      detail: '',
+      source: 'estimated',
+      tokens: { input: 0, cacheRead: 0, output: 0 },
+      free: true,
+      isComplete: false,
+    }),
   },
   {
     row: 'client_gone',
     what: 'long before the end, is charged up to the leaving',
     script: lingers,
     leave: 'after-part',
-    expected: ({ upstream }) => ({ ending: 'client_gone', detail: '', source: 'estimated', tokens: ours(upstream, part, 'running'), isComplete: false }),
+    expected: ({ upstream }) => ({
+      ending: 'client_gone',
+      detail: '',
+      source: 'estimated',
+      tokens: ours(upstream, part, 'running'),
+      isComplete: false,
+    }),
   },
   {
     row: 'client_gone',
@@ -131,7 +169,9 @@ export const cases: readonly Case[] = [
   {
     row: 'upstream_error_before_output',
     what: 'as an answer of its own, is free',
-    script: () => ({ fault: { kind: 'status', status: 500, body: { type: 'error', error: { type: 'api_error', message: 'no', code: null, param: null } } } }),
+    script: () => ({
+      fault: { kind: 'status', status: 500, body: { type: 'error', error: { type: 'api_error', message: 'no', code: null, param: null } } },
+    }),
     expected: () => ({
       ending: 'upstream_error_before_output',
       detail: 'upstream_failed',
@@ -148,7 +188,14 @@ export const cases: readonly Case[] = [
     row: 'upstream_error_before_output',
     what: 'within its answer, is free',
     script: breaksOff(errorFrame, () => 1),
-    expected: (combination) => ({ ...broken(combination, 502), ending: 'upstream_error_before_output', detail: 'upstream_failed', tokens: ours(combination.upstream, '', 'exact'), free: true, text: '' }),
+    expected: (combination) => ({
+      ...broken(combination, 502),
+      ending: 'upstream_error_before_output',
+      detail: 'upstream_failed',
+      tokens: ours(combination.upstream, '', 'exact'),
+      free: true,
+      text: '',
+    }),
   },
   {
     row: 'upstream_error_after_output',

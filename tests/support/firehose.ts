@@ -43,7 +43,7 @@ export async function startFirehose(answerBytes: number): Promise<Firehose> {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     bytesTaken: () => taken,
     async stopped(quietMs) {
-      for (let before = -1; before !== taken && !isOver; ) {
+      for (let before = -1; before !== taken && !isOver;) {
         before = taken;
         await sleep(quietMs);
       }
@@ -61,14 +61,27 @@ function framesOf(isMessages: boolean): Record<'first' | 'event' | 'last', strin
   const text = 'word '.repeat(textBytes / 5);
   if (isMessages) {
     const frame = (type: string, fields: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
-    const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'firehose', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 5, output_tokens: 1 } };
+    const message = {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'firehose',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 5, output_tokens: 1 },
+    };
     return {
       first: frame('message_start', { message }) + frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
       event: frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
-      last: frame('content_block_stop', { index: 0 }) + frame('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 9 } }) + frame('message_stop', {}),
+      last:
+        frame('content_block_stop', { index: 0 }) +
+        frame('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 9 } }) +
+        frame('message_stop', {}),
     };
   }
-  const chunk = (fields: object): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'firehose', ...fields })}\n\n`;
+  const chunk = (fields: object): string =>
+    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'firehose', ...fields })}\n\n`;
   const choice = (delta: object, finish_reason: string | null = null): string => chunk({ choices: [{ index: 0, delta, finish_reason }] });
   return {
     first: choice({ role: 'assistant', content: '' }),

@@ -14,7 +14,17 @@ export interface IdpPerson {
 }
 
 /** What can be wrong. */
-export type IdpFault = 'state' | 'nonce' | 'audience' | 'issuer' | 'expired' | 'signature' | 'unsigned' | 'declined' | 'no token' | 'other subject at userinfo';
+export type IdpFault =
+  | 'state'
+  | 'nonce'
+  | 'audience'
+  | 'issuer'
+  | 'expired'
+  | 'signature'
+  | 'unsigned'
+  | 'declined'
+  | 'no token'
+  | 'other subject at userinfo';
 
 /** A running provider. */
 export interface Idp {
@@ -73,9 +83,13 @@ export async function startIdp(): Promise<Idp> {
   function authorize(query: URLSearchParams, response: ServerResponse): void {
     const redirectUri = query.get('redirect_uri') ?? '';
     // Never a redirect to an address that is not known (RFC 6749, section 4.1.2.1).
-    if (query.get('client_id') !== idp.clientId || !idp.redirectUris.has(redirectUri)) return answer(response, 400, { error: 'invalid_request' });
+    if (query.get('client_id') !== idp.clientId || !idp.redirectUris.has(redirectUri))
+      return answer(response, 400, { error: 'invalid_request' });
     const back = new URL(redirectUri);
-    const isRight = query.get('response_type') === 'code' && query.get('code_challenge_method') === 'S256' && query.get('scope')?.split(' ').includes('openid') === true;
+    const isRight =
+      query.get('response_type') === 'code' &&
+      query.get('code_challenge_method') === 'S256' &&
+      query.get('scope')?.split(' ').includes('openid') === true;
     const error = isRight ? (idp.fault === 'declined' ? 'access_denied' : undefined) : 'invalid_request';
     const code = randomUUID();
     if (error === undefined) grants.set(code, { query, person: idp.person });
@@ -92,12 +106,22 @@ export async function startIdp(): Promise<Idp> {
     if (request.headers.authorization !== expected) return answer(response, 401, { error: 'invalid_client' });
     const grant = grants.get(form.get('code') ?? '');
     grants.delete(form.get('code') ?? '');
-    const proof = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
-    const isRight = form.get('grant_type') === 'authorization_code' && grant?.query.get('redirect_uri') === form.get('redirect_uri') && grant?.query.get('code_challenge') === proof;
+    const proof = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url');
+    const isRight =
+      form.get('grant_type') === 'authorization_code' &&
+      grant?.query.get('redirect_uri') === form.get('redirect_uri') &&
+      grant?.query.get('code_challenge') === proof;
     if (grant === undefined || !isRight) return answer(response, 400, { error: 'invalid_grant' });
     const accessToken = randomUUID();
     tokens.set(accessToken, grant.person);
-    answer(response, 200, { access_token: accessToken, token_type: 'Bearer', expires_in: 300, ...(idp.fault === 'no token' ? {} : { id_token: await idToken(grant) }) });
+    answer(response, 200, {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: 300,
+      ...(idp.fault === 'no token' ? {} : { id_token: await idToken(grant) }),
+    });
   }
 
   async function idToken({ query, person }: Grant): Promise<string> {

@@ -41,7 +41,17 @@ interface KeyValue {
 interface ExportRequest {
   resourceSpans: {
     resource: { attributes: KeyValue[] };
-    scopeSpans: { spans: { traceId: string; spanId: string; parentSpanId?: string; name: string; startTimeUnixNano: string; endTimeUnixNano: string; attributes: KeyValue[] }[] }[];
+    scopeSpans: {
+      spans: {
+        traceId: string;
+        spanId: string;
+        parentSpanId?: string;
+        name: string;
+        startTimeUnixNano: string;
+        endTimeUnixNano: string;
+        attributes: KeyValue[];
+      }[];
+    }[];
   }[];
 }
 
@@ -59,7 +69,8 @@ interface DataPoint {
   count?: string | number;
 }
 
-const valuesOf = (attributes: KeyValue[]): Record<string, unknown> => Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+const valuesOf = (attributes: KeyValue[]): Record<string, unknown> =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 /** Starts a receiver on a free loopback port. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
@@ -113,7 +124,12 @@ function seriesOf({ resourceMetrics }: MetricsRequest): ReceivedSeries[] {
     const service = String(valuesOf(resource.attributes)['service.name']);
     return scopeMetrics.flatMap(({ metrics }) =>
       metrics.flatMap(({ name, sum, gauge, histogram }) =>
-        ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map(({ attributes, asInt, asDouble, count }) => ({ service, name, attributes: valuesOf(attributes), value: Number(asInt ?? asDouble ?? count) })),
+        ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map(({ attributes, asInt, asDouble, count }) => ({
+          service,
+          name,
+          attributes: valuesOf(attributes),
+          value: Number(asInt ?? asDouble ?? count),
+        })),
       ),
     );
   });
@@ -126,7 +142,8 @@ export function spanTree(spans: readonly ReceivedSpan[]): string {
   const add = (span: ReceivedSpan, depth: number): void => {
     const ms = Number(span.endNano - span.startNano) / 1e6;
     lines.push(`${'  '.repeat(depth)}${span.name}  [${span.service}]  ${ms.toFixed(1)} ms`);
-    for (const child of spans.filter((each) => each.parentSpanId === span.spanId).sort((a, b) => Number(a.startNano - b.startNano))) add(child, depth + 1);
+    for (const child of spans.filter((each) => each.parentSpanId === span.spanId).sort((a, b) => Number(a.startNano - b.startNano)))
+      add(child, depth + 1);
   };
   for (const root of spans.filter((span) => !known.has(span.parentSpanId))) add(root, 0);
   return lines.join('\n');

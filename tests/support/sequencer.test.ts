@@ -9,11 +9,25 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
 
 describe('the order of the files', () => {
   it('has the long ones first', () => {
-    expect(order(1, 'tests/trace.test.ts', 'tests/streams.test.ts', 'tests/outages.test.ts')).toEqual(['tests/outages.test.ts', 'tests/streams.test.ts', 'tests/trace.test.ts']);
+    expect(order(1, 'tests/trace.test.ts', 'tests/streams.test.ts', 'tests/outages.test.ts')).toEqual([
+      'tests/outages.test.ts',
+      'tests/streams.test.ts',
+      'tests/trace.test.ts',
+    ]);
   });
 
   it('has one browser at a time, from the first on, as far as there are others', () => {
-    const [wide, narrow, home] = ['tests/console/every-page-wide.test.ts', 'tests/console/every-page-narrow.test.ts', 'tests/console/home.test.ts'];
-    expect(order(2, narrow!, 'tests/streams.test.ts', 'tests/outages.test.ts', wide!, home!)).toEqual([wide, 'tests/outages.test.ts', 'tests/streams.test.ts', narrow, home]);
+    const [wide, narrow, home] = [
+      'tests/console/every-page-wide.test.ts',
+      'tests/console/every-page-narrow.test.ts',
+      'tests/console/home.test.ts',
+    ];
+    expect(order(2, narrow!, 'tests/streams.test.ts', 'tests/outages.test.ts', wide!, home!)).toEqual([
+      wide,
+      'tests/outages.test.ts',
+      'tests/streams.test.ts',
+      narrow,
+      home,
+    ]);
   });
 });

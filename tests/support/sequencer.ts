@@ -55,7 +55,9 @@ export default class extends TestSequencer {
   }
 
   override sort(tests: Test[]): Test[] {
-    const left = [...tests].map((test) => ({ test, ...judged(test) })).sort((one, other) => other.takes - one.takes || (one.path < other.path ? -1 : 1));
+    const left = [...tests]
+      .map((test) => ({ test, ...judged(test) }))
+      .sort((one, other) => other.takes - one.takes || (one.path < other.path ? -1 : 1));
     const workers = Array.from({ length: this.workerCount }, () => ({ freeAt: 0, inBrowser: false }));
     const order: Test[] = [];
     while (left.length > 0) {

@@ -66,7 +66,11 @@ export async function startLoad(replicas: readonly Replica[], callers: number, a
         return answer;
       } catch (error) {
         // A refusal would be wrong: every account has plenty, and every id is new or known.
-        if (hasReason(error, 'balance_empty', 'balance_held', 'not_found', 'already_exists', 'invalid_request') || performance.now() > untilMs) throw error;
+        if (
+          hasReason(error, 'balance_empty', 'balance_held', 'not_found', 'already_exists', 'invalid_request') ||
+          performance.now() > untilMs
+        )
+          throw error;
         unknowns += 1;
       }
     }
@@ -106,10 +110,16 @@ export async function expectBooks(url: string, settled: ReadonlyMap<string, bigi
   const db: Database = openDatabase(url, { poolMax: 2 });
   try {
     const holds = await db.knex('hold').select('id', 'state', 'captured_nano_usd');
-    const inBooks = new Map(holds.map((row) => [idFromBytes('req', asBytes(row.id)), `${asNumber(row.state)} ${asText(row.captured_nano_usd)}`]));
+    const inBooks = new Map(
+      holds.map((row) => [idFromBytes('req', asBytes(row.id)), `${asNumber(row.state)} ${asText(row.captured_nano_usd)}`]),
+    );
     const wanted = new Map([...settled].map(([id, cost]) => [id, `${HoldState.HOLD_STATE_SETTLED} ${cost}`]));
     expect(differences(wanted, inBooks)).toEqual([]);
-    const entries = await db.knex('journal').whereNotNull('hold_id').groupBy('hold_id').select('hold_id', db.knex.raw('COUNT(*) AS entries, SUM(amount_nano_usd) AS amount'));
+    const entries = await db
+      .knex('journal')
+      .whereNotNull('hold_id')
+      .groupBy('hold_id')
+      .select('hold_id', db.knex.raw('COUNT(*) AS entries, SUM(amount_nano_usd) AS amount'));
     const charged = new Map(entries.map((row) => [idFromBytes('req', asBytes(row.hold_id)), `${row.entries} ${row.amount}`]));
     expect(differences(new Map([...settled].map(([id, cost]) => [id, `1 ${cost}`])), charged)).toEqual([]);
     const { service } = createLedger(quietConfig, { db, clock: systemClock, log });
@@ -121,5 +131,7 @@ export async function expectBooks(url: string, settled: ReadonlyMap<string, bigi
 
 function differences(wanted: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): string[] {
   const ids = new Set([...wanted.keys(), ...found.keys()]);
-  return [...ids].filter((id) => wanted.get(id) !== found.get(id)).map((id) => `${id}: acknowledged ${wanted.get(id)}, in the books ${found.get(id)}`);
+  return [...ids]
+    .filter((id) => wanted.get(id) !== found.get(id))
+    .map((id) => `${id}: acknowledged ${wanted.get(id)}, in the books ${found.get(id)}`);
 }

@@ -47,7 +47,11 @@ export interface StripeStub {
   /** The charge of a session's payment, with so much of it given back. */
   charge(session: Session, refundedCents: number): object;
   /** Sends an event to the gateway; `changes` make it go wrong. */
-  send(baseUrl: string, event: StripeEvent, changes?: { secret?: string; atMs?: number; body?: (text: string) => string; header?: string }): Promise<Response>;
+  send(
+    baseUrl: string,
+    event: StripeEvent,
+    changes?: { secret?: string; atMs?: number; body?: (text: string) => string; header?: string },
+  ): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -69,7 +73,12 @@ export async function startStripe(): Promise<StripeStub> {
     isBroken: false,
     pay(id, how = 'at once') {
       const session = sessions.find((each) => each.id === id)!;
-      Object.assign(session, { status: 'complete', payment_status: how === 'at once' ? 'paid' : 'unpaid', url: null, payment_intent: session.payment_intent ?? newId('pi') });
+      Object.assign(session, {
+        status: 'complete',
+        payment_status: how === 'at once' ? 'paid' : 'unpaid',
+        url: null,
+        payment_intent: session.payment_intent ?? newId('pi'),
+      });
       return session;
     },
     event: (type, object, previous) => ({
@@ -93,28 +102,42 @@ export async function startStripe(): Promise<StripeStub> {
     async send(baseUrl, event, { secret = webhookSecret, atMs = Date.now(), body = (text: string) => text, header } = {}) {
       const text = JSON.stringify(event, null, 2);
       const seconds = Math.floor(atMs / 1000);
-      const signature = header ?? `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex')},v0=${'0'.repeat(64)}`;
-      return fetch(`${baseUrl}/payments/stripe/webhook`, { method: 'POST', headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature, 'user-agent': 'Stripe/1.0' }, body: body(text) });
+      const signature =
+        header ?? `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex')},v0=${'0'.repeat(64)}`;
+      return fetch(`${baseUrl}/payments/stripe/webhook`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature, 'user-agent': 'Stripe/1.0' },
+        body: body(text),
+      });
     },
     stop: async () => undefined,
   };
 
   function refuse(response: ServerResponse, status: number, message: string): void {
     refusals.push(status);
-    response.writeHead(status, { 'content-type': 'application/json', 'request-id': newId('req') }).end(JSON.stringify({ error: { type: status === 401 ? 'invalid_request_error' : 'api_error', message } }));
+    response
+      .writeHead(status, { 'content-type': 'application/json', 'request-id': newId('req') })
+      .end(JSON.stringify({ error: { type: status === 401 ? 'invalid_request_error' : 'api_error', message } }));
   }
 
   function create(request: IncomingMessage, body: string, response: ServerResponse): void {
-    if (!String(request.headers['content-type']).startsWith('application/x-www-form-urlencoded')) return refuse(response, 400, 'Requests are form-encoded.');
+    if (!String(request.headers['content-type']).startsWith('application/x-www-form-urlencoded'))
+      return refuse(response, 400, 'Requests are form-encoded.');
     const key = String(request.headers['idempotency-key'] ?? '');
     const known = byKey.get(key);
-    if (known !== undefined) return known.body === body ? answer(response, known.session) : refuse(response, 400, 'Keys for idempotent requests can only be used with the same parameters.');
+    if (known !== undefined)
+      return known.body === body
+        ? answer(response, known.session)
+        : refuse(response, 400, 'Keys for idempotent requests can only be used with the same parameters.');
     const form = new URLSearchParams(body);
     const part = (name: string): string => form.get(name) ?? '';
     const maps = (prefix: string): Record<string, string> =>
-      Object.fromEntries([...form].flatMap(([name, value]) => (name.startsWith(`${prefix}[`) ? [[name.slice(prefix.length + 1, -1), value] as const] : [])));
+      Object.fromEntries(
+        [...form].flatMap(([name, value]) => (name.startsWith(`${prefix}[`) ? [[name.slice(prefix.length + 1, -1), value] as const] : [])),
+      );
     const amount = Number(part('line_items[0][price_data][unit_amount]')) * Number(part('line_items[0][quantity]'));
-    if (part('mode') !== 'payment' || part('line_items[0][price_data][currency]') !== 'usd' || !Number.isInteger(amount) || amount < 50) return refuse(response, 400, 'Invalid parameters.');
+    if (part('mode') !== 'payment' || part('line_items[0][price_data][currency]') !== 'usd' || !Number.isInteger(amount) || amount < 50)
+      return refuse(response, 400, 'Invalid parameters.');
     const id = `cs_test_${randomBytes(29).toString('hex')}`;
     const session: Session = {
       id,
@@ -147,10 +170,17 @@ export async function startStripe(): Promise<StripeStub> {
     if (request.method === 'POST' && url.pathname === '/v1/checkout/sessions') return create(request, body, response);
     if (request.method === 'GET' && url.pathname === '/v1/checkout/sessions') {
       const intent = url.searchParams.get('payment_intent');
-      return answer(response, { object: 'list', url: '/v1/checkout/sessions', has_more: false, data: sessions.filter(({ payment_intent: each }) => each === intent) });
+      return answer(response, {
+        object: 'list',
+        url: '/v1/checkout/sessions',
+        has_more: false,
+        data: sessions.filter(({ payment_intent: each }) => each === intent),
+      });
     }
     const session = sessions.find(({ id }) => url.pathname === `/v1/checkout/sessions/${id}`);
-    return request.method === 'GET' && session !== undefined ? answer(response, session) : refuse(response, 404, 'No such checkout.session.');
+    return request.method === 'GET' && session !== undefined
+      ? answer(response, session)
+      : refuse(response, 404, 'No such checkout.session.');
   });
 
   /** Stripe's own page: one button pays, a link goes back. */
@@ -158,7 +188,9 @@ export async function startStripe(): Promise<StripeStub> {
     const session = sessions.find(({ id }) => url.pathname === `/c/pay/${id}`);
     if (session === undefined) return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
-    response.end(`<!doctype html><title>Checkout</title><h1>Pay $${(session.amount_total / 100).toFixed(2)}</h1><a id="pay" href="${session.success_url}">Pay</a> <a id="back" href="${session.cancel_url}">Back</a>`);
+    response.end(
+      `<!doctype html><title>Checkout</title><h1>Pay $${(session.amount_total / 100).toFixed(2)}</h1><a id="pay" href="${session.success_url}">Pay</a> <a id="back" href="${session.cancel_url}">Back</a>`,
+    );
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -8,14 +8,26 @@ import type { System } from './system.js';
 export const stubPrices = { input: 1000n, cacheRead: 100n, cacheWrite5m: 1250n, cacheWrite1h: 2000n, output: 5000n } as const;
 
 /** Adds an upstream on a private address; its secret goes in by the standard input. */
-export async function addUpstream(system: System, id: string, format: 'chat-completions' | 'messages', baseUrl: string, secret: string): Promise<void> {
+export async function addUpstream(
+  system: System,
+  id: string,
+  format: 'chat-completions' | 'messages',
+  baseUrl: string,
+  secret: string,
+): Promise<void> {
   const args = ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin'];
   const { code, stderr } = await runCommand(args, system.operatorEnv(), `${secret}\n`);
   if (code !== 0) throw new Error(stderr);
 }
 
 /** Adds a model that an upstream knows under another name, at `stubPrices`; `fields` are what is different about it. */
-export async function addModel(system: System, id: string, upstream: string, upstreamModel: string, fields: Record<string, unknown> = {}): Promise<void> {
+export async function addModel(
+  system: System,
+  id: string,
+  upstream: string,
+  upstreamModel: string,
+  fields: Record<string, unknown> = {},
+): Promise<void> {
   const path = join(system.dataDir, 'model.json');
   const model = {
     id,
@@ -32,5 +44,19 @@ export async function addModel(system: System, id: string, upstream: string, ups
   };
   writeFileSync(path, JSON.stringify(model));
   await system.cli('model', 'put', path);
-  await system.cli('price', 'publish', id, '--input', '1', '--cache-read', '0.1', '--cache-write-5m', '1.25', '--cache-write-1h', '2', '--output', '5');
+  await system.cli(
+    'price',
+    'publish',
+    id,
+    '--input',
+    '1',
+    '--cache-read',
+    '0.1',
+    '--cache-write-5m',
+    '1.25',
+    '--cache-write-1h',
+    '2',
+    '--output',
+    '5',
+  );
 }

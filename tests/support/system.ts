@@ -54,13 +54,19 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
   const dataDir = mkdtempSync(join(folder, 'tollgate-e2e-'));
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const settings = { PORT: String(port), TOLLGATE_DATA_DIR: dataDir, ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}), ...env };
+  const settings = {
+    PORT: String(port),
+    TOLLGATE_DATA_DIR: dataDir,
+    ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}),
+    ...env,
+  };
   let child: Child;
 
   async function start(): Promise<void> {
     child = startScript(scripts[mode], [], settings);
     await eventually(async () => {
-      if (child.process.exitCode !== null) throw new Error(`Tollgate ended with ${child.process.exitCode}:\n${child.stdout()}\n${child.stderr()}`);
+      if (child.process.exitCode !== null)
+        throw new Error(`Tollgate ended with ${child.process.exitCode}:\n${child.stdout()}\n${child.stderr()}`);
       const response = await fetch(`${baseUrl}/readyz`);
       return response.status === 200 && child.stdout().includes('ready') ? true : undefined;
     }, 60_000).catch((error: Error) => {

@@ -5,7 +5,12 @@ import { AppError } from '#kit/errors/app-error.js';
 import { Timeline } from './timeline.js';
 
 /** An account of 1,000 of which one call holds 700 and one has spent 100, and what is wrong with a refusal that names these amounts. */
-async function faultOf(named: { available: bigint; needed?: bigint; held?: bigint; reason?: 'balance_held' | 'balance_empty' }): Promise<string | undefined> {
+async function faultOf(named: {
+  available: bigint;
+  needed?: bigint;
+  held?: bigint;
+  reason?: 'balance_held' | 'balance_empty';
+}): Promise<string | undefined> {
   const timeline = new Timeline(1_000n, 5_000n);
   const spent = timeline.asks('key_1');
   spent.granted(300n);
@@ -14,7 +19,11 @@ async function faultOf(named: { available: bigint; needed?: bigint; held?: bigin
   timeline.asks('key_2').granted(700n);
   await pause(5);
   const refused = timeline.asks('key_1');
-  const details = { available_nano_usd: String(named.available), needed_nano_usd: String(named.needed ?? 250n), held_nano_usd: String(named.held ?? 700n) };
+  const details = {
+    available_nano_usd: String(named.available),
+    needed_nano_usd: String(named.needed ?? 250n),
+    held_nano_usd: String(named.held ?? 700n),
+  };
   refused.refused(new AppError(named.reason ?? 'balance_held', 'refused', { details }), 250n);
   await pause(5);
   // Begins when the refusal is known, and so is no reason for it.

@@ -42,7 +42,15 @@ export class Timeline {
 
   /** A call is about to ask for its hold. */
   asks(keyId: string): Telling {
-    const call: Seen = { keyId, askedMs: performance.now(), answeredMs: never, grantedNanoUsd: 0n, endingMs: never, endedMs: never, capturedNanoUsd: 0n };
+    const call: Seen = {
+      keyId,
+      askedMs: performance.now(),
+      answeredMs: never,
+      grantedNanoUsd: 0n,
+      endingMs: never,
+      endedMs: never,
+      capturedNanoUsd: 0n,
+    };
     this.calls.push(call);
     return {
       granted: (amountNanoUsd) => {
@@ -63,7 +71,10 @@ export class Timeline {
 
   /** How many calls were refused, and the refusals that cannot be right. To be asked when all calls have ended. */
   judge(): { refusedCount: number; wrong: string[] } {
-    return { refusedCount: this.refusals.length, wrong: this.refusals.map((refusal) => this.faultOf(refusal)).filter((fault) => fault !== undefined) };
+    return {
+      refusedCount: this.refusals.length,
+      wrong: this.refusals.map((refusal) => this.faultOf(refusal)).filter((fault) => fault !== undefined),
+    };
   }
 
   private faultOf({ call, reason, details, leastNanoUsd }: Refused): string | undefined {

@@ -41,7 +41,8 @@ export function startTraffic(system: System, secret: string): Traffic {
     for (; !isOver; await sleep(pauseMs)) await call(path, 'sandbox/echo', 'Hello there', false);
   };
   const long = async (): Promise<void> => {
-    for (let count = 0; !isOver; await sleep(streamEveryMs), count += 1) streams.push(call(paths[count % 2]!, 'sandbox/story', streamText, true));
+    for (let count = 0; !isOver; await sleep(streamEveryMs), count += 1)
+      streams.push(call(paths[count % 2]!, 'sandbox/story', streamText, true));
   };
   const all = Promise.all([...paths.map(short), long()]);
   return {
@@ -57,7 +58,12 @@ export function startTraffic(system: System, secret: string): Traffic {
 const paths = ['/v1/chat/completions', '/v1/messages'];
 
 /** Makes one call and reads its answer to the end. */
-export async function observe(system: System, secret: string, path: string, body: { stream: boolean } & Record<string, unknown>): Promise<SeenCall> {
+export async function observe(
+  system: System,
+  secret: string,
+  path: string,
+  body: { stream: boolean } & Record<string, unknown>,
+): Promise<SeenCall> {
   const beganAtMs = Date.now();
   const isStream = body.stream;
   try {
@@ -66,8 +72,28 @@ export async function observe(system: System, secret: string, path: string, body
     const text = await response.text().catch(() => '');
     const isWhole = response.status === 200 && (isStream ? /data: \[DONE\]|event: message_stop/.test(text) : text !== '');
     const reason = /"reason":"(\w+)"/.exec(text)?.[1];
-    return { path, beganAtMs, endedAtMs: Date.now(), isStream, status: response.status, requestId, isWhole, reason, retryAfter: response.headers.get('retry-after') };
+    return {
+      path,
+      beganAtMs,
+      endedAtMs: Date.now(),
+      isStream,
+      status: response.status,
+      requestId,
+      isWhole,
+      reason,
+      retryAfter: response.headers.get('retry-after'),
+    };
   } catch {
-    return { path, beganAtMs, endedAtMs: Date.now(), isStream, status: 0, requestId: null, isWhole: false, reason: undefined, retryAfter: null };
+    return {
+      path,
+      beganAtMs,
+      endedAtMs: Date.now(),
+      isStream,
+      status: 0,
+      requestId: null,
+      isWhole: false,
+      reason: undefined,
+      retryAfter: null,
+    };
   }
 }

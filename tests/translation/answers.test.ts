@@ -34,7 +34,11 @@ interface Answer {
 }
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
-const reasoning = fc.record({ type: fc.constant('reasoning' as const), text: words, signature: fc.base64String({ minLength: 4, maxLength: 12 }) });
+const reasoning = fc.record({
+  type: fc.constant('reasoning' as const),
+  text: words,
+  signature: fc.base64String({ minLength: 4, maxLength: 12 }),
+});
 const text = fc.record({ type: fc.constant('text' as const), text: words });
 const call = fc.record({
   type: fc.constant('tool_call' as const),
@@ -43,16 +47,35 @@ const call = fc.record({
   arguments: fc.dictionary(words, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }).map((value) => JSON.stringify(value)),
 });
 const blocks = fc
-  .tuple(fc.array(reasoning, { maxLength: 1 }), fc.array(text, { maxLength: 1 }), fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id }))
+  .tuple(
+    fc.array(reasoning, { maxLength: 1 }),
+    fc.array(text, { maxLength: 1 }),
+    fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id }),
+  )
   .map((kinds): Block[] => kinds.flat())
   .filter((all) => all.length > 0);
 const usage = fc
-  .record({ input: fc.integer({ min: 1, max: 2000 }), cacheRead: fc.nat(2000), cacheWrite5m: fc.nat(2000), cacheWrite1h: fc.nat(2000), output: fc.integer({ min: 1, max: 4000 }) })
+  .record({
+    input: fc.integer({ min: 1, max: 2000 }),
+    cacheRead: fc.nat(2000),
+    cacheWrite5m: fc.nat(2000),
+    cacheWrite1h: fc.nat(2000),
+    output: fc.integer({ min: 1, max: 4000 }),
+  })
   .chain((counts) => fc.nat(counts.output).map((share) => ({ ...counts, reasoning: share })));
 const answer: fc.Arbitrary<Answer> = fc
-  .record({ blocks, end: fc.constantFrom<End>('natural', 'max_tokens', 'refusal'), usage, deltaChars: fc.integer({ min: 1, max: 12 }), interleaveToolCalls: fc.boolean(), cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }) })
+  .record({
+    blocks,
+    end: fc.constantFrom<End>('natural', 'max_tokens', 'refusal'),
+    usage,
+    deltaChars: fc.integer({ min: 1, max: 12 }),
+    interleaveToolCalls: fc.boolean(),
+    cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }),
+  })
   // A filter that steps in has no calls.
-  .map((each) => (each.end === 'refusal' && each.blocks.some(({ type }) => type === 'tool_call') ? { ...each, end: 'natural' as const } : each));
+  .map((each) =>
+    each.end === 'refusal' && each.blocks.some(({ type }) => type === 'tool_call') ? { ...each, end: 'natural' as const } : each,
+  );
 
 const labels: Readonly<Record<WireName, Readonly<Record<Exclude<End, 'natural'>, string>>>> = {
   'chat-completions': { max_tokens: 'length', refusal: 'content_filter' },
@@ -60,19 +83,35 @@ const labels: Readonly<Record<WireName, Readonly<Record<Exclude<End, 'natural'>,
 };
 
 function scriptFor(upstream: WireName, { blocks: said, end, ...wire }: Answer): Script {
-  return { blocks: said, ...(end === 'natural' ? {} : { stopReason: labels[upstream][end] }), usage: wire.usage, deltaChars: wire.deltaChars, interleaveToolCalls: wire.interleaveToolCalls };
+  return {
+    blocks: said,
+    ...(end === 'natural' ? {} : { stopReason: labels[upstream][end] }),
+    usage: wire.usage,
+    deltaChars: wire.deltaChars,
+    interleaveToolCalls: wire.interleaveToolCalls,
+  };
 }
 
 function bodyOf(client: WireName, said: readonly Block[]): Json {
   const names = [...new Set(said.flatMap((block) => (block.type === 'tool_call' ? [block.name] : [])))];
   const schema = { type: 'object', properties: {} };
   const messages = [{ role: 'user', content: 'Go on.' }];
-  if (client === 'messages') return { model: 'm', max_tokens: 4000, messages, tools: names.map((name) => ({ name, input_schema: schema })) };
-  return { model: 'm', max_completion_tokens: 4000, messages, stream: true, stream_options: { include_usage: true }, ...(names.length === 0 ? {} : { tools: names.map((name) => ({ type: 'function', function: { name, parameters: schema } })) }) };
+  if (client === 'messages')
+    return { model: 'm', max_tokens: 4000, messages, tools: names.map((name) => ({ name, input_schema: schema })) };
+  return {
+    model: 'm',
+    max_completion_tokens: 4000,
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(names.length === 0 ? {} : { tools: names.map((name) => ({ type: 'function', function: { name, parameters: schema } })) }),
+  };
 }
 
 async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenerator<Uint8Array> {
-  const points = [...new Set([0, ...shares.map((share) => Math.floor(share * bytes.length)), bytes.length])].sort((one, other) => one - other);
+  const points = [...new Set([0, ...shares.map((share) => Math.floor(share * bytes.length)), bytes.length])].sort(
+    (one, other) => one - other,
+  );
   for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
 }
 
@@ -83,12 +122,25 @@ async function relayed(client: WireName, upstream: WireName, given: Answer, cuts
   const sent = JSON.parse(wire.generateBody(request, 'm').json) as Json;
   const script = scriptFor(upstream, given);
   const bytes = Buffer.from((upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent)).join(''));
-  const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: nativeFor(request, wire.format) !== undefined });
+  const decoder = wire.decoder(request, {
+    target: { upstreamId: 'u', upstreamModel: 'm' },
+    requestId: '',
+    droppedFields: [],
+    isNative: nativeFor(request, wire.format) !== undefined,
+  });
   const watchdog = new Watchdog(neverAborted);
   const limits = { responseBytesMax: 1 << 24, idleTimeoutMs: 10_000 };
   try {
     const batches: GenerateResponse[] = [];
-    for await (const batch of relay({ request, model: 'm', decoder, reader: new SseReader(1 << 20), chunks: cutAt(bytes, cuts), watchdog, limits })) {
+    for await (const batch of relay({
+      request,
+      model: 'm',
+      decoder,
+      reader: new SseReader(1 << 20),
+      chunks: cutAt(bytes, cuts),
+      watchdog,
+      limits,
+    })) {
       batches.push(GenerateResponse.decode(GenerateResponse.encode(batch).finish()));
     }
     return batches;
@@ -119,7 +171,9 @@ function wholeTo(client: WireName, batches: readonly GenerateResponse[]): Json {
 
 /** What a caller must see. */
 function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answer): Partial<Seen> {
-  const calls = said.flatMap((block) => (block.type === 'tool_call' ? [{ id: block.id, name: block.name, arguments: JSON.stringify(JSON.parse(block.arguments)) }] : []));
+  const calls = said.flatMap((block) =>
+    block.type === 'tool_call' ? [{ id: block.id, name: block.name, arguments: JSON.stringify(JSON.parse(block.arguments)) }] : [],
+  );
   const texts = (type: 'text' | 'reasoning'): string => said.flatMap((block) => (block.type === type ? [block.text] : [])).join('');
   return {
     text: texts('text'),
@@ -128,7 +182,13 @@ function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answ
     signatures: upstream === 'messages' ? said.flatMap((block) => (block.type === 'reasoning' ? [block.signature!] : [])) : [],
     calls,
     stop: end === 'natural' ? (calls.length > 0 ? 'tool_calls' : 'end') : end,
-    usage: { input: counts.input, cacheRead: counts.cacheRead, cacheWrite: counts.cacheWrite5m + counts.cacheWrite1h, output: counts.output, reasoning: counts.reasoning },
+    usage: {
+      input: counts.input,
+      cacheRead: counts.cacheRead,
+      cacheWrite: counts.cacheWrite5m + counts.cacheWrite1h,
+      output: counts.output,
+      reasoning: counts.reasoning,
+    },
     error: undefined,
   };
 }
@@ -175,7 +235,12 @@ async function relayedUntil(client: WireName, upstream: WireName, given: Answer,
   const frames = upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent);
   // What follows the deltas says that the answer is over.
   const kept = frames.slice(0, Math.floor((frames.length - (upstream === 'messages' ? 2 : 3)) * share));
-  const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
+  const decoder = wire.decoder(request, {
+    target: { upstreamId: 'u', upstreamModel: 'm' },
+    requestId: '',
+    droppedFields: [],
+    isNative: false,
+  });
   const watchdog = new Watchdog(neverAborted);
   try {
     const chunks = cutAt(Buffer.from(kept.join('')), given.cuts);

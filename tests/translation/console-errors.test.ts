@@ -38,17 +38,28 @@ describe('refusals in Chinese', () => {
 
   it('knows only sentences that are still told', () => {
     const root = join(import.meta.dirname, '../..');
-    const files = ['services', 'gateway'].flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)));
-    const told = files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')).map((name) => readFileSync(name, 'utf8')).join('\n');
+    const files = ['services', 'gateway'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
+    );
+    const told = files
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => readFileSync(name, 'utf8'))
+      .join('\n');
     // A schema library has its own.
     const ofLibrary = /^must (not have (fewer|more) than|be (>=|<=|integer|number))/;
-    const pieces = sentences.flatMap(([english]) => (ofLibrary.test(english) ? [] : english.split('{}').flatMap((piece) => piece.split(/(?<=[.:,]) | and /)))).map((piece) => piece.replace(/[.:,]? *$/, '').trim()).filter((piece) => piece.length > 3);
+    const pieces = sentences
+      .flatMap(([english]) => (ofLibrary.test(english) ? [] : english.split('{}').flatMap((piece) => piece.split(/(?<=[.:,]) | and /))))
+      .map((piece) => piece.replace(/[.:,]? *$/, '').trim())
+      .filter((piece) => piece.length > 3);
     expect(pieces.length).toBeGreaterThan(80);
     expect(pieces.filter((piece) => !told.includes(piece))).toEqual([]);
   });
 
   it('keeps the facts of a sentence', () => {
-    const poor = balanceEmpty({ creditedNanoUsd: 10_000_000n, spentNanoUsd: 0n, heldNanoUsd: 0n } as Parameters<typeof balanceEmpty>[0], 25_000_000n);
+    const poor = balanceEmpty(
+      { creditedNanoUsd: 10_000_000n, spentNanoUsd: 0n, heldNanoUsd: 0n } as Parameters<typeof balanceEmpty>[0],
+      25_000_000n,
+    );
     expect(inChinese(refusalOf(poor))).toEqual({ text: '账户余额不足：需要 $0.025，可用 $0.01。请为账户充值。', detail: undefined });
     const membership = { account: { id: 'acct_1' }, role: Role.ROLE_VIEWER } as Parameters<typeof assertAllowed>[0][number];
     const forbidden = refusalOf(thrownBy(() => assertAllowed([membership], false, 'acct_1', 'change keys')));
@@ -57,7 +68,10 @@ describe('refusals in Chinese', () => {
 
   it('shows a sentence that it does not know below its own, so that no fact is lost', () => {
     const message = 'The catalog is being painted until 5 o’clock.';
-    expect(inChinese({ code: 'failed_precondition', field: null, message })).toEqual({ text: ofCode['failed_precondition'], detail: message });
+    expect(inChinese({ code: 'failed_precondition', field: null, message })).toEqual({
+      text: ofCode['failed_precondition'],
+      detail: message,
+    });
     expect(inChinese({ code: 'of_tomorrow', field: null, message })).toEqual({ text: message, detail: undefined });
   });
 
@@ -65,12 +79,22 @@ describe('refusals in Chinese', () => {
     const refusal = { code: 'invalid_request', field: 'name', message: 'name must have 1 to 200 characters, not only spaces.' };
     expect(inChineseAtField(refusal)).toBe('须为 1 至 200 个字符，且不能只有空格。');
     expect(inChinese(refusal)).toEqual({ text: 'name：须为 1 至 200 个字符，且不能只有空格。', detail: undefined });
-    expect(inChineseAtField({ ...refusal, field: 'limit_usd', message: 'limit_usd: must be at most 9,000,000,000' })).toBe('不能大于 9,000,000,000。');
-    expect(inChineseAtField({ code: 'already_exists', field: 'email', message: 'Somebody with this e-mail address is known already.' })).toBe('已有人使用此邮箱地址。');
+    expect(inChineseAtField({ ...refusal, field: 'limit_usd', message: 'limit_usd: must be at most 9,000,000,000' })).toBe(
+      '不能大于 9,000,000,000。',
+    );
+    expect(
+      inChineseAtField({ code: 'already_exists', field: 'email', message: 'Somebody with this e-mail address is known already.' }),
+    ).toBe('已有人使用此邮箱地址。');
     expect(inChineseAtField({ ...refusal, message: 'name: must be blue' })).toBe(`${ofCode['invalid_request']}must be blue`);
   });
 
   it('takes the longest sentence that fits', () => {
-    expect(inChineseAtField({ code: 'invalid_request', field: 'key', message: 'key must have at most 200 characters and no control characters.' })).toBe('最多 200 个字符，且不能含控制字符。');
+    expect(
+      inChineseAtField({
+        code: 'invalid_request',
+        field: 'key',
+        message: 'key must have at most 200 characters and no control characters.',
+      }),
+    ).toBe('最多 200 个字符，且不能含控制字符。');
   });
 });

@@ -33,17 +33,31 @@ export interface Conversation {
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 24 }).map((text) => `w${text}w`);
 const toolName = fc.stringMatching(/^[a-zA-Z_][a-zA-Z0-9_-]{0,20}$/);
 const key = fc.stringMatching(/^[a-z]{1,6}$/);
-const input = fc.dictionary(key, fc.oneof(words, fc.integer(), fc.boolean(), fc.constant(null), fc.array(words, { maxLength: 3 })), { maxKeys: 4 });
-const schema = fc.uniqueArray(key, { maxLength: 3 }).map((names) => ({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) }));
+const input = fc.dictionary(key, fc.oneof(words, fc.integer(), fc.boolean(), fc.constant(null), fc.array(words, { maxLength: 3 })), {
+  maxKeys: 4,
+});
+const schema = fc
+  .uniqueArray(key, { maxLength: 3 })
+  .map((names) => ({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) }));
 
 /** Any conversation that ends with the user, whose calls all have their results. */
 export const conversation: fc.Arbitrary<Conversation> = fc
   .uniqueArray(fc.record({ name: toolName, description: words, schema }), { maxLength: 3, selector: ({ name }) => name })
   .chain((tools) => {
     const called = tools.length === 0 ? toolName : fc.constantFrom(...tools.map(({ name }) => name));
-    const exchange = fc.record({ id: fc.oneof(fc.uuid(), fc.stringMatching(/^[a-zA-Z0-9_:.-]{1,20}$/)), name: called, input, result: words });
+    const exchange = fc.record({
+      id: fc.oneof(fc.uuid(), fc.stringMatching(/^[a-zA-Z0-9_:.-]{1,20}$/)),
+      name: called,
+      input,
+      result: words,
+    });
     const turn = fc
-      .record({ said: fc.option(words), calls: tools.length === 0 ? fc.constant([]) : fc.array(exchange, { maxLength: 3 }), asked: words, image: fc.option(fc.base64String({ minLength: 4, maxLength: 16 })) })
+      .record({
+        said: fc.option(words),
+        calls: tools.length === 0 ? fc.constant([]) : fc.array(exchange, { maxLength: 3 }),
+        asked: words,
+        image: fc.option(fc.base64String({ minLength: 4, maxLength: 16 })),
+      })
       // An assistant who neither says nor calls anything is no turn.
       .map((each) => ({ ...each, said: each.calls.length === 0 ? (each.said ?? 'wOKw') : each.said }));
     return fc.record({
@@ -58,7 +72,10 @@ export const conversation: fc.Arbitrary<Conversation> = fc
 
 /** Ids that no other call of the conversation has, also when characters that a vendor refuses are replaced. */
 function withOwnIds(turns: readonly Turn[]): Turn[] {
-  return turns.map((turn, at) => ({ ...turn, calls: turn.calls.map((call, index) => ({ ...call, id: `${call.id.slice(0, 30)}_${at}_${index}` })) }));
+  return turns.map((turn, at) => ({
+    ...turn,
+    calls: turn.calls.map((call, index) => ({ ...call, id: `${call.id.slice(0, 30)}_${at}_${index}` })),
+  }));
 }
 
 /** The body of a caller of this format. */
@@ -75,19 +92,43 @@ function chatBody({ system, asked, turns, tools, choice, stop }: Conversation): 
       ...(system === null ? [] : [{ role: 'system', content: system }]),
       { role: 'user', content: asked },
       ...turns.flatMap(({ said, calls, asked: next, image }) => [
-        { role: 'assistant', content: said, ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ id, name, input: args }) => ({ id, type: 'function', function: { name, arguments: JSON.stringify(args) } })) }) },
+        {
+          role: 'assistant',
+          content: said,
+          ...(calls.length === 0
+            ? {}
+            : {
+                tool_calls: calls.map(({ id, name, input: args }) => ({
+                  id,
+                  type: 'function',
+                  function: { name, arguments: JSON.stringify(args) },
+                })),
+              }),
+        },
         ...calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result })),
         { role: 'user', content: image === null ? next : [{ type: 'text', text: next }, shown(image)] },
       ]),
     ],
-    ...(tools.length === 0 ? {} : { tools: tools.map(({ name, description, schema: parameters }) => ({ type: 'function', function: { name, description, parameters } })) }),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, schema: parameters }) => ({
+            type: 'function',
+            function: { name, description, parameters },
+          })),
+        }),
     ...(choice === null ? {} : { tool_choice: choice === 'first' ? { type: 'function', function: { name: tools[0]!.name } } : choice }),
     ...(stop.length === 0 ? {} : { stop }),
   };
 }
 
 function messagesBody({ system, asked, turns, tools, choice, stop }: Conversation): Json {
-  const choices = { auto: { type: 'auto' }, none: { type: 'none' }, required: { type: 'any' }, first: { type: 'tool', name: tools[0]?.name } };
+  const choices = {
+    auto: { type: 'auto' },
+    none: { type: 'none' },
+    required: { type: 'any' },
+    first: { type: 'tool', name: tools[0]?.name },
+  };
   return {
     model: 'm',
     max_tokens: 500,
@@ -95,7 +136,13 @@ function messagesBody({ system, asked, turns, tools, choice, stop }: Conversatio
     messages: [
       { role: 'user', content: asked },
       ...turns.flatMap(({ said, calls, asked: next, image }) => [
-        { role: 'assistant', content: [...(said === null ? [] : [{ type: 'text', text: said }]), ...calls.map(({ id, name, input: args }) => ({ type: 'tool_use', id, name, input: args }))] },
+        {
+          role: 'assistant',
+          content: [
+            ...(said === null ? [] : [{ type: 'text', text: said }]),
+            ...calls.map(({ id, name, input: args }) => ({ type: 'tool_use', id, name, input: args })),
+          ],
+        },
         {
           role: 'user',
           content: [
@@ -106,7 +153,9 @@ function messagesBody({ system, asked, turns, tools, choice, stop }: Conversatio
         },
       ]),
     ],
-    ...(tools.length === 0 ? {} : { tools: tools.map(({ name, description, schema: input_schema }) => ({ name, description, input_schema })) }),
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map(({ name, description, schema: input_schema }) => ({ name, description, input_schema })) }),
     ...(choice === null ? {} : { tool_choice: choices[choice] }),
     ...(stop.length === 0 ? {} : { stop_sequences: stop }),
   };
@@ -146,8 +195,18 @@ const parts = (content: unknown): Json[] => (typeof content === 'string' ? [{ ty
 function readChat(body: Json): string[] {
   const ids: unknown[] = [];
   const lines = list(body['messages']).flatMap((message): string[] => {
-    const { role, content, tool_calls: calls, tool_call_id: id } = message as { role: string; content: unknown; tool_calls?: Json[]; tool_call_id?: string };
-    if (role === 'tool') return [`result ${ids.indexOf(id)} ${parts(content).map(({ text }) => text as string).join('\n')}`];
+    const {
+      role,
+      content,
+      tool_calls: calls,
+      tool_call_id: id,
+    } = message as { role: string; content: unknown; tool_calls?: Json[]; tool_call_id?: string };
+    if (role === 'tool')
+      return [
+        `result ${ids.indexOf(id)} ${parts(content)
+          .map(({ text }) => text as string)
+          .join('\n')}`,
+      ];
     const said = parts(content).map((part) => {
       const url = (part['image_url'] as { url: string } | undefined)?.url;
       return url === undefined ? `${role} ${part['text'] as string}` : `image ${url.replace('data:image/png;base64,', '')}`;
@@ -165,7 +224,12 @@ function readChat(body: Json): string[] {
   });
   const choice = body['tool_choice'] as string | { function: { name: string } } | undefined;
   const chosen = typeof choice === 'object' ? choice.function.name : choice;
-  return [...lines, ...tools, ...(chosen === undefined || chosen === 'auto' ? [] : [`choice ${chosen}`]), ...((body['stop'] ?? []) as string[]).map((sequence) => `stop ${sequence}`)];
+  return [
+    ...lines,
+    ...tools,
+    ...(chosen === undefined || chosen === 'auto' ? [] : [`choice ${chosen}`]),
+    ...((body['stop'] ?? []) as string[]).map((sequence) => `stop ${sequence}`),
+  ];
 }
 
 function readMessages(body: Json): string[] {
@@ -177,7 +241,9 @@ function readMessages(body: Json): string[] {
           ids.push(block['id']);
           return `call ${block['name'] as string} ${JSON.stringify(block['input'])}`;
         case 'tool_result':
-          return `result ${ids.indexOf(block['tool_use_id'])} ${parts(block['content']).map(({ text }) => text as string).join('\n')}`;
+          return `result ${ids.indexOf(block['tool_use_id'])} ${parts(block['content'])
+            .map(({ text }) => text as string)
+            .join('\n')}`;
         case 'image':
           return `image ${(block['source'] as { data: string }).data}`;
         default:
@@ -185,7 +251,9 @@ function readMessages(body: Json): string[] {
       }
     });
   });
-  const tools = list(body['tools']).map(({ name, description, input_schema }) => `tool ${name as string} ${description as string} ${JSON.stringify(input_schema)}`);
+  const tools = list(body['tools']).map(
+    ({ name, description, input_schema }) => `tool ${name as string} ${description as string} ${JSON.stringify(input_schema)}`,
+  );
   const choice = body['tool_choice'] as { type: string; name?: string } | undefined;
   const chosen = choice?.name ?? (choice?.type === 'any' ? 'required' : choice?.type);
   return [

@@ -22,7 +22,8 @@ export function completionBody(script: Script, request: Json): Json {
 }
 
 function message(blocks: readonly Block[]): Json {
-  const join = (type: Block['type']): string | null => blocks.flatMap((block) => (block.type === type && 'text' in block ? [block.text] : [])).join('') || null;
+  const join = (type: Block['type']): string | null =>
+    blocks.flatMap((block) => (block.type === type && 'text' in block ? [block.text] : [])).join('') || null;
   const reasoning = join('reasoning');
   const calls = callsOf(blocks).map((call) => ({ id: call.id, ...opened(call, call.arguments) }));
   const annotations = annotationsOf(blocks);
@@ -44,8 +45,15 @@ export function completionChunks(script: Script, request: Json): Json[] {
   const place = script.usagePlace ?? 'last-chunk';
   const base = envelope('chat.completion.chunk', script, request);
   const chunk = (index: number, { logprobs = null, ...delta }: Json, finish: string | null = null, isFirst = false): Json => {
-    const hasUsage = place === 'every-chunk' || (place === 'finish-chunk' && finish !== null) || (isFirst && (place === 'first-chunk' || place === 'zero-at-end'));
-    return { ...base, choices: [{ index, delta, logprobs, finish_reason: finish, ...(finish === null ? {} : script.atEnd) }], ...(asked ? { usage: hasUsage ? usage : null } : {}) };
+    const hasUsage =
+      place === 'every-chunk' ||
+      (place === 'finish-chunk' && finish !== null) ||
+      (isFirst && (place === 'first-chunk' || place === 'zero-at-end'));
+    return {
+      ...base,
+      choices: [{ index, delta, logprobs, finish_reason: finish, ...(finish === null ? {} : script.atEnd) }],
+      ...(asked ? { usage: hasUsage ? usage : null } : {}),
+    };
   };
   const streams = choicesOf(script).map((blocks, index) => [
     chunk(index, { role: 'assistant', content: '', refusal: null }, null, index === 0),
@@ -85,7 +93,10 @@ function deltas(blocks: readonly Block[], script: Script): Json[] {
   const texts = blocks.flatMap((block): Json[] => {
     switch (block.type) {
       case 'text':
-        return pieces(block.text, chars).map((content) => ({ content, ...(block.logprobs === true ? { logprobs: logprobs(content) } : {}) }));
+        return pieces(block.text, chars).map((content) => ({
+          content,
+          ...(block.logprobs === true ? { logprobs: logprobs(content) } : {}),
+        }));
       case 'refusal':
         return pieces(block.text, chars).map((refusal) => ({ refusal }));
       case 'reasoning':
@@ -99,7 +110,9 @@ function deltas(blocks: readonly Block[], script: Script): Json[] {
   const annotations = annotationsOf(blocks);
   const calls = callsOf(blocks).map((call, index) => [
     { tool_calls: [{ index, id: call.id, ...opened(call, '') }] },
-    ...pieces(call.arguments, chars).map((fragment) => ({ tool_calls: [{ index, ...(call.custom === true ? { custom: { input: fragment } } : { function: { arguments: fragment } }) }] })),
+    ...pieces(call.arguments, chars).map((fragment) => ({
+      tool_calls: [{ index, ...(call.custom === true ? { custom: { input: fragment } } : { function: { arguments: fragment } }) }],
+    })),
   ]);
   const callDeltas = script.interleaveToolCalls === true ? interleave(calls) : calls.flat();
   return [...texts, ...(annotations.length === 0 ? [] : [{ annotations }]), ...callDeltas] as Json[];
@@ -144,6 +157,11 @@ function toJson({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, outp
     completion_tokens: output,
     total_tokens: prompt + output,
     prompt_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite5m + cacheWrite1h, audio_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
   };
 }

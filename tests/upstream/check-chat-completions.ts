@@ -1,14 +1,60 @@
 // The rules for POST /chat/completions.
-import { anyObject, insist, type Json, listOf, nameOf, objectOf, optionalFlag, range, Refused, textOf, wholeRange, wordOf } from './check.js';
+import {
+  anyObject,
+  insist,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  optionalFlag,
+  range,
+  Refused,
+  textOf,
+  wholeRange,
+  wordOf,
+} from './check.js';
 import { checkChatMessages } from './check-chat-messages.js';
 import { checkParameters, checkStrictSchema } from './check-schema.js';
 import type { VendorRules } from './rules.js';
 
 const fields = [
-  'model', 'messages', 'max_completion_tokens', 'max_tokens', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'n',
-  'seed', 'stop', 'stream', 'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format', 'reasoning_effort',
-  'verbosity', 'modalities', 'audio', 'prediction', 'moderation', 'web_search_options', 'metadata', 'store', 'service_tier', 'user', 'safety_identifier',
-  'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention',
+  'model',
+  'messages',
+  'max_completion_tokens',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'n',
+  'seed',
+  'stop',
+  'stream',
+  'stream_options',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'verbosity',
+  'modalities',
+  'audio',
+  'prediction',
+  'moderation',
+  'web_search_options',
+  'metadata',
+  'store',
+  'service_tier',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
 ];
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const sampling = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logprobs', 'top_logprobs', 'logit_bias'];
@@ -34,13 +80,19 @@ export function checkChatCompletions(value: unknown, rules: VendorRules = {}): J
 function checkCaps(body: Json, { isOpenAi = false, refusesSampling = false, outputTokensMax = 10_000_000 }: VendorRules): void {
   for (const field of ['max_completion_tokens', 'max_tokens']) {
     wholeRange(body[field], field, 1, Number.MAX_SAFE_INTEGER);
-    insist(Number(body[field] ?? 0) <= outputTokensMax, `${field} is too large: this model supports at most ${outputTokensMax} completion tokens.`, field);
+    insist(
+      Number(body[field] ?? 0) <= outputTokensMax,
+      `${field} is too large: this model supports at most ${outputTokensMax} completion tokens.`,
+      field,
+    );
   }
   if (!isOpenAi) return;
   const both = body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined;
   insist(!both, "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.", 'max_tokens');
   if (!refusesSampling) return;
-  const unsupported = ['max_tokens', 'stop', ...sampling].find((field) => body[field] !== undefined && !(field === 'temperature' && body[field] === 1));
+  const unsupported = ['max_tokens', 'stop', ...sampling].find(
+    (field) => body[field] !== undefined && !(field === 'temperature' && body[field] === 1),
+  );
   const hint = unsupported === 'max_tokens' ? " Use 'max_completion_tokens' instead." : '';
   insist(unsupported === undefined, `Unsupported parameter: '${unsupported}' is not supported with this model.${hint}`, unsupported);
 }
@@ -54,14 +106,19 @@ function checkSampling(body: Json): void {
   wholeRange(body['seed'], 'seed', -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   optionalFlag(body['logprobs'], 'logprobs');
   wholeRange(body['top_logprobs'], 'top_logprobs', 0, 20);
-  if (typeof body['top_logprobs'] === 'number') insist(body['logprobs'] === true, "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.", 'top_logprobs');
+  if (typeof body['top_logprobs'] === 'number')
+    insist(body['logprobs'] === true, "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.", 'top_logprobs');
   for (const [token, bias] of Object.entries((body['logit_bias'] ?? {}) as Json)) {
     insist(/^\d+$/.test(token), `logit_bias: '${token}' is not a token id`, 'logit_bias');
     range(bias, `logit_bias.${token}`, -100, 100);
   }
   if (typeof body['stop'] === 'string' || body['stop'] === undefined || body['stop'] === null) return;
   const stops = listOf(body['stop'], 'stop');
-  insist(stops.length <= 4, `Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length ${stops.length} instead.`, 'stop');
+  insist(
+    stops.length <= 4,
+    `Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length ${stops.length} instead.`,
+    'stop',
+  );
   for (const stop of stops) textOf(stop, 'stop');
 }
 
@@ -79,7 +136,11 @@ function checkResponseFormat(body: Json, { isOpenAi = false }: VendorRules): voi
   if (type !== 'json_schema') {
     objectOf(format, 'response_format', ['type']);
     const saysJson = /json/i.test(JSON.stringify(body['messages']));
-    insist(type === 'text' || !isOpenAi || saysJson, "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.", 'messages');
+    insist(
+      type === 'text' || !isOpenAi || saysJson,
+      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+      'messages',
+    );
     return;
   }
   const wrapped = objectOf(format, 'response_format', ['type', 'json_schema'])['json_schema'];
@@ -91,11 +152,16 @@ function checkResponseFormat(body: Json, { isOpenAi = false }: VendorRules): voi
 
 function checkTools(body: Json, rules: VendorRules): void {
   if (body['tools'] === undefined) {
-    for (const field of ['tool_choice', 'parallel_tool_calls']) insist(body[field] === undefined, `'${field}' is only allowed when 'tools' are specified.`, field);
+    for (const field of ['tool_choice', 'parallel_tool_calls'])
+      insist(body[field] === undefined, `'${field}' is only allowed when 'tools' are specified.`, field);
     return;
   }
   const tools = listOf(body['tools'], 'tools');
-  insist(tools.length <= 128, `Invalid 'tools': array too long. Expected an array with maximum length 128, but got ${tools.length}.`, 'tools');
+  insist(
+    tools.length <= 128,
+    `Invalid 'tools': array too long. Expected an array with maximum length 128, but got ${tools.length}.`,
+    'tools',
+  );
   const names = tools.map((entry, index) => checkTool(entry, `tools.${index}`, rules));
   insist(new Set(names).size === names.length, 'tools: Tool names must be unique.', 'tools');
   optionalFlag(body['parallel_tool_calls'], 'parallel_tool_calls');
@@ -112,7 +178,8 @@ function checkTool(value: unknown, path: string, { enforcesStrictTools = false }
   const fn = objectOf(tool['function'], `${path}.function`, ['name'], ['description', 'parameters', 'strict']);
   if (fn['description'] !== undefined) textOf(fn['description'], `${path}.function.description`);
   if (fn['parameters'] !== undefined) {
-    if (Object.keys(anyObject(fn['parameters'], `${path}.function.parameters`)).length > 0) checkParameters(fn['parameters'], `${path}.function.parameters`);
+    if (Object.keys(anyObject(fn['parameters'], `${path}.function.parameters`)).length > 0)
+      checkParameters(fn['parameters'], `${path}.function.parameters`);
     if (fn['strict'] === true && enforcesStrictTools) checkStrictSchema(fn['parameters'], `${path}.function.parameters`, true);
   }
   return nameOf(fn['name'], `${path}.function.name`, 64);
@@ -122,7 +189,11 @@ function checkToolChoice(choice: unknown, names: readonly string[]): void {
   if (choice === undefined || choice === 'auto' || choice === 'none' || choice === 'required') return;
   const { type } = anyObject(choice, 'tool_choice');
   if (type === 'allowed_tools') {
-    const { mode, tools } = objectOf(objectOf(choice, 'tool_choice', ['type', 'allowed_tools'])['allowed_tools'], 'tool_choice.allowed_tools', ['mode', 'tools']);
+    const { mode, tools } = objectOf(
+      objectOf(choice, 'tool_choice', ['type', 'allowed_tools'])['allowed_tools'],
+      'tool_choice.allowed_tools',
+      ['mode', 'tools'],
+    );
     wordOf(mode, 'tool_choice.allowed_tools.mode', ['auto', 'required']);
     for (const tool of listOf(tools, 'tool_choice.allowed_tools.tools')) checkToolChoice(tool, names);
     return;
@@ -133,13 +204,19 @@ function checkToolChoice(choice: unknown, names: readonly string[]): void {
 }
 
 function checkRest(body: Json): void {
-  if (body['reasoning_effort'] !== undefined && body['reasoning_effort'] !== null) wordOf(body['reasoning_effort'], 'reasoning_effort', efforts);
+  if (body['reasoning_effort'] !== undefined && body['reasoning_effort'] !== null)
+    wordOf(body['reasoning_effort'], 'reasoning_effort', efforts);
   if (body['verbosity'] !== undefined && body['verbosity'] !== null) wordOf(body['verbosity'], 'verbosity', ['low', 'medium', 'high']);
   const pairs = Object.entries((body['metadata'] ?? {}) as Json);
   insist(pairs.length <= 16, 'metadata: at most 16 pairs', 'metadata');
-  for (const [key, value] of pairs) insist(key.length <= 64 && textOf(value, `metadata.${key}`).length <= 512, `metadata.${key}: string too long`, 'metadata');
+  for (const [key, value] of pairs)
+    insist(key.length <= 64 && textOf(value, `metadata.${key}`).length <= 512, `metadata.${key}: string too long`, 'metadata');
   for (const field of ['user', 'safety_identifier', 'prompt_cache_key']) {
     if (body[field] === undefined || body[field] === null) continue;
-    insist(field !== 'safety_identifier' || textOf(body[field], field).length <= 64, `Invalid '${field}': string too long. Expected a string with maximum length 64.`, field);
+    insist(
+      field !== 'safety_identifier' || textOf(body[field], field).length <= 64,
+      `Invalid '${field}': string too long. Expected a string with maximum length 64.`,
+      field,
+    );
   }
 }

@@ -21,14 +21,20 @@ export function checkConversation(messages: unknown[], rules: ConversationRules)
     const blocks = blocksOf(message, `${path}.content`, index === messages.length - 1 && role === 'assistant');
     pending = checkTurn(blocks, path, role, pending, rules);
   }
-  insist(pending.length === 0, `messages.${messages.length - 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${pending.join(', ')}.`);
+  insist(
+    pending.length === 0,
+    `messages.${messages.length - 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${pending.join(', ')}.`,
+  );
   checkLast(messages as Json[], rules);
 }
 
 function blocksOf(message: Json, path: string, mayBeEmpty: boolean): Json[] {
   const { content } = message;
   if (typeof content === 'string') {
-    insist(content !== '' || mayBeEmpty, `${path.replace('.content', '')}: all messages must have non-empty content except for the optional final assistant message`);
+    insist(
+      content !== '' || mayBeEmpty,
+      `${path.replace('.content', '')}: all messages must have non-empty content except for the optional final assistant message`,
+    );
     return content === '' ? [] : [{ type: 'text', text: content }];
   }
   return listOf(content, path).map((block, at) => anyObject(block, `${path}.${at}`));
@@ -38,10 +44,22 @@ function blocksOf(message: Json, path: string, mayBeEmpty: boolean): Json[] {
 function checkTurn(blocks: readonly Json[], path: string, role: string, pending: readonly string[], rules: ConversationRules): string[] {
   const results = blocks.filter(({ type }) => type === 'tool_result').map((block) => textOf(block['tool_use_id'], `${path}.tool_use_id`));
   const missing = pending.filter((id) => !results.includes(id));
-  insist(missing.length === 0, `${path}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`);
-  insist(results.every((id) => pending.includes(id)), `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${results.join(', ')}.`);
-  insist(new Set(results).size === results.length, `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks.`);
-  insist(blocks.slice(0, results.length).every(({ type }) => type === 'tool_result'), `${path}: tool_result blocks must come first`);
+  insist(
+    missing.length === 0,
+    `${path}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+  );
+  insist(
+    results.every((id) => pending.includes(id)),
+    `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${results.join(', ')}.`,
+  );
+  insist(
+    new Set(results).size === results.length,
+    `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks.`,
+  );
+  insist(
+    blocks.slice(0, results.length).every(({ type }) => type === 'tool_result'),
+    `${path}: tool_result blocks must come first`,
+  );
   const ids = blocks.flatMap((block, at) => checkBlock(block, `${path}.content.${at}`, role, rules));
   insist(new Set(ids).size === ids.length, `${path}: \`tool_use\` ids must be unique`);
   return ids;
@@ -50,9 +68,15 @@ function checkTurn(blocks: readonly Json[], path: string, role: string, pending:
 function checkLast(messages: readonly Json[], { refusesPrefill = false, thinks }: ConversationRules): void {
   const last = messages.at(-1)!;
   if (last['role'] === 'assistant') {
-    insist(!refusesPrefill && !thinks, 'This model does not support assistant message prefill. The conversation must end with a user message.');
+    insist(
+      !refusesPrefill && !thinks,
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
+    );
     const block = Array.isArray(last['content']) ? (last['content'] as Json[]).at(-1) : { type: 'text', text: last['content'] };
-    insist(block?.['type'] !== 'text' || !/\s$/.test(String(block['text'])), 'messages: final assistant content cannot end with trailing whitespace');
+    insist(
+      block?.['type'] !== 'text' || !/\s$/.test(String(block['text'])),
+      'messages: final assistant content cannot end with trailing whitespace',
+    );
   }
   if (!thinks || !Array.isArray(last['content']) || !(last['content'] as Json[]).some(({ type }) => type === 'tool_result')) return;
   // In a turn of tools the reasoning that led to the calls must come along.
@@ -68,12 +92,18 @@ function checkBlock(block: Json, path: string, role: string, rules: Conversation
   switch (type) {
     case 'text':
       checkText(block, path);
-      insist(role !== 'user' || rules.version === '2023-06-01' || !Array.isArray(block['citations']) || block['citations'].length === 0, `${path}.citations: not permitted in user messages`);
+      insist(
+        role !== 'user' || rules.version === '2023-06-01' || !Array.isArray(block['citations']) || block['citations'].length === 0,
+        `${path}.citations: not permitted in user messages`,
+      );
       return [];
     case 'image':
     case 'document':
     case 'search_result':
-      insist(role === 'user' || (type === 'document' && role === 'assistant' && rules.version === '2023-06-01'), `${path}: \`${type}\` blocks are not permitted in ${role} messages`);
+      insist(
+        role === 'user' || (type === 'document' && role === 'assistant' && rules.version === '2023-06-01'),
+        `${path}: \`${type}\` blocks are not permitted in ${role} messages`,
+      );
       checkMedia(block, path);
       return [];
     case 'tool_result':
@@ -105,10 +135,18 @@ function checkAssistantBlock(block: Json, type: string, path: string): string[] 
       return [];
     }
     case 'redacted_thinking':
-      insist(textOf(objectOf(block, path, ['type', 'data'])['data'], `${path}.data`) !== '', `${path}: Invalid \`data\` in \`redacted_thinking\` block`);
+      insist(
+        textOf(objectOf(block, path, ['type', 'data'])['data'], `${path}.data`) !== '',
+        `${path}: Invalid \`data\` in \`redacted_thinking\` block`,
+      );
       return [];
     default:
-      if (/^(web_search|web_fetch|code_execution|bash_code_execution|text_editor_code_execution|tool_search)_tool_result$|^container_upload$/.test(type)) return [];
+      if (
+        /^(web_search|web_fetch|code_execution|bash_code_execution|text_editor_code_execution|tool_search)_tool_result$|^container_upload$/.test(
+          type,
+        )
+      )
+        return [];
       throw new Refused(`${path}: Input tag '${type}' found using 'type' does not match any of the expected tags`);
   }
 }
@@ -131,17 +169,29 @@ function checkMedia(block: Json, path: string): void {
     return;
   }
   const isImage = block['type'] === 'image';
-  objectOf(block, path, ['type', 'source'], isImage ? ['cache_control', 'transformations'] : ['cache_control', 'title', 'context', 'citations']);
+  objectOf(
+    block,
+    path,
+    ['type', 'source'],
+    isImage ? ['cache_control', 'transformations'] : ['cache_control', 'title', 'context', 'citations'],
+  );
   const at = `${path}.${String(block['type'])}.source`;
   const source = anyObject(block['source'], at);
   switch (wordOf(source['type'], `${at}.type`, isImage ? ['base64', 'url', 'file'] : ['base64', 'url', 'file', 'text', 'content'])) {
     case 'base64':
       objectOf(source, `${at}.base64`, ['type', 'media_type', 'data']);
-      wordOf(source['media_type'], `${at}.base64.media_type`, isImage ? ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] : ['application/pdf']);
+      wordOf(
+        source['media_type'],
+        `${at}.base64.media_type`,
+        isImage ? ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] : ['application/pdf'],
+      );
       base64Of(source['data'], `${at}.base64.data`);
       return;
     case 'url':
-      insist(/^https:\/\/./.test(textOf(objectOf(source, `${at}.url`, ['type', 'url'])['url'], `${at}.url`)), `${at}.url: Only HTTPS URLs are supported.`);
+      insist(
+        /^https:\/\/./.test(textOf(objectOf(source, `${at}.url`, ['type', 'url'])['url'], `${at}.url`)),
+        `${at}.url: Only HTTPS URLs are supported.`,
+      );
       return;
     case 'text':
       wordOf(objectOf(source, `${at}.text`, ['type', 'media_type', 'data'])['media_type'], `${at}.text.media_type`, ['text/plain']);

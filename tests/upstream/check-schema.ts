@@ -5,7 +5,9 @@ import { anyObject, insist, isJson, type Json } from './check.js';
 export function checkParameters(value: unknown, path: string): void {
   const schema = anyObject(value, path);
   insist(schema['type'] === 'object', `${path}.type: Input should be 'object'`, path);
-  walk(schema, path, (inner, at) => insist(inner['type'] !== 'array' || inner['items'] !== undefined, `${at}: array schema missing items`, path));
+  walk(schema, path, (inner, at) =>
+    insist(inner['type'] !== 'array' || inner['items'] !== undefined, `${at}: array schema missing items`, path),
+  );
 }
 
 /** A schema that the vendor enforces: every object is closed, and with `allRequired` (OpenAI) names all its properties as required. */
@@ -14,11 +16,19 @@ export function checkStrictSchema(value: unknown, path: string, allRequired: boo
   if (allRequired) insist(schema['type'] === 'object', `${path}: schema must be a JSON Schema of 'type: "object"'`, path);
   walk(schema, path, (inner, at) => {
     if (inner['type'] !== 'object') return;
-    insist(inner['additionalProperties'] === false, `${at}: For 'object' type, 'additionalProperties' must be explicitly set to false`, path);
+    insist(
+      inner['additionalProperties'] === false,
+      `${at}: For 'object' type, 'additionalProperties' must be explicitly set to false`,
+      path,
+    );
     if (!allRequired) return;
     const required = Array.isArray(inner['required']) ? inner['required'] : [];
     const missing = Object.keys((inner['properties'] ?? {}) as Json).filter((name) => !required.includes(name));
-    insist(missing.length === 0, `${at}: 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing[0]}'.`, path);
+    insist(
+      missing.length === 0,
+      `${at}: 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing[0]}'.`,
+      path,
+    );
   });
 }
 
@@ -32,7 +42,8 @@ function walk(value: unknown, path: string, visit: (schema: Json, path: string) 
     if (isJson(value[key])) for (const [name, inner] of Object.entries(value[key])) walk(inner, `${path}.${key}.${name}`, visit);
   }
   for (const key of lists) {
-    if (Array.isArray(value[key])) for (const [index, inner] of (value[key] as unknown[]).entries()) walk(inner, `${path}.${key}.${index}`, visit);
+    if (Array.isArray(value[key]))
+      for (const [index, inner] of (value[key] as unknown[]).entries()) walk(inner, `${path}.${key}.${index}`, visit);
   }
   walk(value['items'], `${path}.items`, visit);
 }

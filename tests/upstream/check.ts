@@ -26,7 +26,8 @@ export function objectOf(value: unknown, path: string, required: readonly string
     if (object[key] === undefined) throw new Refused(`${path === '' ? '' : `${path}.`}${key}: Field required`, key);
   }
   for (const key of Object.keys(object)) {
-    if (!required.includes(key) && !optional.includes(key)) throw new Refused(`${path === '' ? '' : `${path}.`}${key}: Extra inputs are not permitted`, key);
+    if (!required.includes(key) && !optional.includes(key))
+      throw new Refused(`${path === '' ? '' : `${path}.`}${key}: Extra inputs are not permitted`, key);
   }
   return object;
 }
@@ -81,7 +82,11 @@ export function wholeRange(value: unknown, path: string, min: number, max: numbe
 /** Refuses a name of other letters than the vendors take, or one that is too long. */
 export function nameOf(value: unknown, path: string, charsMax: number): string {
   const name = textOf(value, path);
-  insist(new RegExp(`^[a-zA-Z0-9_-]{1,${charsMax}}$`).test(name), `${path}: String should match pattern '^[a-zA-Z0-9_-]{1,${charsMax}}$'`, path);
+  insist(
+    new RegExp(`^[a-zA-Z0-9_-]{1,${charsMax}}$`).test(name),
+    `${path}: String should match pattern '^[a-zA-Z0-9_-]{1,${charsMax}}$'`,
+    path,
+  );
   return name;
 }
 

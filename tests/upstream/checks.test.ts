@@ -11,7 +11,10 @@ const open = { type: 'object', properties: { a: { type: 'string' } } };
 const closed = { ...open, required: ['a'], additionalProperties: false };
 
 describe('chat-completions requests', () => {
-  const check = (fields: Json, rules: VendorRules = {}) => () => checkChatCompletions({ model: 'm', messages: [user], ...fields }, { ...currentRules, ...rules });
+  const check =
+    (fields: Json, rules: VendorRules = {}) =>
+    () =>
+      checkChatCompletions({ model: 'm', messages: [user], ...fields }, { ...currentRules, ...rules });
   const tool = (fields: Json): Json => ({ tools: [{ type: 'function', function: { name: 'f', parameters: closed, ...fields } }] });
   const part = (...content: unknown[]): Json => ({ messages: [{ role: 'user', content }] });
   const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
@@ -26,7 +29,13 @@ describe('chat-completions requests', () => {
     ['a PDF', part({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } })],
     ['a field of its own', { hologram: 1 }, { knownFields: ['hologram'] }],
     ['the role developer, at OpenAI', { messages: [{ role: 'developer', content: 'x' }, user] }, openAi],
-    ['allowed tools', { ...tool({}), tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] } } }],
+    [
+      'allowed tools',
+      {
+        ...tool({}),
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] } },
+      },
+    ],
     ['a form', { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: closed, strict: true } } }],
   ])('are taken: %s', (...[, fields, rules]) => expect(check(fields, rules)).not.toThrow());
 
@@ -69,8 +78,10 @@ describe('chat-completions requests', () => {
 });
 
 describe('messages requests', () => {
-  const check = (fields: Json, rules: VendorRules = {}, version = '2023-06-01', betas: readonly string[] = []) => () =>
-    checkMessages({ model: 'm', max_tokens: 2000, messages: [user], ...fields }, version, { ...currentRules, ...rules }, betas);
+  const check =
+    (fields: Json, rules: VendorRules = {}, version = '2023-06-01', betas: readonly string[] = []) =>
+    () =>
+      checkMessages({ model: 'm', max_tokens: 2000, messages: [user], ...fields }, version, { ...currentRules, ...rules }, betas);
   const said = (...content: unknown[]): Json => ({ messages: [{ role: 'user', content }] });
   const text = { type: 'text', text: 'x' };
   const use = { type: 'tool_use', id: 'a', name: 'f', input: {} };
@@ -82,8 +93,17 @@ describe('messages requests', () => {
 
   it.each<[string, Json, VendorRules?, string?, string[]?]>([
     ['the least', {}],
-    ['answered calls', { messages: [user, { role: 'assistant', content: [use] }, { role: 'user', content: [result, text] }], tools: [tool] }],
-    ['an image and a PDF', said({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } })],
+    [
+      'answered calls',
+      { messages: [user, { role: 'assistant', content: [use] }, { role: 'user', content: [result, text] }], tools: [tool] },
+    ],
+    [
+      'an image and a PDF',
+      said(
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+        { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } },
+      ),
+    ],
     ['four marks', said(mark('1h'), mark(), mark('5m'), mark())],
     ['a thought whose display was omitted', { messages: [user, { role: 'assistant', content: [thought, text] }, user] }],
     ['a beta field with its flag', { context_management: {} }, {}, '2023-06-01', ['context-management-2025-06-27']],
@@ -102,11 +122,23 @@ describe('messages requests', () => {
     ['greater than `thinking.budget_tokens`', { thinking: { type: 'enabled', budget_tokens: 2000 } }],
     ['1024', { thinking: { type: 'enabled', budget_tokens: 1000 } }],
     ['forces tool use', { thinking: think, tools: [tool], tool_choice: { type: 'any' } }],
-    ['Expected `thinking`', { thinking: think, tools: [tool], messages: [user, { role: 'assistant', content: [use] }, { role: 'user', content: [result] }] }],
+    [
+      'Expected `thinking`',
+      { thinking: think, tools: [tool], messages: [user, { role: 'assistant', content: [use] }, { role: 'user', content: [result] }] },
+    ],
     ['thinking.type', { thinking: { type: 'adaptive' } }, { thinkingTypes: ['enabled'] }],
     ['non-empty', said({ type: 'text', text: '' })],
     ['non-whitespace', said({ type: 'text', text: ' \n' })],
-    ['match pattern', { messages: [user, { role: 'assistant', content: [{ ...use, id: 'f:0' }] }, { role: 'user', content: [{ ...result, tool_use_id: 'f:0' }] }] }],
+    [
+      'match pattern',
+      {
+        messages: [
+          user,
+          { role: 'assistant', content: [{ ...use, id: 'f:0' }] },
+          { role: 'user', content: [{ ...result, tool_use_id: 'f:0' }] },
+        ],
+      },
+    ],
     ['without `tool_result`', { messages: [user, { role: 'assistant', content: [use] }, user] }],
     ['unexpected `tool_use_id`', { messages: [user, { role: 'assistant', content: 'x' }, { role: 'user', content: [result] }] }],
     ['must come first', { messages: [user, { role: 'assistant', content: [use] }, { role: 'user', content: [text, result] }] }],

@@ -5,12 +5,24 @@ import { gzipSync } from 'node:zlib';
 import type { Fault, Script, WireStyle } from './script.js';
 
 /** Writes the frames of a stream. Resolves when the stub has no more to send; a stall resolves when the client has left. */
-export async function deliverFrames(response: ServerResponse, frames: readonly string[], script: Script, errorFrame: (error: unknown) => string): Promise<void> {
+export async function deliverFrames(
+  response: ServerResponse,
+  frames: readonly string[],
+  script: Script,
+  errorFrame: (error: unknown) => string,
+): Promise<void> {
   const { fault, style } = script;
   const contentType = fault?.kind === 'content-type' ? fault.contentType : 'text/event-stream; charset=utf-8';
   const huge = fault?.kind === 'huge-header' ? { 'x-huge': 'h'.repeat(fault.bytes) } : {};
   const encoding = fault?.kind === 'gzip' ? { 'content-encoding': 'gzip' } : {};
-  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache', 'x-request-id': 'req_stub', 'request-id': 'req_stub', ...huge, ...encoding });
+  response.writeHead(200, {
+    'content-type': contentType,
+    'cache-control': 'no-cache',
+    'x-request-id': 'req_stub',
+    'request-id': 'req_stub',
+    ...huge,
+    ...encoding,
+  });
   response.flushHeaders();
   const planned = styled(withFault(frames, fault, errorFrame), style);
   if (fault?.kind === 'gzip') return void response.end(gzipSync(planned.join('')));

@@ -6,12 +6,26 @@ const weather: Block = { type: 'tool_call', id: 'call_1', name: 'get_weather', a
 const time: Block = { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' };
 const signature = 'c2lnbmF0dXJl';
 
-const vendorError = (type: string, message: string, code: string | null = null): unknown => ({ type: 'error', error: { type, message, param: null, code } });
+const vendorError = (type: string, message: string, code: string | null = null): unknown => ({
+  type: 'error',
+  error: { type, message, param: null, code },
+});
 const status = (code: number, type: string, message: string, more: { code?: string; headers?: Record<string, string> } = {}): Script => ({
-  fault: { kind: 'status', status: code, body: vendorError(type, message, more.code), ...(more.headers === undefined ? {} : { headers: more.headers }) },
+  fault: {
+    kind: 'status',
+    status: code,
+    body: vendorError(type, message, more.code),
+    ...(more.headers === undefined ? {} : { headers: more.headers }),
+  },
 });
 const searchQuery = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
-const searchHit = { type: 'web_search_result', url: 'https://example.com', title: 'Example', encrypted_content: 'b3BhcXVl', page_age: null };
+const searchHit = {
+  type: 'web_search_result',
+  url: 'https://example.com',
+  title: 'Example',
+  encrypted_content: 'b3BhcXVl',
+  page_age: null,
+};
 
 /** What a vendor can say. */
 const features: Readonly<Record<string, Script>> = {
@@ -32,18 +46,60 @@ const features: Readonly<Record<string, Script>> = {
   logprobs: { blocks: [{ type: 'text', text: 'Hello there.', logprobs: true }] },
   choices: { blocks: [text], otherChoices: [[{ type: 'text', text: 'Another answer.' }]] },
   citations: {
-    blocks: [{ type: 'text', text: 'The grass is green.', citations: [{ type: 'char_location', cited_text: 'green', document_index: 0, document_title: 'Grass', start_char_index: 0, end_char_index: 5 }] }],
+    blocks: [
+      {
+        type: 'text',
+        text: 'The grass is green.',
+        citations: [
+          {
+            type: 'char_location',
+            cited_text: 'green',
+            document_index: 0,
+            document_title: 'Grass',
+            start_char_index: 0,
+            end_char_index: 5,
+          },
+        ],
+      },
+    ],
   },
-  annotations: { blocks: [{ type: 'text', text: 'See example.com.', annotations: [{ type: 'url_citation', url_citation: { start_index: 4, end_index: 15, url: 'https://example.com', title: 'Example' } }] }] },
+  annotations: {
+    blocks: [
+      {
+        type: 'text',
+        text: 'See example.com.',
+        annotations: [
+          { type: 'url_citation', url_citation: { start_index: 4, end_index: 15, url: 'https://example.com', title: 'Example' } },
+        ],
+      },
+    ],
+  },
   'server-tool': {
     blocks: [
-      { type: 'vendor', start: searchQuery, deltas: [{ type: 'input_json_delta', partial_json: '{"query":' }, { type: 'input_json_delta', partial_json: '"news"}' }] },
+      {
+        type: 'vendor',
+        start: searchQuery,
+        deltas: [
+          { type: 'input_json_delta', partial_json: '{"query":' },
+          { type: 'input_json_delta', partial_json: '"news"}' },
+        ],
+      },
       { type: 'vendor', start: { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [searchHit] } },
       text,
     ],
   },
   'unknown-fields': { blocks: [text], envelope: { new_field: { of: 'tomorrow' } }, atEnd: { new_end_field: 7 } },
-  'unknown-block': { blocks: [{ type: 'vendor', start: { type: 'hologram', shape: '' }, deltas: [{ type: 'hologram_delta', shape: 'cube' }], delta: { hologram: 'cube' } }, text] },
+  'unknown-block': {
+    blocks: [
+      {
+        type: 'vendor',
+        start: { type: 'hologram', shape: '' },
+        deltas: [{ type: 'hologram_delta', shape: 'cube' }],
+        delta: { hologram: 'cube' },
+      },
+      text,
+    ],
+  },
 };
 
 /** How it can end, and what it can report. */
@@ -73,7 +129,9 @@ const faults: Readonly<Record<string, Script>> = {
   'status-503': status(503, 'server_error', 'The engine is currently overloaded'),
   'status-504': status(504, 'timeout_error', 'Timed out'),
   'status-529': status(529, 'overloaded_error', 'Overloaded'),
-  'too-long': status(400, 'invalid_request_error', 'prompt is too long: 250000 tokens > 200000 maximum', { code: 'context_length_exceeded' }),
+  'too-long': status(400, 'invalid_request_error', 'prompt is too long: 250000 tokens > 200000 maximum', {
+    code: 'context_length_exceeded',
+  }),
   'html-502': { fault: { kind: 'status', status: 502, body: '<html><body><h1>502 Bad Gateway</h1>proxy-17.internal</body></html>' } },
   'html-200': { fault: { kind: 'status', status: 200, body: '<html><body><h1>Please log in</h1>proxy-17.internal</body></html>' } },
   'slow-headers': { fault: { kind: 'slow-headers', delayMs: 60_000 } },
@@ -85,7 +143,14 @@ const faults: Readonly<Record<string, Script>> = {
   'whole-answer': { blocks: [text], fault: { kind: 'whole-answer' } },
   'malformed-json': { blocks: [text], fault: { kind: 'malformed-json', afterFrames: 4 } },
   'json-page': { blocks: [text], fault: { kind: 'content-type', contentType: 'application/json' } },
-  'error-frame': { blocks: [text], fault: { kind: 'error-frame', afterFrames: 4, error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: 'overloaded' } } },
+  'error-frame': {
+    blocks: [text],
+    fault: {
+      kind: 'error-frame',
+      afterFrames: 4,
+      error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: 'overloaded' },
+    },
+  },
   'huge-chunk': { blocks: [text], fault: { kind: 'huge-chunk', bytes: 8 << 20 } },
 };
 

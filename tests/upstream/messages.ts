@@ -20,12 +20,16 @@ export function messageBody(script: Script, request: Json): Json {
 /** The events of a streamed answer as the vendor would send them. */
 export function messageEvents(script: Script, request: Json): Json[] {
   const usage = usageJson(script, request);
-  const start = usage === undefined ? { input_tokens: 0, output_tokens: 0 } : { ...(usage as Json), output_tokens: 1, output_tokens_details: null };
-  const total = script.usagePlace === 'zero-at-end' ? { ...(zeroed(usage) as Json), output_tokens: (usage as Json)['output_tokens'] } : usage;
+  const start =
+    usage === undefined ? { input_tokens: 0, output_tokens: 0 } : { ...(usage as Json), output_tokens: 1, output_tokens_details: null };
+  const total =
+    script.usagePlace === 'zero-at-end' ? { ...(zeroed(usage) as Json), output_tokens: (usage as Json)['output_tokens'] } : usage;
   return [
     { type: 'message_start', message: { ...envelope(script, request), content: [], stop_reason: null, stop_sequence: null, usage: start } },
     { type: 'ping' },
-    ...blocksOf(script).flatMap((block) => streamed(block, deltaChars(script))).flatMap(blockEvents),
+    ...blocksOf(script)
+      .flatMap((block) => streamed(block, deltaChars(script)))
+      .flatMap(blockEvents),
     {
       type: 'message_delta',
       delta: { stop_reason: stopReason(script), stop_sequence: script.stopSequence ?? null, ...endOf(script) },
@@ -51,7 +55,16 @@ export function messageErrorFrame(error: unknown): string {
 }
 
 function envelope(script: Script, request: Json): Json {
-  return { id, type: 'message', role: 'assistant', model: request['model'], container: null, diagnostics: null, stop_details: null, ...script.envelope };
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model: request['model'],
+    container: null,
+    diagnostics: null,
+    stop_details: null,
+    ...script.envelope,
+  };
 }
 
 function endOf(script: Script): Json {
@@ -70,7 +83,15 @@ function contentBlock(block: Block): Json[] {
     case 'redacted_reasoning':
       return [{ type: 'redacted_thinking', data: block.data }];
     case 'tool_call':
-      return [{ type: 'tool_use', id: block.id, name: block.name, input: JSON.parse(block.arguments || '{}') as unknown, caller: { type: 'direct' } }];
+      return [
+        {
+          type: 'tool_use',
+          id: block.id,
+          name: block.name,
+          input: JSON.parse(block.arguments || '{}') as unknown,
+          caller: { type: 'direct' },
+        },
+      ];
     case 'vendor':
       return block.start === undefined ? [] : [block.start];
   }
@@ -94,12 +115,20 @@ function streamed(block: Block, chars: number): StreamedBlock[] {
     case 'text':
     case 'refusal': {
       const citations = block.type === 'text' ? (block.citations ?? []) : [];
-      const deltas = [...pieces(block.text, chars).map((text) => ({ type: 'text_delta', text })), ...citations.map((citation) => ({ type: 'citations_delta', citation }))];
+      const deltas = [
+        ...pieces(block.text, chars).map((text) => ({ type: 'text_delta', text })),
+        ...citations.map((citation) => ({ type: 'citations_delta', citation })),
+      ];
       return [{ content_block: { type: 'text', text: '', citations: citations.length === 0 ? null : [] }, deltas }];
     }
     case 'reasoning': {
       const thinking = pieces(block.text, chars).map((text) => ({ type: 'thinking_delta', thinking: text }));
-      return [{ content_block: { type: 'thinking', thinking: '', signature: '' }, deltas: [...thinking, { type: 'signature_delta', signature: block.signature ?? '' }] }];
+      return [
+        {
+          content_block: { type: 'thinking', thinking: '', signature: '' },
+          deltas: [...thinking, { type: 'signature_delta', signature: block.signature ?? '' }],
+        },
+      ];
     }
     case 'redacted_reasoning':
       return [{ content_block: { type: 'redacted_thinking', data: block.data }, deltas: [] }];

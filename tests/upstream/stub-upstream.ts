@@ -88,7 +88,8 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
       refused.push({ path, body, status: error.status, message: error.message });
       return sendJson(response, error.status, errorBody(format, error));
     }
-    if (path === '/v1/messages/count_tokens') return sendJson(response, 200, { input_tokens: lastScript(String(body['model'])).count ?? JSON.stringify(body['messages']).length });
+    if (path === '/v1/messages/count_tokens')
+      return sendJson(response, 200, { input_tokens: lastScript(String(body['model'])).count ?? JSON.stringify(body['messages']).length });
     await answer(response, format, body, nextScript(String(body['model'])));
   };
 
@@ -122,7 +123,13 @@ function answerGet({ headers }: IncomingMessage, response: ServerResponse, path:
   checkKey(headers, format, apiKey);
   if (path !== '/v1/models') throw new Refused(`Unknown request URL: GET ${path}`, null, 404);
   const ids = Object.keys(scriptsByModel);
-  if (isMessages) return sendJson(response, 200, { data: ids.map((id) => ({ type: 'model', id, display_name: id, created_at: '2026-01-01T00:00:00Z' })), has_more: false, first_id: ids[0], last_id: ids.at(-1) });
+  if (isMessages)
+    return sendJson(response, 200, {
+      data: ids.map((id) => ({ type: 'model', id, display_name: id, created_at: '2026-01-01T00:00:00Z' })),
+      has_more: false,
+      first_id: ids[0],
+      last_id: ids.at(-1),
+    });
   sendJson(response, 200, { object: 'list', data: ids.map((id) => ({ id, object: 'model', created: 1_767_225_600, owned_by: 'stub' })) });
 }
 
@@ -136,7 +143,8 @@ async function answer(response: ServerResponse, format: Format, body: Json, scri
     if (response.destroyed) return;
   }
   const isMessages = format === 'messages';
-  if (body['stream'] !== true || fault?.kind === 'whole-answer') return sendJson(response, 200, isMessages ? messageBody(script, body) : completionBody(script, body));
+  if (body['stream'] !== true || fault?.kind === 'whole-answer')
+    return sendJson(response, 200, isMessages ? messageBody(script, body) : completionBody(script, body));
   const frames = isMessages ? messageFrames(script, body) : completionFrames(script, body);
   await deliverFrames(response, frames, script, isMessages ? messageErrorFrame : completionErrorFrame);
 }
@@ -170,7 +178,10 @@ function checkVersion(headers: IncomingHttpHeaders): string {
 }
 
 function betasOf(headers: IncomingHttpHeaders): string[] {
-  const betas = String(headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim()).filter((beta) => beta !== '');
+  const betas = String(headers['anthropic-beta'] ?? '')
+    .split(',')
+    .map((beta) => beta.trim())
+    .filter((beta) => beta !== '');
   const strange = betas.find((beta) => !/^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$|^claude-code-\d{8}$/.test(beta));
   if (strange !== undefined) throw new Refused(`Unexpected value(s) \`${strange}\` for the \`anthropic-beta\` header.`);
   return betas;
@@ -189,6 +200,11 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
 
 function sendError(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
   const isHtml = typeof body === 'string';
-  response.writeHead(status, { 'content-type': isHtml ? 'text/html' : 'application/json', 'x-request-id': 'req_stub', 'request-id': 'req_stub', ...headers });
+  response.writeHead(status, {
+    'content-type': isHtml ? 'text/html' : 'application/json',
+    'x-request-id': 'req_stub',
+    'request-id': 'req_stub',
+    ...headers,
+  });
   response.end(isHtml ? body : JSON.stringify(body));
 }

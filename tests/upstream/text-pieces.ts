@@ -5,7 +5,9 @@ import type { Block, Script, Usage } from './script.js';
 /** A text in deltas of so many characters, none of which cuts a letter in two. */
 export function pieces(text: string, chars: number): string[] {
   const letters = Array.from(text);
-  return Array.from({ length: Math.ceil(letters.length / chars) }, (_, index) => letters.slice(index * chars, (index + 1) * chars).join(''));
+  return Array.from({ length: Math.ceil(letters.length / chars) }, (_, index) =>
+    letters.slice(index * chars, (index + 1) * chars).join(''),
+  );
 }
 
 /** The answer's blocks. */
@@ -22,7 +24,9 @@ export function deltaChars(script: Script): number {
 export function usageOf(script: Script, body: unknown): Usage | undefined {
   if (script.usage === 'none') return undefined;
   const words = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
-  const written = blocksOf(script).map((block) => ('text' in block ? block.text : 'arguments' in block ? block.arguments : 'data' in block ? block.data : ''));
+  const written = blocksOf(script).map((block) =>
+    'text' in block ? block.text : 'arguments' in block ? block.arguments : 'data' in block ? block.data : '',
+  );
   return script.usage ?? { input: Math.max(1, words(JSON.stringify(body))), output: Math.max(1, words(written.join(' '))) };
 }
 

@@ -59,4 +59,5 @@ export const getAlert = (accountId: string, signal?: AbortSignal): Promise<Alert
 export const putAlert = (accountId: string, change: AlertChange): Promise<AlertSaved> => api.put(of(accountId), { body: change });
 /** Sends at once and waits for what comes of it. */
 export const testAlert = (accountId: string): Promise<{ readonly data: readonly Delivery[] }> => api.post(`${of(accountId)}/test`);
-export const listDeliveries = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Delivery>> => api.get(`${of(accountId)}/deliveries`, { query: { cursor, limit: 20 }, signal });
+export const listDeliveries = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Delivery>> =>
+  api.get(`${of(accountId)}/deliveries`, { query: { cursor, limit: 20 }, signal });

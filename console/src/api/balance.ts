@@ -14,4 +14,5 @@ export interface Balance {
   readonly threshold_usd: string | null;
 }
 
-export const getBalance = (accountId: string, signal?: AbortSignal): Promise<Balance> => api.get<Balance>(`/accounts/${accountId}/balance`, { signal });
+export const getBalance = (accountId: string, signal?: AbortSignal): Promise<Balance> =>
+  api.get<Balance>(`/accounts/${accountId}/balance`, { signal });

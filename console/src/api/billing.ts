@@ -78,29 +78,42 @@ export interface Redemption {
 
 const of = (accountId: string): string => `/accounts/${accountId}`;
 
-export const listHolds = (accountId: string, signal?: AbortSignal): Promise<{ readonly data: readonly Hold[] }> => api.get(`${of(accountId)}/holds`, { query: { limit: 200 }, signal });
+export const listHolds = (accountId: string, signal?: AbortSignal): Promise<{ readonly data: readonly Hold[] }> =>
+  api.get(`${of(accountId)}/holds`, { query: { limit: 200 }, signal });
 
 /** Newest first. */
 export const listStatements = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Statement>> =>
   api.get(`${of(accountId)}/statements`, { query: { limit: 12, cursor }, signal });
 
 /** A month and its lines, newest first. */
-export const getStatement = (accountId: string, month: string, kind: string, cursor: string | null, signal?: AbortSignal): Promise<StatementPage> =>
-  api.get(`${of(accountId)}/statements/${month}`, { query: { kind, limit: 50, cursor }, signal });
+export const getStatement = (
+  accountId: string,
+  month: string,
+  kind: string,
+  cursor: string | null,
+  signal?: AbortSignal,
+): Promise<StatementPage> => api.get(`${of(accountId)}/statements/${month}`, { query: { kind, limit: 50, cursor }, signal });
 
 /** The address of a month with all of its lines as a file. */
-export const statementCsvUrl = (accountId: string, month: string): string => apiUrl(`${of(accountId)}/statements/${month}`, { format: 'csv' });
+export const statementCsvUrl = (accountId: string, month: string): string =>
+  apiUrl(`${of(accountId)}/statements/${month}`, { format: 'csv' });
 
 /** Newest first. */
-export const listDeposits = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Line>> => api.get(`${of(accountId)}/deposits`, { query: { limit: 20, cursor }, signal });
+export const listDeposits = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Line>> =>
+  api.get(`${of(accountId)}/deposits`, { query: { limit: 20, cursor }, signal });
 
-export const getReceipt = (accountId: string, entryId: string, signal?: AbortSignal): Promise<Receipt> => api.get(`${of(accountId)}/receipts/${entryId}`, { signal });
+export const getReceipt = (accountId: string, entryId: string, signal?: AbortSignal): Promise<Receipt> =>
+  api.get(`${of(accountId)}/receipts/${entryId}`, { signal });
 
 /** Credits the account; a repeat changes nothing. */
-export const redeemCode = (accountId: string, code: string): Promise<Redemption> => api.post(`${of(accountId)}/redemptions`, { body: { code } });
+export const redeemCode = (accountId: string, code: string): Promise<Redemption> =>
+  api.post(`${of(accountId)}/redemptions`, { body: { code } });
 
 /** The names of the account's newest keys by their ids. */
 export async function keyNames(accountId: string, signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {
-  const { data } = await api.get<Page<{ readonly id: string; readonly name: string }>>(`${of(accountId)}/keys`, { query: { limit: 200 }, signal });
+  const { data } = await api.get<Page<{ readonly id: string; readonly name: string }>>(`${of(accountId)}/keys`, {
+    query: { limit: 200 },
+    signal,
+  });
   return Object.fromEntries(data.map(({ id, name }) => [id, name]));
 }

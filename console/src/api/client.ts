@@ -37,7 +37,8 @@ export type Query = Readonly<Record<string, string | number | undefined | null>>
 /** The address of something of the console's API. */
 export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(`console/api${path}`, gatewayUrl);
-  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value));
   return url.href;
 }
 

@@ -38,7 +38,8 @@ export interface NewCodes {
 }
 
 /** Newest first. */
-export const listCodes = (state: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Code>> => api.get('/operator/codes', { query: { state, limit: 50, cursor }, signal });
+export const listCodes = (state: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Code>> =>
+  api.get('/operator/codes', { query: { state, limit: 50, cursor }, signal });
 
 export const createCodes = (codes: NewCodes): Promise<MadeCodes> => api.post('/operator/codes', { body: codes });
 

@@ -56,7 +56,8 @@ const keysOf = (accountId: string): string => `/accounts/${accountId}/keys`;
 export const listKeys = (accountId: string, { q, state, limit, cursor }: KeySearch, signal?: AbortSignal): Promise<Page<ApiKey>> =>
   api.get(keysOf(accountId), { query: { q, state, limit, cursor }, signal });
 
-export const getKey = (accountId: string, keyId: string, signal?: AbortSignal): Promise<ApiKey> => api.get(`${keysOf(accountId)}/${keyId}`, { signal });
+export const getKey = (accountId: string, keyId: string, signal?: AbortSignal): Promise<ApiKey> =>
+  api.get(`${keysOf(accountId)}/${keyId}`, { signal });
 
 /**
  * Makes a key. A repeat with the same idempotency key makes no second one and is not told the secret: then nobody has it, because the
@@ -67,14 +68,18 @@ export async function createKey(accountId: string, fields: KeyFields, idempotenc
   return secret === null ? rotateKey(accountId, key.id, 0) : { key, secret };
 }
 
-export const updateKey = (accountId: string, keyId: string, changes: KeyFields & { readonly state?: 'active' | 'disabled' }): Promise<ApiKey> =>
-  api.patch(`${keysOf(accountId)}/${keyId}`, { body: changes });
+export const updateKey = (
+  accountId: string,
+  keyId: string,
+  changes: KeyFields & { readonly state?: 'active' | 'disabled' },
+): Promise<ApiKey> => api.patch(`${keysOf(accountId)}/${keyId}`, { body: changes });
 
 /** A new secret; the one of before is accepted for so many seconds more. */
 export const rotateKey = (accountId: string, keyId: string, overlapSeconds: number): Promise<KeyWithSecret> =>
   api.post(`${keysOf(accountId)}/${keyId}/rotate`, { body: { overlap_seconds: overlapSeconds } });
 
-export const revokeKey = (accountId: string, keyId: string): Promise<ApiKey> => api.post(`${keysOf(accountId)}/${keyId}/revoke`, { body: {} });
+export const revokeKey = (accountId: string, keyId: string): Promise<ApiKey> =>
+  api.post(`${keysOf(accountId)}/${keyId}/revoke`, { body: {} });
 
 /** Whether a refusal is about a field, or about a part of it (`models.3`). */
 export function isAbout(error: unknown, field: string): error is ApiError {

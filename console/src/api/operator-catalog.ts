@@ -36,7 +36,15 @@ export interface Draft {
   readonly usd_per_million_tokens: Figures;
 }
 
-export type WarningKind = 'free' | 'zero' | 'output_below_input' | 'large_change' | 'first_price' | 'no_change' | 'start_passed' | 'ended_by_later';
+export type WarningKind =
+  | 'free'
+  | 'zero'
+  | 'output_below_input'
+  | 'large_change'
+  | 'first_price'
+  | 'no_change'
+  | 'start_passed'
+  | 'ended_by_later';
 
 export interface Change {
   readonly class: PriceClass;
@@ -84,7 +92,11 @@ export interface ModelFields {
 
 export interface OperatorModel extends Omit<ModelFields, 'routes'> {
   readonly id: string;
-  readonly routes: readonly { readonly upstream_id: string; readonly upstream_model: string; readonly state: 'ok' | 'disabled' | 'unknown_upstream' }[];
+  readonly routes: readonly {
+    readonly upstream_id: string;
+    readonly upstream_model: string;
+    readonly state: 'ok' | 'disabled' | 'unknown_upstream';
+  }[];
   readonly pricing: 'unpriced' | 'free' | 'priced';
   readonly price: Price | null;
   readonly next_price: Price | null;
@@ -124,7 +136,12 @@ export interface Upstream {
   readonly locked: 'built_in' | 'environment' | null;
   readonly managed_by: string | null;
   readonly last_test: UpstreamTest | null;
-  readonly models: readonly { readonly id: string; readonly upstream_model: string; readonly retired: boolean; readonly trial_cost_usd: string | null }[];
+  readonly models: readonly {
+    readonly id: string;
+    readonly upstream_model: string;
+    readonly retired: boolean;
+    readonly trial_cost_usd: string | null;
+  }[];
 }
 
 /** What an operator puts. */
@@ -149,20 +166,24 @@ export const catalogKeys = {
 export const listModels = (signal?: AbortSignal) => api.get<Page<OperatorModel>>('/operator/models', { signal });
 export const getModel = (id: string, signal?: AbortSignal) => api.get<WholeModel>(`/operator/models/${idPath(id)}`, { signal });
 export const createModel = (model: ModelFields & { readonly id: string }) => api.post<WholeModel>('/operator/models', { body: { model } });
-export const updateModel = (id: string, model: Partial<ModelFields>) => api.patch<WholeModel>(`/operator/models/${idPath(id)}`, { body: { model } });
+export const updateModel = (id: string, model: Partial<ModelFields>) =>
+  api.patch<WholeModel>(`/operator/models/${idPath(id)}`, { body: { model } });
 /** Where all models with their prices are downloaded as one document. */
 export const catalogFileUrl = (): string => apiUrl('/operator/catalog.json');
 
 export const putDraft = (id: string, draft: { usd_per_million_tokens: Figures; effective_from: string | null; replaces_version: number }) =>
   api.put<ComparedDraft>(`/operator/price-drafts/${idPath(id)}`, { body: draft });
-export const discardDraft = (id: string, version: number) => api.delete<undefined>(`/operator/price-drafts/${idPath(id)}`, { query: { version } });
+export const discardDraft = (id: string, version: number) =>
+  api.delete<undefined>(`/operator/price-drafts/${idPath(id)}`, { query: { version } });
 export const publishDraft = (id: string, { version, diff }: ComparedDraft) =>
   api.post<Price>(`/operator/prices/${idPath(id)}`, { body: { draft_version: version, before_price_id: diff.before?.id ?? null } });
 
 export const listUpstreams = (signal?: AbortSignal) => api.get<Page<Upstream>>('/operator/upstreams', { signal });
-export const createUpstream = (id: string, upstream: UpstreamFields, secret: string) => api.post<Upstream>('/operator/upstreams', { body: { upstream: { id, ...upstream }, secret } });
+export const createUpstream = (id: string, upstream: UpstreamFields, secret: string) =>
+  api.post<Upstream>('/operator/upstreams', { body: { upstream: { id, ...upstream }, secret } });
 /** Without a secret the present one is kept; an empty one takes it away. */
 export const updateUpstream = (id: string, upstream: Partial<UpstreamFields>, secret?: string) =>
   api.patch<Upstream>(`/operator/upstreams/${id}`, { body: { upstream, ...(secret === undefined ? {} : { secret }) } });
 export const deleteUpstream = (id: string) => api.delete<undefined>(`/operator/upstreams/${id}`);
-export const testUpstream = (id: string, upstreamModel: string | null) => api.post<UpstreamTest>(`/operator/upstreams/${id}/test`, { body: { upstream_model: upstreamModel } });
+export const testUpstream = (id: string, upstreamModel: string | null) =>
+  api.post<UpstreamTest>(`/operator/upstreams/${id}/test`, { body: { upstream_model: upstreamModel } });

@@ -111,14 +111,30 @@ export interface Health {
   }[];
   readonly holds: { readonly open: number; readonly past_expiry: number; readonly oldest_at: string | null } | null;
   readonly ledger_check: LedgerCheck | null;
-  readonly outbox: { readonly waiting: number; readonly oldest_at: string | null; readonly refused: number; readonly open_calls: number } | null;
+  readonly outbox: {
+    readonly waiting: number;
+    readonly oldest_at: string | null;
+    readonly refused: number;
+    readonly open_calls: number;
+  } | null;
   readonly quarantined_last_hour: number | null;
   readonly reconciliation: {
     readonly recent: { readonly finished_at: string; readonly records_checked: number } | null;
     readonly full: { readonly finished_at: string; readonly records_checked: number } | null;
-    readonly drifts: readonly { readonly check: string; readonly account_id: string | null; readonly request_id: string | null; readonly what: string }[];
+    readonly drifts: readonly {
+      readonly check: string;
+      readonly account_id: string | null;
+      readonly request_id: string | null;
+      readonly what: string;
+    }[];
   } | null;
-  readonly upstreams: readonly { readonly id: string; readonly enabled: boolean; readonly last_test: { readonly ok: boolean; readonly failed_step: string | null; readonly at: string } | null }[] | null;
+  readonly upstreams:
+    | readonly {
+        readonly id: string;
+        readonly enabled: boolean;
+        readonly last_test: { readonly ok: boolean; readonly failed_step: string | null; readonly at: string } | null;
+      }[]
+    | null;
 }
 
 /** What query keys begin with. */
@@ -134,26 +150,37 @@ export const operatorKeys = {
 
 const account = (id: string): string => `/operator/accounts/${id}`;
 
-export const getOperatorSettings = (signal?: AbortSignal) => api.get<{ readonly confirm_above_usd: string }>('/operator/settings', { signal });
-export const listAccounts = (query: { search: string; state: string; cursor: string | null }, signal?: AbortSignal) => api.get<Page<OperatorAccount>>('/operator/accounts', { query, signal });
-export const createAccount = (name: string, idempotencyKey: string) => api.post<OperatorAccount>('/operator/accounts', { body: { name }, idempotencyKey });
+export const getOperatorSettings = (signal?: AbortSignal) =>
+  api.get<{ readonly confirm_above_usd: string }>('/operator/settings', { signal });
+export const listAccounts = (query: { search: string; state: string; cursor: string | null }, signal?: AbortSignal) =>
+  api.get<Page<OperatorAccount>>('/operator/accounts', { query, signal });
+export const createAccount = (name: string, idempotencyKey: string) =>
+  api.post<OperatorAccount>('/operator/accounts', { body: { name }, idempotencyKey });
 export const getAccount = (id: string, signal?: AbortSignal) => api.get<OperatorAccountDetail>(account(id), { signal });
 export const renameAccount = (id: string, name: string) => api.patch<OperatorAccount>(account(id), { body: { name } });
-export const setAccountState = (id: string, deed: 'suspend' | 'resume', reason: string) => api.post<OperatorAccount>(`${account(id)}/${deed}`, { body: { reason } });
-export const listEntries = (id: string, cursor: string | null, signal?: AbortSignal) => api.get<Page<JournalEntry>>(`/accounts/${id}/entries`, { query: { cursor }, signal });
-export const postMoney = (id: string, deed: 'credits' | 'debits', body: object, idempotencyKey: string) => api.post<Posted>(`${account(id)}/${deed}`, { body, idempotencyKey });
-export const reverseEntry = (id: string, entry: string, body: object) => api.post<Posted>(`${account(id)}/entries/${entry}/reverse`, { body });
+export const setAccountState = (id: string, deed: 'suspend' | 'resume', reason: string) =>
+  api.post<OperatorAccount>(`${account(id)}/${deed}`, { body: { reason } });
+export const listEntries = (id: string, cursor: string | null, signal?: AbortSignal) =>
+  api.get<Page<JournalEntry>>(`/accounts/${id}/entries`, { query: { cursor }, signal });
+export const postMoney = (id: string, deed: 'credits' | 'debits', body: object, idempotencyKey: string) =>
+  api.post<Posted>(`${account(id)}/${deed}`, { body, idempotencyKey });
+export const reverseEntry = (id: string, entry: string, body: object) =>
+  api.post<Posted>(`${account(id)}/entries/${entry}/reverse`, { body });
 
-export const listUsers = (search: string, cursor: string | null, signal?: AbortSignal) => api.get<Page<OperatorUser>>('/operator/users', { query: { search, cursor }, signal });
-export const createUser = (body: object) => api.post<{ readonly user: OperatorUser; readonly link: SignInLink | null }>('/operator/users', { body });
+export const listUsers = (search: string, cursor: string | null, signal?: AbortSignal) =>
+  api.get<Page<OperatorUser>>('/operator/users', { query: { search, cursor }, signal });
+export const createUser = (body: object) =>
+  api.post<{ readonly user: OperatorUser; readonly link: SignInLink | null }>('/operator/users', { body });
 export const updateUser = (id: string, body: object) => api.patch<OperatorUser>(`/operator/users/${id}`, { body });
 export const createLink = (id: string) => api.post<SignInLink>(`/operator/users/${id}/link`, { body: {} });
 export const endAllSessions = (id: string) => api.delete<{ readonly ended: number }>(`/operator/users/${id}/sessions`);
 
 /** The filter of the audit log, as it stands in the address. */
 export type AuditFilter = Readonly<Record<'actor' | 'action' | 'account' | 'target' | 'from' | 'until', string>>;
-export const listAudit = (filter: AuditFilter, cursor: string | null, signal?: AbortSignal) => api.get<Page<AuditEntry>>('/operator/audit', { query: { ...filter, cursor }, signal });
-export const auditExportUrl = (filter: AuditFilter, format: 'csv' | 'jsonl'): string => apiUrl('/operator/audit/export', { ...filter, format });
+export const listAudit = (filter: AuditFilter, cursor: string | null, signal?: AbortSignal) =>
+  api.get<Page<AuditEntry>>('/operator/audit', { query: { ...filter, cursor }, signal });
+export const auditExportUrl = (filter: AuditFilter, format: 'csv' | 'jsonl'): string =>
+  apiUrl('/operator/audit/export', { ...filter, format });
 export const verifyAudit = () => api.post<AuditCheck>('/operator/audit/verify', { body: {} });
 
 export const getHealth = (signal?: AbortSignal) => api.get<Health>('/operator/health', { signal });

@@ -27,5 +27,7 @@ export interface Payment {
 const of = (accountId: string): string => `/accounts/${accountId}/payments`;
 
 export const getPaymentOptions = (accountId: string, signal?: AbortSignal): Promise<PaymentOptions> => api.get(of(accountId), { signal });
-export const beginPayment = (accountId: string, amountUsd: string, idempotencyKey: string): Promise<BegunPayment> => api.post(of(accountId), { body: { amount_usd: amountUsd }, idempotencyKey });
-export const getPayment = (accountId: string, paymentId: string, signal?: AbortSignal): Promise<Payment> => api.get(`${of(accountId)}/${encodeURIComponent(paymentId)}`, { signal });
+export const beginPayment = (accountId: string, amountUsd: string, idempotencyKey: string): Promise<BegunPayment> =>
+  api.post(of(accountId), { body: { amount_usd: amountUsd }, idempotencyKey });
+export const getPayment = (accountId: string, paymentId: string, signal?: AbortSignal): Promise<Payment> =>
+  api.get(`${of(accountId)}/${encodeURIComponent(paymentId)}`, { signal });

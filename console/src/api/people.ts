@@ -75,15 +75,19 @@ export const signIn = (body: { email: string; password: string }): Promise<void>
 export const signInByLink = (token: string): Promise<void> => api.post('/session/link', { body: { token } });
 export const requestPasswordReset = (email: string): Promise<void> => api.post('/password-reset', { body: { email } });
 export const resetPassword = (body: { token: string; new_password: string }): Promise<void> => api.post('/password-reset/finish', { body });
-export const signUp = (body: { email: string; name: string; password: string; account_name: string }): Promise<{ account_id: string }> => api.post('/sign-up', { body });
+export const signUp = (body: { email: string; name: string; password: string; account_name: string }): Promise<{ account_id: string }> =>
+  api.post('/sign-up', { body });
 
 /** Where the identity provider's way begins; a browser goes there. `page` is where it comes back to, for example `/settings`. */
 export const oidcUrl = (page: string): string => apiUrl('/oidc/start', { to: page.replace(/^\/+/, '') });
 
-export const getInvitation = (token: string, signal?: AbortSignal): Promise<OfferedInvitation> => api.post('/invitation', { body: { token }, signal });
-export const acceptInvitation = (body: { token: string; name?: string; password?: string }): Promise<void> => api.post('/invitation/accept', { body });
+export const getInvitation = (token: string, signal?: AbortSignal): Promise<OfferedInvitation> =>
+  api.post('/invitation', { body: { token }, signal });
+export const acceptInvitation = (body: { token: string; name?: string; password?: string }): Promise<void> =>
+  api.post('/invitation/accept', { body });
 
-export const updateMe = (body: { name?: string; email?: string; present_password?: string }): Promise<Me['user']> => api.patch('/me', { body });
+export const updateMe = (body: { name?: string; email?: string; present_password?: string }): Promise<Me['user']> =>
+  api.patch('/me', { body });
 export const putPassword = (body: { present_password?: string; new_password: string }): Promise<void> => api.put('/me/password', { body });
 export const listSessions = (signal?: AbortSignal): Promise<{ data: readonly Session[] }> => api.get('/me/sessions', { signal });
 export const endSession = (id: string): Promise<{ ended: number }> => api.delete(`/me/sessions/${id}`);
@@ -92,10 +96,15 @@ export const listIdentities = (signal?: AbortSignal): Promise<{ data: readonly I
 export const connectIdentity = (body: { present_password?: string }): Promise<{ location: string }> => api.post('/me/identities', { body });
 export const disconnectIdentity = (id: string): Promise<void> => api.delete(`/me/identities/${id}`);
 
-export const listMembers = (account: string, signal?: AbortSignal): Promise<{ data: readonly Member[] }> => api.get(`/accounts/${account}/members`, { signal });
-export const putMember = (account: string, user: string, role: Role): Promise<Member> => api.put(`/accounts/${account}/members/${user}`, { body: { role } });
+export const listMembers = (account: string, signal?: AbortSignal): Promise<{ data: readonly Member[] }> =>
+  api.get(`/accounts/${account}/members`, { signal });
+export const putMember = (account: string, user: string, role: Role): Promise<Member> =>
+  api.put(`/accounts/${account}/members/${user}`, { body: { role } });
 export const removeMember = (account: string, user: string): Promise<void> => api.delete(`/accounts/${account}/members/${user}`);
-export const listInvitations = (account: string, signal?: AbortSignal): Promise<{ data: readonly OpenInvitation[] }> => api.get(`/accounts/${account}/invitations`, { signal });
-export const invite = (account: string, body: { email: string; role: Role }): Promise<{ invitation: OpenInvitation; token: string }> => api.post(`/accounts/${account}/invitations`, { body });
+export const listInvitations = (account: string, signal?: AbortSignal): Promise<{ data: readonly OpenInvitation[] }> =>
+  api.get(`/accounts/${account}/invitations`, { signal });
+export const invite = (account: string, body: { email: string; role: Role }): Promise<{ invitation: OpenInvitation; token: string }> =>
+  api.post(`/accounts/${account}/invitations`, { body });
 export const revokeInvitation = (account: string, id: string): Promise<void> => api.delete(`/accounts/${account}/invitations/${id}`);
-export const listAudit = (account: string, cursor: string, signal?: AbortSignal): Promise<Page<AuditEntry>> => api.get(`/accounts/${account}/audit`, { query: { cursor }, signal });
+export const listAudit = (account: string, cursor: string, signal?: AbortSignal): Promise<Page<AuditEntry>> =>
+  api.get(`/accounts/${account}/audit`, { query: { cursor }, signal });

@@ -24,7 +24,9 @@ export interface Piece {
 }
 
 interface Chunk {
-  readonly choices?: readonly { readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null; readonly refusal?: string | null } }[];
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null; readonly refusal?: string | null };
+  }[];
   readonly error?: { readonly message: string; readonly reason?: string };
 }
 
@@ -32,7 +34,13 @@ interface Chunk {
 export const bodyOf = (call: PlaygroundCall): object => ({ ...call, stream: true });
 
 /** Makes the call: the request id at once, then pieces until the answer is whole and on record. Raises ApiError. */
-export async function* callModel(accountId: string, keyId: string, call: PlaygroundCall, signal: AbortSignal, onBegun: (requestId: string) => void): AsyncGenerator<Piece, void, void> {
+export async function* callModel(
+  accountId: string,
+  keyId: string,
+  call: PlaygroundCall,
+  signal: AbortSignal,
+  onBegun: (requestId: string) => void,
+): AsyncGenerator<Piece, void, void> {
   const response = await fetch(apiUrl(`/accounts/${accountId}/keys/${keyId}/chat/completions`), {
     method: 'POST',
     credentials: 'same-origin',

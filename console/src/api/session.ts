@@ -19,7 +19,13 @@ export interface AccountOfMine {
 
 /** Somebody who is signed in. */
 export interface Me {
-  readonly user: { readonly id: string; readonly email: string; readonly name: string; readonly is_operator: boolean; readonly has_password: boolean };
+  readonly user: {
+    readonly id: string;
+    readonly email: string;
+    readonly name: string;
+    readonly is_operator: boolean;
+    readonly has_password: boolean;
+  };
   readonly session: { readonly id: string; readonly by_link: boolean; readonly expires_at: string };
   readonly accounts: readonly AccountOfMine[];
 }

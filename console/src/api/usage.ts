@@ -2,7 +2,16 @@
 import { api, apiUrl, type Page, type Query } from './client.js';
 
 /** How calls end (docs/charging.md). */
-export const endings = ['completed', 'max_tokens', 'client_gone', 'upstream_error_before_output', 'upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'] as const;
+export const endings = [
+  'completed',
+  'max_tokens',
+  'client_gone',
+  'upstream_error_before_output',
+  'upstream_error_after_output',
+  'timeout',
+  'gateway_error',
+  'gateway_lost',
+] as const;
 export type Ending = (typeof endings)[number];
 
 /** The classes of tokens that are priced apart. */
@@ -49,7 +58,14 @@ export interface UsageRecord {
   readonly ending_detail: string | null;
   readonly usage_source: 'reported' | 'estimated';
   readonly quarantined: boolean;
-  readonly tokens: { readonly input: number; readonly cache_read: number; readonly cache_write_5m: number; readonly cache_write_1h: number; readonly output: number; readonly reasoning: number };
+  readonly tokens: {
+    readonly input: number;
+    readonly cache_read: number;
+    readonly cache_write_5m: number;
+    readonly cache_write_1h: number;
+    readonly output: number;
+    readonly reasoning: number;
+  };
   readonly price_version: string | null;
   readonly line_items: readonly LineItem[];
   readonly charge_usd: string;
@@ -124,10 +140,14 @@ const usageOf = (accountId: string): string => `/accounts/${accountId}/usage`;
 const queryOf = (parts: object): Query => parts as Query;
 
 /** Newest first. */
-export const listRecords = (accountId: string, search: RecordSearch & { readonly limit?: number; readonly cursor?: string | null }, signal?: AbortSignal): Promise<Page<UsageRecord>> =>
-  api.get(`${usageOf(accountId)}/records`, { query: queryOf(search), signal });
+export const listRecords = (
+  accountId: string,
+  search: RecordSearch & { readonly limit?: number; readonly cursor?: string | null },
+  signal?: AbortSignal,
+): Promise<Page<UsageRecord>> => api.get(`${usageOf(accountId)}/records`, { query: queryOf(search), signal });
 
-export const getRecord = (accountId: string, requestId: string, signal?: AbortSignal): Promise<UsageRecord> => api.get(`${usageOf(accountId)}/records/${encodeURIComponent(requestId)}`, { signal });
+export const getRecord = (accountId: string, requestId: string, signal?: AbortSignal): Promise<UsageRecord> =>
+  api.get(`${usageOf(accountId)}/records/${encodeURIComponent(requestId)}`, { signal });
 
 export const getRecordHold = (accountId: string, requestId: string, signal?: AbortSignal): Promise<RecordHold> =>
   api.get(`${usageOf(accountId)}/records/${encodeURIComponent(requestId)}/hold`, { signal });
@@ -137,8 +157,12 @@ export const listErrors = (accountId: string, limit: number, signal?: AbortSigna
   api.get(`${usageOf(accountId)}/errors`, { query: { limit }, signal });
 
 /** Days and hours in order, other groups dearest first; ungrouped, one. */
-export const getTotals = (accountId: string, filter: UsageFilter & UsageGrouping, signal?: AbortSignal): Promise<{ readonly data: readonly UsageTotal[] }> =>
-  api.get(`${usageOf(accountId)}/totals`, { query: queryOf(filter), signal });
+export const getTotals = (
+  accountId: string,
+  filter: UsageFilter & UsageGrouping,
+  signal?: AbortSignal,
+): Promise<{ readonly data: readonly UsageTotal[] }> => api.get(`${usageOf(accountId)}/totals`, { query: queryOf(filter), signal });
 
 /** Where a file of exactly these records is downloaded. */
-export const exportUrl = (accountId: string, search: RecordSearch, format: 'csv' | 'jsonl'): string => apiUrl(`${usageOf(accountId)}/export`, queryOf({ ...search, format }));
+export const exportUrl = (accountId: string, search: RecordSearch, format: 'csv' | 'jsonl'): string =>
+  apiUrl(`${usageOf(accountId)}/export`, queryOf({ ...search, format }));

@@ -4,16 +4,39 @@ import { addDays, dayOf, daysIn, hoursIn, type OffsetAt, partsOf, startOfDay, st
 
 /** The offsets of a zone by the runtime's own tables. */
 function offsetsOf(timeZone: string): OffsetAt {
-  const format = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', hourCycle: 'h23' });
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone,
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    hourCycle: 'h23',
+  });
   return (ms) => {
     const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
-    return (Date.UTC(parts['year']!, parts['month']! - 1, parts['day'], parts['hour'], parts['minute']) - Math.floor(ms / 60_000) * 60_000) / 60_000;
+    return (
+      (Date.UTC(parts['year']!, parts['month']! - 1, parts['day'], parts['hour'], parts['minute']) - Math.floor(ms / 60_000) * 60_000) /
+      60_000
+    );
   };
 }
 
 const newYork = offsetsOf('America/New_York');
 const hourMs = 3_600_000;
-const zones = ['UTC', 'Asia/Kolkata', 'Asia/Kathmandu', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'America/New_York', 'Europe/Berlin', 'Australia/Lord_Howe', 'Africa/Cairo', 'America/Havana', 'Africa/Casablanca'];
+const zones = [
+  'UTC',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'Pacific/Kiritimati',
+  'Pacific/Pago_Pago',
+  'America/New_York',
+  'Europe/Berlin',
+  'Australia/Lord_Howe',
+  'Africa/Cairo',
+  'America/Havana',
+  'Africa/Casablanca',
+];
 
 describe('days and hours of a zone', () => {
   it('cut a range where clocks change, so that each part has one offset', () => {
@@ -51,7 +74,9 @@ describe('days and hours of a zone', () => {
 
   it.each(zones)('hold every instant exactly once in %s', (zone) => {
     const offsetAt = offsetsOf(zone);
-    const instant = fc.integer({ min: Date.parse('2025-01-01') / 60_000, max: Date.parse('2027-12-31') / 60_000 }).map((minutes) => minutes * 60_000);
+    const instant = fc
+      .integer({ min: Date.parse('2025-01-01') / 60_000, max: Date.parse('2027-12-31') / 60_000 })
+      .map((minutes) => minutes * 60_000);
     fc.assert(
       fc.property(instant, fc.integer({ min: 1, max: 120 * 24 * 60 }), (from, minutes) => {
         const until = from + minutes * 60_000;

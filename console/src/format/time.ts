@@ -61,7 +61,15 @@ export function timeWriter(language: string, zone: Zone): TimeWriter {
   };
   const day = write({ year: 'numeric', month: 'short', day: 'numeric' });
   const minute = write({ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
-  const second = write({ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle });
+  const second = write({
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle,
+  });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return {
     zone,

@@ -11,7 +11,8 @@ export const codesText = dictionary(
     count: 'How many',
     countHint: 'From 1 to 500.',
     again: 'What they are worth together',
-    againHint: ({ together, above }: { together: string; above: string }) => `${together} in all. Amounts above ${above} are entered again, so that none is given away by a slip.`,
+    againHint: ({ together, above }: { together: string; above: string }) =>
+      `${together} in all. Amounts above ${above} are entered again, so that none is given away by a slip.`,
     expires: 'Valid until',
     expiresHint: 'The end of the day in your time zone. Without a date: for ever.',
     note: 'Note',

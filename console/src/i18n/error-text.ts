@@ -27,5 +27,7 @@ export function errorWords(refusal: Refusal): { readonly text: string; readonly 
 /** A refusal beside the field that it is about, without the field's name in front. */
 export function errorWordsAtField(refusal: Refusal): string {
   if (currentLanguage() === 'zh-CN' && chinese !== undefined) return chinese.inChineseAtField(refusal);
-  return refusal.field !== null && refusal.message.startsWith(`${refusal.field}: `) ? refusal.message.slice(refusal.field.length + 2) : refusal.message;
+  return refusal.field !== null && refusal.message.startsWith(`${refusal.field}: `)
+    ? refusal.message.slice(refusal.field.length + 2)
+    : refusal.message;
 }

@@ -82,10 +82,32 @@ export const ofField: Readonly<Record<string, string>> = {
 };
 
 // Codes whose sentence in Chinese says all that the API's does.
-const whole: ReadonlySet<string> = new Set(['session_unknown', 'internal', 'unreachable', 'cancelled', 'not_found', 'code_refused', 'key_missing', 'sign_in_refused', 'sign_in_throttled', 'hold_closed']);
+const whole: ReadonlySet<string> = new Set([
+  'session_unknown',
+  'internal',
+  'unreachable',
+  'cancelled',
+  'not_found',
+  'code_refused',
+  'key_missing',
+  'sign_in_refused',
+  'sign_in_throttled',
+  'hold_closed',
+]);
 
-const roles: Readonly<Record<string, string>> = { owner: '所有者', admin: '管理员', developer: '开发者', billing: '财务', viewer: '查看者' };
-const permissions: Readonly<Record<string, string>> = { look: '查看内容', 'change keys': '更改密钥', 'change money': '更改余额与账单', 'change members': '更改成员' };
+const roles: Readonly<Record<string, string>> = {
+  owner: '所有者',
+  admin: '管理员',
+  developer: '开发者',
+  billing: '财务',
+  viewer: '查看者',
+};
+const permissions: Readonly<Record<string, string>> = {
+  look: '查看内容',
+  'change keys': '更改密钥',
+  'change money': '更改余额与账单',
+  'change members': '更改成员',
+};
 
 /**
  * Sentences that are told with their facts; `{}` stands for what varies. Those of a field stand without its name, and all without the full stop.
@@ -123,15 +145,27 @@ export const sentences: readonly (readonly [string, string | ((...facts: string[
   ['must be a whole number from {} to {}', '须为 {} 至 {} 的整数'],
   ['must name a model at least; set all_models to permit every model', '请至少选择一个模型'],
   ['must name at most {} models', '最多 {} 个模型'],
-  ['must have 1 to {} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit', '须为 1 至 {} 个字符，仅限 a-z 0-9 . _ : / -，并以字母或数字开头'],
+  [
+    'must have 1 to {} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
+    '须为 1 至 {} 个字符，仅限 a-z 0-9 . _ : / -，并以字母或数字开头',
+  ],
   // Of what a call needs.
-  ['The account balance is too low: {} is needed and {} is available. Add credit to the account', '账户余额不足：需要 {}，可用 {}。请为账户充值'],
+  [
+    'The account balance is too low: {} is needed and {} is available. Add credit to the account',
+    '账户余额不足：需要 {}，可用 {}。请为账户充值',
+  ],
   [
     'The account balance is too low: {} is needed and {} is available. Add credit to the account. What is available pays for this input and at most {} output tokens; lower max_tokens to that to proceed',
     '账户余额不足：需要 {}，可用 {}。请为账户充值，或将输出上限降到 {} 个 token',
   ],
-  ['The account balance is held by calls in flight: {} is needed, {} is available and {} is held. Try again when they have ended', '余额正被进行中的调用冻结：需要 {}，可用 {}，冻结 {}。请等它们结束后再试'],
-  ['The spending limit of this key is reached: {} is needed and {} is left of {}, with {} spent. Raise the limit or use another key', '已达到该密钥的消费上限：需要 {}，剩余 {}（上限 {}，已用 {}）。请提高上限或换用其他密钥'],
+  [
+    'The account balance is held by calls in flight: {} is needed, {} is available and {} is held. Try again when they have ended',
+    '余额正被进行中的调用冻结：需要 {}，可用 {}，冻结 {}。请等它们结束后再试',
+  ],
+  [
+    'The spending limit of this key is reached: {} is needed and {} is left of {}, with {} spent. Raise the limit or use another key',
+    '已达到该密钥的消费上限：需要 {}，剩余 {}（上限 {}，已用 {}）。请提高上限或换用其他密钥',
+  ],
   [
     'The spending limit of this key is reached: {} is needed and {} is left of {}, with {} spent and {} held by calls in flight. Raise the limit or use another key',
     '已达到该密钥的消费上限：需要 {}，剩余 {}（上限 {}，已用 {}，进行中的调用冻结 {}）。请提高上限或换用其他密钥',
@@ -140,13 +174,20 @@ export const sentences: readonly (readonly [string, string | ((...facts: string[
   ['The platform key ending in {} is disabled. Enable it or use another key', '以 {} 结尾的平台密钥已停用。请启用它，或换用其他密钥'],
   ['There is no model named "{}"', '没有名为“{}”的模型'],
   // Of people and keys.
-  ['As {} of this account you may not {}. Ask an owner or admin', (role = '', permission = '') => `您在此账户的角色是${roles[role] ?? role}，不能${permissions[permission] ?? permission}。请联系所有者或管理员`],
+  [
+    'As {} of this account you may not {}. Ask an owner or admin',
+    (role = '', permission = '') =>
+      `您在此账户的角色是${roles[role] ?? role}，不能${permissions[permission] ?? permission}。请联系所有者或管理员`,
+  ],
   ['Only an owner can make somebody an owner, or change or remove one', '只有所有者才能设定、更改或移除所有者'],
   ['An account has at least one owner; make somebody else an owner first', '账户至少要有一名所有者，请先将他人设为所有者'],
   ['They belong to the account already; change their role instead', '此人已属于该账户，更改其角色即可'],
   ['Nobody with this id belongs to the account; send them an invitation', '账户中没有此人，请向其发送邀请'],
   ['You cannot disable yourself; let another operator do it', '不能停用自己，请由其他运维人员操作'],
-  ['This is the last operator who can sign in; make somebody else an operator first', '这是最后一名可以登录的运维人员，请先将他人设为运维人员'],
+  [
+    'This is the last operator who can sign in; make somebody else an operator first',
+    '这是最后一名可以登录的运维人员，请先将他人设为运维人员',
+  ],
   ['This is the only way in which you can sign in; set a password first', '这是您唯一的登录方式，请先设置密码'],
   ['The key is revoked and cannot be changed; create a new key', '密钥已吊销，无法更改。请创建新密钥'],
   ['The key is revoked and cannot be rotated; create a new key', '密钥已吊销，无法轮换。请创建新密钥'],
@@ -168,27 +209,48 @@ export const sentences: readonly (readonly [string, string | ((...facts: string[
   ['There is a model "{}" already', '已有模型“{}”'],
   ['There is an upstream "{}" already', '已有上游“{}”'],
   ['"{}" already names the model "{}"; choose another name', '“{}”已是模型“{}”的名称，请换用其他名称'],
-  ['The price of "{}" that this draft replaces has changed since you compared them. Look at the difference again', '自您比较之后，此草稿要替换的“{}”的价格已变更。请重新查看差异'],
-  ['These models are routed to "{}": {}. Change their routes first, or disable the upstream', '以下模型使用上游“{}”：{}。请先更改其路由，或停用该上游'],
+  [
+    'The price of "{}" that this draft replaces has changed since you compared them. Look at the difference again',
+    '自您比较之后，此草稿要替换的“{}”的价格已变更。请重新查看差异',
+  ],
+  [
+    'These models are routed to "{}": {}. Change their routes first, or disable the upstream',
+    '以下模型使用上游“{}”：{}。请先更改其路由，或停用该上游',
+  ],
   ['The upstream "{}" is built in or set by configuration, and is not changed here', '上游“{}”为内置或由配置设定，不能在此更改'],
   ['The present secret cannot be decrypted with the present key; send the secret again', '无法用当前的密钥解密已存的凭据，请重新填写凭据'],
-  ['The secret of this upstream cannot be decrypted with the present key; put the secret again', '无法用当前的密钥解密该上游的凭据，请重新填写凭据'],
+  [
+    'The secret of this upstream cannot be decrypted with the present key; put the secret again',
+    '无法用当前的密钥解密该上游的凭据，请重新填写凭据',
+  ],
   ['leads to another server than before; send the secret again, or an empty one', '指向了另一台服务器；请重新填写凭据，或将其留空'],
 ];
 
 // The longest first, for a short one may be how a longer one begins and ends.
-const forms = sentences.toSorted(([one], [other]) => other.length - one.length).map(([english, chinese]) => ({
-  form: new RegExp(`^${english.split('{}').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('(.+?)')}$`, 's'),
-  tell: (facts: readonly string[]): string => {
-    if (typeof chinese === 'function') return chinese(...facts);
-    const rest = [...facts];
-    return chinese.replaceAll('{}', () => rest.shift()!);
-  },
-}));
+const forms = sentences
+  .toSorted(([one], [other]) => other.length - one.length)
+  .map(([english, chinese]) => ({
+    form: new RegExp(
+      `^${english
+        .split('{}')
+        .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+        .join('(.+?)')}$`,
+      's',
+    ),
+    tell: (facts: readonly string[]): string => {
+      if (typeof chinese === 'function') return chinese(...facts);
+      const rest = [...facts];
+      return chinese.replaceAll('{}', () => rest.shift()!);
+    },
+  }));
 
 /** The API's words for a field, without the field's name in front. */
 export function withoutField(message: string, field: string): string {
-  return message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
+  return message.startsWith(`${field}: `)
+    ? message.slice(field.length + 2)
+    : message.startsWith(`${field} `)
+      ? message.slice(field.length + 1)
+      : message;
 }
 
 /** The sentence with its facts, where it is one of those above. */

@@ -34,7 +34,8 @@ export const keysText = dictionary(
     spentOf: ({ spent, limit }: { spent: string; limit: string }) => `${spent} of ${limit}`,
     spendNoLimit: 'no limit',
     heldMore: ({ held }: { held: string }) => `+ ${held} held`,
-    spendShare: ({ percent, spent, held, limit }: { percent: number; spent: string; held: string; limit: string }) => `${percent}% of the limit used: ${spent} spent and ${held} held of ${limit}`,
+    spendShare: ({ percent, spent, held, limit }: { percent: number; spent: string; held: string; limit: string }) =>
+      `${percent}% of the limit used: ${spent} spent and ${held} held of ${limit}`,
     lastUsed: 'Last used',
     neverUsed: 'never',
     expires: 'Expires',
@@ -94,7 +95,8 @@ export const keysText = dictionary(
     revealOnce: 'This is the only time that it is shown. Copy it now and put it where it is kept.',
     secret: 'Secret',
     copyKey: 'Copy key',
-    advice: 'The key is a sensitive credential; keep it only in a server-side environment variable or a secret manager; never in client-side code.',
+    advice:
+      'The key is a sensitive credential; keep it only in a server-side environment variable or a secret manager; never in client-side code.',
     baseAddress: 'Base address',
     samples: 'Try it',
     sampleCode: ({ title }: { title: string }) => `Sample: ${title}`,

@@ -39,7 +39,8 @@ export const membersText = dictionary(
     email: 'E-mail address',
     makeLink: 'Make the link',
     linkTitle: 'Hand this link to them',
-    linkHint: ({ email, until }: { email: string; until: string }) => `It makes ${email} a member, once, until ${until}. It is shown only now; whoever has it can accept.`,
+    linkHint: ({ email, until }: { email: string; until: string }) =>
+      `It makes ${email} a member, once, until ${until}. It is shown only now; whoever has it can accept.`,
     mailedTitle: 'The invitation is mailed',
     mailedTo: ({ email }: { email: string }) => `Mailed to ${email}. The link is here too, in case it does not arrive.`,
     mailPending: ({ email }: { email: string }) => `It is being mailed to ${email}, which takes longer than usual. The link is here too.`,

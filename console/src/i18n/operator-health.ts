@@ -16,7 +16,8 @@ export const healthText = dictionary(
     since: 'Since',
     calls: 'Calls in flight',
     spool: 'Spool',
-    spoolText: ({ waiting, refused, damaged }: { waiting: number; refused: number; damaged: number }) => `${waiting} waiting, ${refused} refused, ${damaged} damaged files`,
+    spoolText: ({ waiting, refused, damaged }: { waiting: number; refused: number; damaged: number }) =>
+      `${waiting} waiting, ${refused} refused, ${damaged} damaged files`,
     feedKeys: 'Changes of keys',
     feedCatalog: 'Changes of the catalog',
     feedLive: ({ ms }: { ms: number }) => `arrive; heard ${ms} ms ago`,
@@ -34,7 +35,8 @@ export const healthText = dictionary(
     checkNow: 'Check now',
     checkRight: 'The books are right',
     checkWrong: ({ drifts }: { drifts: number }) => `The books are wrong: ${drifts} figures disagree`,
-    checkText: ({ entries, accounts, sum }: { entries: number; accounts: number; sum: string }) => `${entries} entries of ${accounts} accounts; debits less credits: $${sum}`,
+    checkText: ({ entries, accounts, sum }: { entries: number; accounts: number; sum: string }) =>
+      `${entries} entries of ${accounts} accounts; debits less credits: $${sum}`,
     checkNever: 'Not since the ledger started',
     holds: 'Open holds',
     oldest: 'the oldest',

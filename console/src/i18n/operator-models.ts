@@ -86,7 +86,8 @@ export const modelsText = dictionary(
     publishTitle: 'Publish this price?',
     publishNow: 'It is in force at once.',
     publishLater: ({ when }: { when: string }) => `It is in force from ${when}.`,
-    publishRule: 'A published price can never be changed or taken back, only followed by another. Calls in flight keep the price with which they began.',
+    publishRule:
+      'A published price can never be changed or taken back, only followed by another. Calls in flight keep the price with which they began.',
     publishConfirm: 'Publish',
     published: 'The price is published',
     publishRefused: 'It was not published. What is below is how it stands now',

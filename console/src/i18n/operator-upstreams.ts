@@ -4,7 +4,8 @@ import { dictionary } from './text.js';
 export const upstreamsText = dictionary(
   {
     title: 'Upstreams',
-    description: 'The vendors and servers that models are reached through. Secrets are encrypted when they are saved, and never shown again.',
+    description:
+      'The vendors and servers that models are reached through. Secrets are encrypted when they are saved, and never shown again.',
     add: 'Add an upstream',
     address: 'Address',
     format: 'Speaks',
@@ -17,7 +18,8 @@ export const upstreamsText = dictionary(
     builtIn: 'Built in',
     fromEnvironment: 'From the environment',
     lockedBuiltIn: 'It is a part of Tollgate and cannot be changed.',
-    lockedEnvironment: ({ setting }: { setting: string }) => `It comes from the setting ${setting} of the gateway’s environment. Change it there and start again.`,
+    lockedEnvironment: ({ setting }: { setting: string }) =>
+      `It comes from the setting ${setting} of the gateway’s environment. Change it there and start again.`,
     builtInAddress: 'built in',
     chatCompletions: 'chat-completions',
     messages: 'messages',
@@ -35,7 +37,8 @@ export const upstreamsText = dictionary(
     saved: 'The upstream is saved',
     addedNow: 'The upstream is added. Test it next',
     disableTitle: ({ id }: { id: string }) => `Disable ${id}?`,
-    disableText: ({ count }: { count: number }) => `${count === 1 ? 'One model is' : `${count} models are`} routed to it. Calls of models without another enabled upstream are refused.`,
+    disableText: ({ count }: { count: number }) =>
+      `${count === 1 ? 'One model is' : `${count} models are`} routed to it. Calls of models without another enabled upstream are refused.`,
     deleteTitle: ({ id }: { id: string }) => `Delete ${id}?`,
     deleteText: 'The upstream and its secret are removed. Calls under way go on to their end.',
     deleteUsed: 'Models are routed to it, so it cannot be deleted. Change their routes first, or disable it.',
@@ -43,11 +46,13 @@ export const upstreamsText = dictionary(
     test: 'Test the connection',
     testing: 'Testing… this takes up to 15 seconds.',
     testTitle: ({ id }: { id: string }) => `Test ${id}`,
-    testText: 'Address, name, connection, TLS, secret and list of models are tried one after another, as calls would use them. Nothing is charged for this.',
+    testText:
+      'Address, name, connection, TLS, secret and list of models are tried one after another, as calls would use them. Nothing is charged for this.',
     withCall: 'Also make a call of one output token',
     withCallHint: 'The vendor bills it to you: at most 66 input tokens and one output token. No account here is charged.',
     callModel: 'Model, by the vendor’s name of it',
-    callCost: ({ usd, model }: { usd: string; model: string }) => `At most ${usd} at the price of ${model} here; the vendor’s own price may differ.`,
+    callCost: ({ usd, model }: { usd: string; model: string }) =>
+      `At most ${usd} at the price of ${model} here; the vendor’s own price may differ.`,
     callCostUnknown: 'No priced model is routed to it here, so only the vendor knows what it costs.',
     run: 'Run the test',
     lastTest: 'Last test',
@@ -62,7 +67,16 @@ export const upstreamsText = dictionary(
     failed: 'Failed',
     skipped: 'Skipped',
     notTried: 'Not tried',
-    steps: ({ name }: { name: string }) => ({ address: 'Address', dns: 'Name', connect: 'Connection', tls: 'TLS', authentication: 'Secret', models: 'List of models', call: 'Call' })[name] ?? name,
+    steps: ({ name }: { name: string }) =>
+      ({
+        address: 'Address',
+        dns: 'Name',
+        connect: 'Connection',
+        tls: 'TLS',
+        authentication: 'Secret',
+        models: 'List of models',
+        call: 'Call',
+      })[name] ?? name,
 
     addTitle: 'Add an upstream',
     editTitle: ({ id }: { id: string }) => `Edit ${id}`,
@@ -140,7 +154,9 @@ export const upstreamsText = dictionary(
     failed: '失败',
     skipped: '已跳过',
     notTried: '未尝试',
-    steps: ({ name }) => ({ address: '地址', dns: '域名', connect: '连接', tls: 'TLS', authentication: '密钥', models: '模型列表', call: '调用' })[name] ?? name,
+    steps: ({ name }) =>
+      ({ address: '地址', dns: '域名', connect: '连接', tls: 'TLS', authentication: '密钥', models: '模型列表', call: '调用' })[name] ??
+      name,
 
     addTitle: '添加上游',
     editTitle: ({ id }) => `编辑 ${id}`,

@@ -4,7 +4,8 @@ import { dictionary } from './text.js';
 export const playgroundText = dictionary(
   {
     title: 'Playground',
-    description: 'Try models as your programs would. Every answer is an ordinary call: charged to the key you choose, and on record. The text is kept in this page alone.',
+    description:
+      'Try models as your programs would. Every answer is an ordinary call: charged to the key you choose, and on record. The text is kept in this page alone.',
     key: 'Charged to the key',
     model: 'Model',
     secondModel: 'Second model',

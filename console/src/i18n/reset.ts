@@ -8,7 +8,8 @@ export const resetText = dictionary(
     email: 'E-mail address',
     send: 'Mail me a link',
     sent: 'Look into your mail',
-    sentHint: ({ email }: { email: string }) => `If somebody with the address ${email} is known here, a link is on its way. It can be used for an hour. At most three come within an hour.`,
+    sentHint: ({ email }: { email: string }) =>
+      `If somebody with the address ${email} is known here, a link is on its way. It can be used for an hour. At most three come within an hour.`,
     back: 'Sign in',
     resetTitle: 'Choose a new password',
     resetHint: 'You are then signed in here, and signed out everywhere else.',

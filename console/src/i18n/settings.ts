@@ -6,7 +6,8 @@ export const settingsText = dictionary(
     title: 'Settings',
     description: 'You, and how the console looks to you.',
     welcome: 'Welcome. Make yourself at home',
-    welcomeHint: 'You came by a link, which works once. Give yourself your own name and address, and a password with which you can come again.',
+    welcomeHint:
+      'You came by a link, which works once. Give yourself your own name and address, and a password with which you can come again.',
     later: 'Later',
     profile: 'Profile',
     name: 'Name',
@@ -16,7 +17,8 @@ export const settingsText = dictionary(
     presentPasswordForEmail: 'Asked for because you change the address.',
     saved: 'Saved',
     wrongPassword: 'That is not your present password.',
-    throttled: ({ minutes }: { minutes: number }) => `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again.`,
+    throttled: ({ minutes }: { minutes: number }) =>
+      `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again.`,
     emailTaken: 'Somebody has this address already.',
     nothingChanged: 'Nothing was changed.',
 

@@ -40,7 +40,8 @@ export const shellText = dictionary(
     zoneUtc: 'UTC',
     zoneLocal: ({ name }: { name: string }) => `Local (${name})`,
     suspended: 'This account is suspended: calls with its keys are refused. Ask the operator.',
-    lowBalance: ({ settled, threshold }: { settled: string; threshold: string }) => `The balance is low: ${settled} is left, which is below ${threshold}.`,
+    lowBalance: ({ settled, threshold }: { settled: string; threshold: string }) =>
+      `The balance is low: ${settled} is left, which is below ${threshold}.`,
     lowBalanceAction: 'Add money',
     notFresh: 'New figures cannot be fetched at the moment.',
     notFreshSince: ({ ago }: { ago: string }) => `Last updated ${ago}.`,

@@ -14,14 +14,16 @@ export const signInText = dictionary(
     forgot: 'Forgotten the password? Ask whoever runs this gateway for a link that signs you in.',
     forgotLink: 'Forgotten the password?',
     refused: 'The address and the password do not belong together. Check both, or ask for a link that signs you in.',
-    throttled: ({ minutes }: { minutes: number }) => `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again; a sign-in link works meanwhile.`,
+    throttled: ({ minutes }: { minutes: number }) =>
+      `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again; a sign-in link works meanwhile.`,
     overloaded: 'Many people sign in at the moment. Try again in a few seconds.',
     problem: 'You are not signed in',
     problem_expired: 'That took too long, or began in another browser. Try again.',
     problem_declined: 'You did not allow it, or the provider did not let you in.',
     problem_provider: 'What the provider said could not be believed. Try again; if it stays, tell whoever runs this gateway.',
     problem_email_unverified: 'The provider has not verified your e-mail address. Verify it there, then try again.',
-    problem_email_taken: 'Somebody with your e-mail address is known here already. Sign in as before, then connect the provider in the settings.',
+    problem_email_taken:
+      'Somebody with your e-mail address is known here already. Sign in as before, then connect the provider in the settings.',
     problem_unknown_person: 'Nobody with your e-mail address is known here. Ask for an invitation.',
     problem_disabled: 'You may not sign in here any more. Ask whoever runs this gateway.',
     problem_identity_taken: 'This identity is connected with another person here.',
@@ -45,7 +47,8 @@ export const signInText = dictionary(
     linkMissing: 'The link is not whole',
     linkMissingHint: 'Copy all of it, up to the last character behind the #.',
     linkEnded: 'The link was used already, or its time is over. Ask for a new one.',
-    linkOther: ({ email }: { email: string }) => `You are signed in as ${email} here. The link may be somebody else’s; whose it is, you become.`,
+    linkOther: ({ email }: { email: string }) =>
+      `You are signed in as ${email} here. The link may be somebody else’s; whose it is, you become.`,
 
     invitationTitle: ({ account }: { account: string }) => `Join ${account}`,
     invitation: 'Invitation',
@@ -53,7 +56,8 @@ export const signInText = dictionary(
     invitationKnown: 'You have been here before: show with your password that it is you.',
     invitationNew: 'Choose a name and a password, with which you sign in from now on.',
     invitationSession: ({ email }: { email: string }) => `You are signed in as ${email}.`,
-    invitationOther: ({ email }: { email: string }) => `You are signed in as ${email}, but the invitation is for another address. By accepting you change to it.`,
+    invitationOther: ({ email }: { email: string }) =>
+      `You are signed in as ${email}, but the invitation is for another address. By accepting you change to it.`,
     invitationByProvider: ({ name }: { name: string }) => `No password? Sign in with ${name} first, then open the invitation again.`,
     accept: 'Accept the invitation',
     invitationEnded: 'The invitation has ended',

@@ -19,7 +19,9 @@ export function dictionary<T extends Texts>(en: T, zh: { readonly [K in keyof T]
   return { en, 'zh-CN': zh as T };
 }
 
-const choice = storedChoice<Language>('tollgate.language', languages, () => (navigator.languages.some((each, index) => index === 0 && each.toLowerCase().startsWith('zh')) ? 'zh-CN' : 'en'));
+const choice = storedChoice<Language>('tollgate.language', languages, () =>
+  navigator.languages.some((each, index) => index === 0 && each.toLowerCase().startsWith('zh')) ? 'zh-CN' : 'en',
+);
 document.documentElement.lang = choice.get();
 
 /** The language in use. */

@@ -18,10 +18,12 @@ export const usageText = dictionary(
     'range.all': 'All',
     'range.custom': 'Custom…',
     cutBy: ({ zone }: { zone: string }) => `Days and hours are those of ${zone}.`,
-    cutByChange: ({ before, after, when }: { before: string; after: string; when: string }) => `Days and hours are those of ${before}, and of ${after} from ${when} on, when the clocks change.`,
+    cutByChange: ({ before, after, when }: { before: string; after: string; when: string }) =>
+      `Days and hours are those of ${before}, and of ${after} from ${when} on, when the clocks change.`,
     localName: ({ name, offset }: { name: string; offset: string }) => `${name} (${offset})`,
     filters: 'Filters',
-    filtersAbout: 'A call is shown when all of this is true of it. The filter is part of the address, and the same for overview and records.',
+    filtersAbout:
+      'A call is shown when all of this is true of it. The filter is part of the address, and the same for overview and records.',
     applyFilters: 'Apply',
     clearFilters: 'Clear filters',
     key: 'Key',
@@ -139,7 +141,8 @@ export const usageText = dictionary(
     charge: 'The charge',
     chargeAbout: 'Each line is tokens × price per million ÷ 1,000,000, rounded up once to a nano-dollar (0.000000001 USD).',
     nothingCharged: 'Nothing was charged.',
-    usedThough: ({ input, output }: { input: string; output: string }) => `${input} input and ${output} output tokens are known of, and free.`,
+    usedThough: ({ input, output }: { input: string; output: string }) =>
+      `${input} input and ${output} output tokens are known of, and free.`,
     line: 'Class',
     pricePerMillion: 'Price per 1M tokens',
     amount: 'Amount',
@@ -189,9 +192,11 @@ export const usageText = dictionary(
     ruleWhole: 'A whole answer was asked for, which leaves only when it is complete: nothing was delivered, so nothing is charged.',
     rule_completed: 'The model finished its answer. All tokens are charged.',
     rule_max_tokens: 'The answer reached its output cap. All tokens are charged.',
-    rule_client_gone: 'The caller closed the connection before the end. Nothing is charged if the model had not begun to answer; else the input and the output up to then, or to the end where that came shortly after.',
+    rule_client_gone:
+      'The caller closed the connection before the end. Nothing is charged if the model had not begun to answer; else the input and the output up to then, or to the end where that came shortly after.',
     rule_upstream_error_before_output: 'The upstream refused, failed or broke off before any output. Nothing is charged.',
-    rule_upstream_error_after_output: 'The upstream failed or broke off after output had begun. The input and the output that was delivered are charged.',
+    rule_upstream_error_after_output:
+      'The upstream failed or broke off after output had begun. The input and the output that was delivered are charged.',
     rule_timeout: 'A time limit of ours or of the vendor ended the call. Nothing is charged before output, else what was delivered.',
     rule_gateway_error: 'A fault of ours ended the call. Nothing is charged before output, else what was delivered.',
     rule_gateway_lost: 'The gateway that ran the call vanished. The tokens of the call’s last checkpoint are charged.',
@@ -383,7 +388,8 @@ export const usageText = dictionary(
     ruleWhole: '此调用要求整体应答，完整后才会送出：没有送达任何内容，因此不收费。',
     rule_completed: '模型完成了应答。收取全部 token 的费用。',
     rule_max_tokens: '应答达到输出上限。收取全部 token 的费用。',
-    rule_client_gone: '调用方在结束前关闭了连接。模型尚未开始应答时不收费；否则收取输入和到那时为止的输出（若随后很快结束，则到结束为止）。',
+    rule_client_gone:
+      '调用方在结束前关闭了连接。模型尚未开始应答时不收费；否则收取输入和到那时为止的输出（若随后很快结束，则到结束为止）。',
     rule_upstream_error_before_output: '上游在有输出前拒绝、失败或中断。不收费。',
     rule_upstream_error_after_output: '上游在开始输出后失败或中断。收取输入和已送达的输出。',
     rule_timeout: '我们或供应商的时限结束了调用。有输出前不收费，否则收取已送达的部分。',

@@ -10,9 +10,15 @@ export function AccountSwitcher() {
   const account = useMaybeAccount();
   const [, go] = useLocation();
   const isOwn = accounts.some(({ id }) => id === account?.id);
-  if (accounts.length === 0 || (accounts.length === 1 && isOwn)) return <p className="shrink-0 truncate px-2.5 py-2 font-medium">{account?.name ?? ''}</p>;
+  if (accounts.length === 0 || (accounts.length === 1 && isOwn))
+    return <p className="shrink-0 truncate px-2.5 py-2 font-medium">{account?.name ?? ''}</p>;
   return (
-    <select aria-label={t.switchAccount} className="control shrink-0 truncate font-medium" value={account?.id ?? ''} onChange={(event) => go(accountPath(event.target.value, '/'))}>
+    <select
+      aria-label={t.switchAccount}
+      className="control shrink-0 truncate font-medium"
+      value={account?.id ?? ''}
+      onChange={(event) => go(accountPath(event.target.value, '/'))}
+    >
       {/* An operator looks at accounts that are not their own. */}
       {!isOwn && <option value={account?.id ?? ''}>{account?.name ?? t.account}</option>}
       {accounts.map((each) => (

@@ -23,7 +23,10 @@ export function BalancePill({ account }: { account: AccountInUse }) {
   return (
     <Link
       to={account.path('/billing')}
-      className={classNames('flex min-h-10 min-w-0 flex-wrap items-center justify-end gap-x-2 rounded-md px-2.5 text-sm leading-tight hover:bg-hover', isEmpty && 'bg-bad-soft text-bad')}
+      className={classNames(
+        'flex min-h-10 min-w-0 flex-wrap items-center justify-end gap-x-2 rounded-md px-2.5 text-sm leading-tight hover:bg-hover',
+        isEmpty && 'bg-bad-soft text-bad',
+      )}
     >
       <span className="font-semibold">
         <Usd value={data.available_usd} />

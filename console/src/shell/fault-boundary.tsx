@@ -10,11 +10,18 @@ export class FaultBoundary extends Component<{ resetKey: string; children: React
     return { error };
   }
 
-  static getDerivedStateFromProps(props: { resetKey: string }, state: { error: unknown; key: string }): { error: unknown; key: string } | null {
+  static getDerivedStateFromProps(
+    props: { resetKey: string },
+    state: { error: unknown; key: string },
+  ): { error: unknown; key: string } | null {
     return props.resetKey === state.key ? null : { error: undefined, key: props.resetKey };
   }
 
   override render(): ReactNode {
-    return this.state.error === undefined ? this.props.children : <ErrorNotice error={this.state.error} onRetry={() => location.reload()} />;
+    return this.state.error === undefined ? (
+      this.props.children
+    ) : (
+      <ErrorNotice error={this.state.error} onRetry={() => location.reload()} />
+    );
   }
 }

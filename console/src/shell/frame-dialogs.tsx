@@ -44,7 +44,11 @@ export default function FrameDialogs({ open, onClose, onSearch, items }: Props) 
       <Dialog open={open === 'shortcuts'} onClose={onClose} title={t.shortcuts}>
         <Facts
           facts={[
-            ...items.flatMap((item) => (item.shortcut === undefined ? [] : [[<kbd key={item.to}>{`g ${item.shortcut}`}</kbd>, t.shortcutGo({ page: t[item.text] as string })] as const])),
+            ...items.flatMap((item) =>
+              item.shortcut === undefined
+                ? []
+                : [[<kbd key={item.to}>{`g ${item.shortcut}`}</kbd>, t.shortcutGo({ page: t[item.text] as string })] as const],
+            ),
             [<kbd key="k">{paletteKeys}</kbd>, palette.shortcutGoTo],
             [<kbd key="/">/</kbd>, t.shortcutSearch],
             [<kbd key="?">?</kbd>, t.shortcutHelp],

@@ -43,7 +43,11 @@ export function Frame({ children }: { children: ReactNode }) {
 
   return (
     <div className="md:grid md:min-h-dvh md:grid-cols-[14rem_minmax(0,1fr)]">
-      <a href="#content" className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-80 focus:rounded-md focus:bg-accent focus:px-3 focus:py-2 focus:text-on-accent" onClick={skipToContent}>
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-80 focus:rounded-md focus:bg-accent focus:px-3 focus:py-2 focus:text-on-accent"
+        onClick={skipToContent}
+      >
         {t.skip}
       </a>
       <nav aria-label={t.navigation} className="no-print hidden border-r border-line bg-panel md:block">
@@ -70,7 +74,11 @@ export function Frame({ children }: { children: ReactNode }) {
               <AccountSwitcher />
             </div>
             <div className="hidden flex-1 md:block">
-              <button type="button" onClick={() => show('palette')} className="flex min-h-10 w-full max-w-xs items-center gap-2 rounded-md border border-line px-3 text-soft hover:bg-hover">
+              <button
+                type="button"
+                onClick={() => show('palette')}
+                className="flex min-h-10 w-full max-w-xs items-center gap-2 rounded-md border border-line px-3 text-soft hover:bg-hover"
+              >
                 <Search size={16} aria-hidden />
                 <span className="flex-1 text-left">{t.goTo}</span>
                 <kbd aria-hidden>{paletteKeys}</kbd>
@@ -96,7 +104,11 @@ export function Frame({ children }: { children: ReactNode }) {
               </li>
             ))}
             <li>
-              <button type="button" onClick={() => show('more')} className="flex min-h-14 w-full flex-col items-center justify-center gap-0.5 text-xs">
+              <button
+                type="button"
+                onClick={() => show('more')}
+                className="flex min-h-14 w-full flex-col items-center justify-center gap-0.5 text-xs"
+              >
                 <MenuIcon size={20} aria-hidden />
                 {t.more}
               </button>

@@ -21,11 +21,19 @@ export function NavigationList({ items }: { items: readonly NavigationItem[] }) 
 export function NavigationLink({ item, inBar = false }: { item: NavigationItem; inBar?: boolean }) {
   const t = useText(shellText);
   const [path] = useLocation();
-  const isHere = path === item.to || (path.startsWith(`${item.to}/`) && item.text !== 'home' && !(item.text === 'usage' && path.includes('/usage/records')));
+  const isHere =
+    path === item.to ||
+    (path.startsWith(`${item.to}/`) && item.text !== 'home' && !(item.text === 'usage' && path.includes('/usage/records')));
   const Icon = item.icon;
   const className = inBar
-    ? classNames('flex min-h-14 flex-col items-center justify-center gap-0.5 text-center text-xs', isHere ? 'font-semibold text-accent' : 'text-text')
-    : classNames('flex min-h-10 items-center gap-2.5 rounded-md px-2.5', isHere ? 'bg-accent-soft font-medium text-accent' : 'hover:bg-hover');
+    ? classNames(
+        'flex min-h-14 flex-col items-center justify-center gap-0.5 text-center text-xs',
+        isHere ? 'font-semibold text-accent' : 'text-text',
+      )
+    : classNames(
+        'flex min-h-10 items-center gap-2.5 rounded-md px-2.5',
+        isHere ? 'bg-accent-soft font-medium text-accent' : 'hover:bg-hover',
+      );
   const content = (
     <>
       <Icon size={inBar ? 20 : 17} aria-hidden className="shrink-0" />

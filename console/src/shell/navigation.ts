@@ -1,5 +1,24 @@
 // The pages that the navigation leads to.
-import { Activity, BookOpen, Building2, ChartColumn, Gauge, House, KeyRound, ListTree, Plug, ScrollText, Settings, Tags, Ticket, UserCog, Users, Wallet, MessageSquareText, type LucideIcon } from 'lucide-react';
+import {
+  Activity,
+  BookOpen,
+  Building2,
+  ChartColumn,
+  Gauge,
+  House,
+  KeyRound,
+  ListTree,
+  Plug,
+  ScrollText,
+  Settings,
+  Tags,
+  Ticket,
+  UserCog,
+  Users,
+  Wallet,
+  MessageSquareText,
+  type LucideIcon,
+} from 'lucide-react';
 import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
 import type { AccountInUse } from '../session/account.js';

@@ -57,21 +57,54 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
   });
   const catalog = useQuery({ queryKey: ['catalog'], queryFn: ({ signal }) => listCatalog(signal), staleTime: 60_000, enabled: isAsking });
 
-  const pages = items.map((item): Place => ({ id: `page ${item.to}`, kind: 'page', name: names[item.text] as string, to: item.to, ...(item.outside === true ? { outside: true } : {}) }));
-  const deeds: Place[] = account?.can('change keys') === true ? [{ id: 'create key', kind: 'deed', name: t.createKey, to: account.path('/keys?create') }] : [];
+  const pages = items.map((item): Place => ({
+    id: `page ${item.to}`,
+    kind: 'page',
+    name: names[item.text] as string,
+    to: item.to,
+    ...(item.outside === true ? { outside: true } : {}),
+  }));
+  const deeds: Place[] =
+    account?.can('change keys') === true ? [{ id: 'create key', kind: 'deed', name: t.createKey, to: account.path('/keys?create') }] : [];
   const places: Place[] = [...deeds, ...pages].filter(({ name }) => matches(name, text));
-  const mine = me.accounts.filter(({ id }) => id !== account?.id).map(({ id, name }): Place => ({ id, kind: 'account', name, to: accountPath(id, '/') }));
+  const mine = me.accounts
+    .filter(({ id }) => id !== account?.id)
+    .map(({ id, name }): Place => ({ id, kind: 'account', name, to: accountPath(id, '/') }));
   places.push(...mine.filter(({ name, id }) => matches(`${name} ${id}`, text)).slice(0, ofAKind));
-  if (account !== undefined && requestIdForm.test(text)) places.unshift({ id: text, kind: 'record', name: text, to: account.path(`/usage/records/${text}`) });
+  if (account !== undefined && requestIdForm.test(text))
+    places.unshift({ id: text, kind: 'record', name: text, to: account.path(`/usage/records/${text}`) });
   if (account !== undefined && keys.data !== undefined && isAsking) {
-    places.push(...keys.data.data.slice(0, ofAKind).map((key): Place => ({ id: key.id, kind: 'key', name: key.name, hint: `…${key.last_four}`, to: account.path(`/keys/${key.id}`) })));
+    places.push(
+      ...keys.data.data
+        .slice(0, ofAKind)
+        .map((key): Place => ({ id: key.id, kind: 'key', name: key.name, hint: `…${key.last_four}`, to: account.path(`/keys/${key.id}`) })),
+    );
   }
   if (accounts.data !== undefined && isAsking) {
-    places.push(...accounts.data.data.slice(0, ofAKind).map(({ id, name }): Place => ({ id: `operator ${id}`, kind: 'account', name, hint: names.operatorNavigation, to: `/operator/accounts/${id}` })));
+    places.push(
+      ...accounts.data.data.slice(0, ofAKind).map(({ id, name }): Place => ({
+        id: `operator ${id}`,
+        kind: 'account',
+        name,
+        hint: names.operatorNavigation,
+        to: `/operator/accounts/${id}`,
+      })),
+    );
   }
   if (isAsking) {
-    const models = (catalog.data ?? []).filter((model) => model.lifecycle !== 'retired' && matches(`${model.id} ${model.display_name}`, asked));
-    places.push(...models.slice(0, ofAKind).map(({ id, display_name: name }): Place => ({ id: `model ${id}`, kind: 'model', name: id, hint: name, to: `${gatewayUrl}models/${id}`, outside: true })));
+    const models = (catalog.data ?? []).filter(
+      (model) => model.lifecycle !== 'retired' && matches(`${model.id} ${model.display_name}`, asked),
+    );
+    places.push(
+      ...models.slice(0, ofAKind).map(({ id, display_name: name }): Place => ({
+        id: `model ${id}`,
+        kind: 'model',
+        name: id,
+        hint: name,
+        to: `${gatewayUrl}models/${id}`,
+        outside: true,
+      })),
+    );
   }
   return { places, isFetching: text !== asked || [keys, accounts, catalog].some((query) => query.isFetching) };
 }

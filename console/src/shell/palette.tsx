@@ -83,7 +83,12 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
           setChosen(0);
         }}
       />
-      <ul id={listId} role="listbox" aria-label={t.places} className={classNames('mt-3 max-h-[50dvh] overflow-y-auto', places.length > 0 && 'min-h-60')}>
+      <ul
+        id={listId}
+        role="listbox"
+        aria-label={t.places}
+        className={classNames('mt-3 max-h-[50dvh] overflow-y-auto', places.length > 0 && 'min-h-60')}
+      >
         {places.map((place, index) => (
           <li
             key={place.id}
@@ -91,7 +96,10 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
             role="option"
             aria-selected={index === at}
             onClick={() => leave(place)}
-            className={classNames('flex min-h-10 cursor-pointer items-center gap-3 rounded px-2.5 py-1.5', index === at ? 'bg-hover' : 'hover:bg-hover')}
+            className={classNames(
+              'flex min-h-10 cursor-pointer items-center gap-3 rounded px-2.5 py-1.5',
+              index === at ? 'bg-hover' : 'hover:bg-hover',
+            )}
           >
             <span className="min-w-0 flex-1 wrap-anywhere">
               {place.name}

@@ -28,8 +28,24 @@ interface Props {
 }
 
 /** A button. While `busy` it takes no presses and says so. */
-export function Button({ look, size, busy = false, className, type = 'button', disabled, ...rest }: ComponentProps<'button'> & Props & { busy?: boolean }) {
-  return <button type={type} disabled={disabled === true || busy} aria-busy={busy || undefined} className={classNames(buttonClass(look, size), className)} {...rest} />;
+export function Button({
+  look,
+  size,
+  busy = false,
+  className,
+  type = 'button',
+  disabled,
+  ...rest
+}: ComponentProps<'button'> & Props & { busy?: boolean }) {
+  return (
+    <button
+      type={type}
+      disabled={disabled === true || busy}
+      aria-busy={busy || undefined}
+      className={classNames(buttonClass(look, size), className)}
+      {...rest}
+    />
+  );
 }
 
 /** A link to a page of the console's that looks like a button. */
@@ -48,7 +64,10 @@ export function IconButton({ label, children, className, ...rest }: ComponentPro
       type="button"
       aria-label={label}
       title={label}
-      className={classNames('inline-flex size-10 items-center justify-center rounded-md border border-transparent text-text hover:bg-hover disabled:opacity-60', className)}
+      className={classNames(
+        'inline-flex size-10 items-center justify-center rounded-md border border-transparent text-text hover:bg-hover disabled:opacity-60',
+        className,
+      )}
       {...rest}
     >
       {children}

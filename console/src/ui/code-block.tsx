@@ -10,7 +10,13 @@ export function CodeBlock({ code, label, onCopied }: { code: string; label: stri
       <div className="flex justify-end border-b border-line p-1">
         <CopyButton text={code} source={source} onCopied={onCopied} look="ghost" size="small" />
       </div>
-      <pre ref={source} role="region" aria-label={label} tabIndex={0} className="max-h-80 overflow-auto p-3 text-sm whitespace-pre-wrap wrap-anywhere">
+      <pre
+        ref={source}
+        role="region"
+        aria-label={label}
+        tabIndex={0}
+        className="max-h-80 overflow-auto p-3 text-sm whitespace-pre-wrap wrap-anywhere"
+      >
         {code}
       </pre>
     </div>

@@ -76,7 +76,10 @@ export function Sheet({ open, onClose, title, description, children }: Omit<Dial
 function DialogClose() {
   const t = useText(commonText);
   return (
-    <Base.Close aria-label={t.close} className="-mt-1.5 -mr-1.5 inline-flex size-10 shrink-0 items-center justify-center rounded-md hover:bg-hover">
+    <Base.Close
+      aria-label={t.close}
+      className="-mt-1.5 -mr-1.5 inline-flex size-10 shrink-0 items-center justify-center rounded-md hover:bg-hover"
+    >
       <X size={18} aria-hidden />
     </Base.Close>
   );

@@ -21,7 +21,15 @@ interface ControlIds {
 }
 
 /** Any control: `children` gets the attributes that tie it to its label. */
-export function Field({ label, hint, error, optional = false, className, hideLabel = false, children }: FieldProps & { children: (ids: ControlIds) => ReactNode }) {
+export function Field({
+  label,
+  hint,
+  error,
+  optional = false,
+  className,
+  hideLabel = false,
+  children,
+}: FieldProps & { children: (ids: ControlIds) => ReactNode }) {
   const id = useId();
   const t = useText(commonText);
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean).join(' ');
@@ -31,7 +39,11 @@ export function Field({ label, hint, error, optional = false, className, hideLab
         {label}
         {optional && <span className="ml-1.5 font-normal text-soft">({t.optional})</span>}
       </label>
-      {children({ id, 'aria-describedby': described === '' ? undefined : described, 'aria-invalid': error === undefined ? undefined : true })}
+      {children({
+        id,
+        'aria-describedby': described === '' ? undefined : described,
+        'aria-invalid': error === undefined ? undefined : true,
+      })}
       {hint !== undefined && (
         <p id={`${id}-hint`} className="text-sm text-soft">
           {hint}
@@ -47,7 +59,15 @@ export function Field({ label, hint, error, optional = false, className, hideLab
 }
 
 /** One line of text. */
-export function TextField({ label, hint, error, optional, className, hideLabel, ...rest }: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'>) {
+export function TextField({
+  label,
+  hint,
+  error,
+  optional,
+  className,
+  hideLabel,
+  ...rest
+}: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'>) {
   return (
     <Field {...{ label, hint, error, optional, className, hideLabel }}>
       {(ids) => <input {...ids} className="control" type="text" autoComplete="off" {...rest} />}
@@ -56,8 +76,20 @@ export function TextField({ label, hint, error, optional, className, hideLabel, 
 }
 
 /** Several lines of text. */
-export function TextAreaField({ label, hint, error, optional, className, hideLabel, ...rest }: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
-  return <Field {...{ label, hint, error, optional, className, hideLabel }}>{(ids) => <textarea {...ids} className="control" rows={3} {...rest} />}</Field>;
+export function TextAreaField({
+  label,
+  hint,
+  error,
+  optional,
+  className,
+  hideLabel,
+  ...rest
+}: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
+  return (
+    <Field {...{ label, hint, error, optional, className, hideLabel }}>
+      {(ids) => <textarea {...ids} className="control" rows={3} {...rest} />}
+    </Field>
+  );
 }
 
 /** One of a few, by the browser's own list. */
@@ -72,7 +104,12 @@ export function SelectField<T extends string>({
   onChange,
   options,
   disabled,
-}: FieldProps & { value: T; onChange: (value: T) => void; options: readonly { readonly value: T; readonly label: string }[]; disabled?: boolean }) {
+}: FieldProps & {
+  value: T;
+  onChange: (value: T) => void;
+  options: readonly { readonly value: T; readonly label: string }[];
+  disabled?: boolean;
+}) {
   return (
     <Field {...{ label, hint, error, optional, className, hideLabel }}>
       {(ids) => (
@@ -89,7 +126,19 @@ export function SelectField<T extends string>({
 }
 
 /** Yes or no. */
-export function CheckField({ label, hint, checked, onChange, disabled }: { label: ReactNode; hint?: ReactNode; checked: boolean; onChange: (checked: boolean) => void; disabled?: boolean }) {
+export function CheckField({
+  label,
+  hint,
+  checked,
+  onChange,
+  disabled,
+}: {
+  label: ReactNode;
+  hint?: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  disabled?: boolean;
+}) {
   const id = useId();
   return (
     <div className="flex items-start gap-2.5">

@@ -3,7 +3,17 @@ import { type ReactNode, useEffect } from 'react';
 import { classNames } from './class-names.js';
 
 /** A page's heading with its actions; also the title of the browser's tab. */
-export function PageHeader({ title, description, actions, back }: { title: string; description?: ReactNode; actions?: ReactNode; back?: ReactNode }) {
+export function PageHeader({
+  title,
+  description,
+  actions,
+  back,
+}: {
+  title: string;
+  description?: ReactNode;
+  actions?: ReactNode;
+  back?: ReactNode;
+}) {
   useEffect(() => {
     document.title = `${title} · Tollgate`;
   }, [title]);
@@ -20,7 +30,19 @@ export function PageHeader({ title, description, actions, back }: { title: strin
 }
 
 /** A part of a page with a heading of its own. */
-export function Section({ title, description, actions, children, className }: { title?: string; description?: ReactNode; actions?: ReactNode; children: ReactNode; className?: string }) {
+export function Section({
+  title,
+  description,
+  actions,
+  children,
+  className,
+}: {
+  title?: string;
+  description?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
   return (
     <section className={classNames('mb-8', className)}>
       {(title !== undefined || actions !== undefined) && (

@@ -42,7 +42,15 @@ export function ActionMenu({ label, actions }: { label: string; actions: readonl
       >
         <MoreHorizontal size={18} aria-hidden />
       </button>
-      {isOpen && <Items id={id} trigger={trigger.current!} start={start} actions={actions.filter((action) => action !== false)} onClose={() => setStart(undefined)} />}
+      {isOpen && (
+        <Items
+          id={id}
+          trigger={trigger.current!}
+          start={start}
+          actions={actions.filter((action) => action !== false)}
+          onClose={() => setStart(undefined)}
+        />
+      )}
     </>
   );
 }
@@ -101,7 +109,15 @@ function Items({ id, trigger, start, actions, onClose }: ItemsProps) {
   }
 
   return createPortal(
-    <div ref={menu} id={`${id}-menu`} role="menu" tabIndex={-1} aria-labelledby={id} className="pop fixed z-60 min-w-44 py-1 outline-none" onKeyDown={onKeyDown}>
+    <div
+      ref={menu}
+      id={`${id}-menu`}
+      role="menu"
+      tabIndex={-1}
+      aria-labelledby={id}
+      className="pop fixed z-60 min-w-44 py-1 outline-none"
+      onKeyDown={onKeyDown}
+    >
       {actions.map((action, index) => (
         <button
           key={index}
@@ -141,7 +157,9 @@ function aimOf(key: string, items: readonly HTMLElement[], index: number): HTMLE
   if (key === 'Home') return items[0];
   if (key === 'End') return items.at(-1);
   if (key.length !== 1 || key === ' ') return undefined;
-  return [...items.slice(index + 1), ...items.slice(0, index + 1)].find((item) => item.textContent.toLowerCase().startsWith(key.toLowerCase()));
+  return [...items.slice(index + 1), ...items.slice(0, index + 1)].find((item) =>
+    item.textContent.toLowerCase().startsWith(key.toLowerCase()),
+  );
 }
 
 const gap = 4;

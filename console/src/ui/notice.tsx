@@ -18,10 +18,25 @@ const tones: Record<Tone, [string, typeof Info]> = {
 };
 
 /** A notice. `live` has it read aloud when it appears. */
-export function Notice({ tone = 'info', title, children, action, live = false }: { tone?: Tone; title?: ReactNode; children?: ReactNode; action?: ReactNode; live?: boolean }) {
+export function Notice({
+  tone = 'info',
+  title,
+  children,
+  action,
+  live = false,
+}: {
+  tone?: Tone;
+  title?: ReactNode;
+  children?: ReactNode;
+  action?: ReactNode;
+  live?: boolean;
+}) {
   const [look, Icon] = tones[tone];
   return (
-    <div role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined} className={classNames('mb-4 flex flex-wrap items-start gap-x-3 gap-y-2 rounded-md border-l-4 p-3', look)}>
+    <div
+      role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}
+      className={classNames('mb-4 flex flex-wrap items-start gap-x-3 gap-y-2 rounded-md border-l-4 p-3', look)}
+    >
       <Icon size={18} aria-hidden className="mt-0.5 shrink-0" />
       <div className="min-w-0 flex-1 basis-48 wrap-anywhere">
         {title !== undefined && <p className="font-semibold">{title}</p>}

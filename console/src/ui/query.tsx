@@ -14,7 +14,11 @@ interface Told {
 }
 
 /** The fault to show with what was fetched: none for what is there and could only not be fetched anew, for the frame says how old it is. */
-export function faultOf({ data, error, isFetchNextPageError = false }: Pick<Told, 'data' | 'error' | 'isFetchNextPageError'>): Error | null {
+export function faultOf({
+  data,
+  error,
+  isFetchNextPageError = false,
+}: Pick<Told, 'data' | 'error' | 'isFetchNextPageError'>): Error | null {
   return data !== undefined && !isFetchNextPageError && mayPass(error) ? null : error;
 }
 
@@ -22,7 +26,9 @@ export function faultOf({ data, error, isFetchNextPageError = false }: Pick<Told
 export function QueryFault({ query }: { query: Told }) {
   const fault = faultOf(query);
   if (fault === null) return null;
-  return <ErrorNotice error={fault} onRetry={() => void (query.isFetchNextPageError === true ? query.fetchNextPage?.() : query.refetch())} />;
+  return (
+    <ErrorNotice error={fault} onRetry={() => void (query.isFetchNextPageError === true ? query.fetchNextPage?.() : query.refetch())} />
+  );
 }
 
 export function Fetched<T>({ query, children }: { query: UseQueryResult<T>; children: (data: T) => ReactNode }) {

@@ -26,7 +26,14 @@ export function Segmented<T extends string>({
             option.value === value ? 'bg-accent-soft font-medium text-accent' : 'text-text hover:bg-hover',
           )}
         >
-          <input type="radio" className="absolute inset-0 cursor-pointer opacity-0" name={name} value={option.value} checked={option.value === value} onChange={() => onChange(option.value)} />
+          <input
+            type="radio"
+            className="absolute inset-0 cursor-pointer opacity-0"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+          />
           {option.label}
         </label>
       ))}

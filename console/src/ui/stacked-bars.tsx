@@ -29,8 +29,28 @@ interface Props {
   readonly totalName: string;
 }
 
-const fills = ['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4', 'fill-series-5', 'fill-series-6', 'fill-series-7', 'fill-series-8', 'fill-series-9'];
-const grounds = ['bg-series-1', 'bg-series-2', 'bg-series-3', 'bg-series-4', 'bg-series-5', 'bg-series-6', 'bg-series-7', 'bg-series-8', 'bg-series-9'];
+const fills = [
+  'fill-series-1',
+  'fill-series-2',
+  'fill-series-3',
+  'fill-series-4',
+  'fill-series-5',
+  'fill-series-6',
+  'fill-series-7',
+  'fill-series-8',
+  'fill-series-9',
+];
+const grounds = [
+  'bg-series-1',
+  'bg-series-2',
+  'bg-series-3',
+  'bg-series-4',
+  'bg-series-5',
+  'bg-series-6',
+  'bg-series-7',
+  'bg-series-8',
+  'bg-series-9',
+];
 const height = 200;
 const width = 800;
 
@@ -63,9 +83,24 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
           <span>{axisText(top / 2)}</span>
           <span>{axisText(0)}</span>
         </div>
-        <svg role="img" aria-labelledby={titleId} viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" className="h-50 w-full" onPointerLeave={() => setActive(undefined)}>
+        <svg
+          role="img"
+          aria-labelledby={titleId}
+          viewBox={`0 0 ${width} ${height}`}
+          preserveAspectRatio="none"
+          className="h-50 w-full"
+          onPointerLeave={() => setActive(undefined)}
+        >
           {[0, 0.5, 1].map((part) => (
-            <line key={part} x1="0" x2={width} y1={part * height} y2={part * height} className="stroke-line" vectorEffect="non-scaling-stroke" />
+            <line
+              key={part}
+              x1="0"
+              x2={width}
+              y1={part * height}
+              y2={part * height}
+              className="stroke-line"
+              vectorEffect="non-scaling-stroke"
+            />
           ))}
           {bars.map((bar, index) => {
             let below = 0;
@@ -75,7 +110,16 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
                 {bar.values.map((value, at) => {
                   const size = top === 0 ? 0 : (value / top) * height;
                   below += size;
-                  return <rect key={series[at]} x={index * step + step * 0.12} y={height - below} width={step * 0.76} height={size} className={fills[at % fills.length]} />;
+                  return (
+                    <rect
+                      key={series[at]}
+                      x={index * step + step * 0.12}
+                      y={height - below}
+                      width={step * 0.76}
+                      height={size}
+                      className={fills[at % fills.length]}
+                    />
+                  );
                 })}
               </g>
             );
@@ -85,7 +129,9 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
         <div aria-hidden className="mt-1 flex text-xs text-soft">
           {bars.map((bar, index) => (
             <span key={bar.id} className="flex min-w-0 flex-1 justify-center whitespace-nowrap">
-              {index % every === 0 && <span className={index % (every * 2) === 0 ? undefined : 'max-md:hidden'}>{bar.axisLabel ?? bar.label}</span>}
+              {index % every === 0 && (
+                <span className={index % (every * 2) === 0 ? undefined : 'max-md:hidden'}>{bar.axisLabel ?? bar.label}</span>
+              )}
             </span>
           ))}
         </div>

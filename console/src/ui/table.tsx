@@ -52,7 +52,12 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }
                   {column.cell(row)}
                 </th>
               ) : (
-                <td key={column.name} role="cell" data-label={column.hideName === true ? undefined : column.name} className={classNames(column.numeric === true && 'num', column.className)}>
+                <td
+                  key={column.name}
+                  role="cell"
+                  data-label={column.hideName === true ? undefined : column.name}
+                  className={classNames(column.numeric === true && 'num', column.className)}
+                >
                   {column.cell(row)}
                 </td>
               ),

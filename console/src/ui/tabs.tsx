@@ -9,12 +9,26 @@ export interface Tab {
   readonly content: ReactNode;
 }
 
-export function Tabs({ label, tabs, value, onChange }: { label: string; tabs: readonly Tab[]; value?: string; onChange?: (value: string) => void }) {
+export function Tabs({
+  label,
+  tabs,
+  value,
+  onChange,
+}: {
+  label: string;
+  tabs: readonly Tab[];
+  value?: string;
+  onChange?: (value: string) => void;
+}) {
   return (
     <Base.Root {...(value === undefined ? { defaultValue: tabs[0]?.value } : { value, onValueChange: (next: string) => onChange?.(next) })}>
       <Base.List aria-label={label} className="mb-3 flex flex-wrap gap-1 border-b border-line">
         {tabs.map((tab) => (
-          <Base.Tab key={tab.value} value={tab.value} className="-mb-px min-h-10 border-b-2 border-transparent px-3 text-soft hover:text-text data-active:border-accent data-active:font-medium data-active:text-text">
+          <Base.Tab
+            key={tab.value}
+            value={tab.value}
+            className="-mb-px min-h-10 border-b-2 border-transparent px-3 text-soft hover:text-text data-active:border-accent data-active:font-medium data-active:text-text"
+          >
             {tab.label}
           </Base.Tab>
         ))}

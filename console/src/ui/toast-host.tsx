@@ -14,7 +14,11 @@ export default function ToastHost() {
     // Only now is there somebody who listens.
     const show = (): void => {
       for (const { title, undo } of takeToasts()) {
-        manager.add({ title, timeout: undo === undefined ? 4000 : 8000, ...(undo === undefined ? {} : { actionProps: { children: undo.label, onClick: undo.onPress } }) });
+        manager.add({
+          title,
+          timeout: undo === undefined ? 4000 : 8000,
+          ...(undo === undefined ? {} : { actionProps: { children: undo.label, onClick: undo.onPress } }),
+        });
       }
     };
     show();
@@ -40,7 +44,11 @@ function List() {
         <Base.Title className="flex-1 font-medium" />
         <Base.Action className={buttonClass('secondary', 'small')} />
         {/* Base UI hides it from screen readers until the toasts are pointed at, but it can be reached by keyboard before. */}
-        <Base.Close aria-label={t.close} aria-hidden={false} className="inline-flex size-8 items-center justify-center rounded-md hover:bg-hover">
+        <Base.Close
+          aria-label={t.close}
+          aria-hidden={false}
+          className="inline-flex size-8 items-center justify-center rounded-md hover:bg-hover"
+        >
           <X size={16} aria-hidden />
         </Base.Close>
       </Base.Content>

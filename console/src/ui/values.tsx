@@ -31,7 +31,11 @@ export function Bar({ share, label, plain = false }: { share: number; label: str
   return (
     <svg role="img" aria-label={label} viewBox="0 0 100 6" preserveAspectRatio="none" className="h-1.5 w-full min-w-20 rounded-full">
       <rect width="100" height="6" className="fill-line" />
-      <rect width={width} height="6" className={plain ? 'fill-accent' : share >= 1 ? 'fill-bad' : share >= 0.8 ? 'fill-warn' : 'fill-accent'} />
+      <rect
+        width={width}
+        height="6"
+        className={plain ? 'fill-accent' : share >= 1 ? 'fill-bad' : share >= 0.8 ? 'fill-warn' : 'fill-accent'}
+      />
     </svg>
   );
 }

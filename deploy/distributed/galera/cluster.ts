@@ -82,7 +82,9 @@ async function prepare({ dataDir, ports }: GaleraOptions): Promise<ClusterPlan> 
   const runAs = prepareFolder(folder, ['mysql', 'nobody']);
   // The transfer of a node's data does not work as root: rsync gives up its rights and can then not write.
   if (process.getuid?.() === 0 && runAs.uid === undefined) {
-    throw new Error(`Galera does not run as root, and no other user can reach ${folder}: choose another folder, such as one below /var/lib, or start as another user.`);
+    throw new Error(
+      `Galera does not run as root, and no other user can reach ${folder}: choose another folder, such as one below /var/lib, or start as another user.`,
+    );
   }
   findProgram('rsync');
   const credentials = loadCredentials(join(folder, 'credentials.json'));
@@ -170,13 +172,16 @@ class Node implements GaleraNode {
 
   /** For how long this has been found at every call. */
   async leftDonorForMs(): Promise<number> {
-    const isLeft = this.isRunning && (await isLeftDonor({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs));
+    const isLeft =
+      this.isRunning && (await isLeftDonor({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs));
     this.leftDonorSinceMs = isLeft ? (this.leftDonorSinceMs ?? performance.now()) : undefined;
     return this.leftDonorSinceMs === undefined ? 0 : performance.now() - this.leftDonorSinceMs;
   }
 
   async serves(): Promise<boolean> {
-    return this.isRunning && (await faultOf({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs)) === undefined;
+    return (
+      this.isRunning && (await faultOf({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs)) === undefined
+    );
   }
 
   async stop(): Promise<void> {

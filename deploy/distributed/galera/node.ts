@@ -63,7 +63,12 @@ export function nodeOptions(place: NodePlace, places: readonly NodePlace[], foun
   const library = libraries.find((path) => existsSync(path));
   if (library === undefined) throw new Error('Galera is not installed; install Debian\'s galera-4, as "make run-galera" does.');
   const others = places.map(({ groupPort }) => `127.0.0.1:${groupPort}`).join(',');
-  const provider = [`gmcast.listen_addr=tcp://127.0.0.1:${place.groupPort}`, `ist.recv_addr=127.0.0.1:${place.missingPort}`, cacheSize, ...failureDetection];
+  const provider = [
+    `gmcast.listen_addr=tcp://127.0.0.1:${place.groupPort}`,
+    `ist.recv_addr=127.0.0.1:${place.missingPort}`,
+    cacheSize,
+    ...failureDetection,
+  ];
   return [
     '--wsrep-on=ON',
     `--wsrep-provider=${library}`,
@@ -75,7 +80,10 @@ export function nodeOptions(place: NodePlace, places: readonly NodePlace[], foun
     '--wsrep-sst-method=rsync',
     `--wsrep-sst-receive-address=127.0.0.1:${place.wholePort}`,
     // The last node gives its data first: the first one in the addresses is the one that is written to.
-    `--wsrep-sst-donor=${[...places].reverse().map(({ name }) => name).join(',')},`,
+    `--wsrep-sst-donor=${[...places]
+      .reverse()
+      .map(({ name }) => name)
+      .join(',')},`,
     '--binlog-format=ROW',
     '--innodb-autoinc-lock-mode=2',
     // Each commit is on the disk of every node. Without it acknowledged transactions are lost when all nodes die together.
@@ -88,7 +96,14 @@ export function nodeOptions(place: NodePlace, places: readonly NodePlace[], foun
 export async function startNode(plan: ClusterPlan, place: NodePlace, founds: boolean, started: (server: Server) => void): Promise<void> {
   const { runAs, credentials, places, transferFolder } = plan;
   const { folder, port } = place;
-  const server = launchServer({ folder, port, runAs, initSql: initSql(credentials), extraOptions: nodeOptions(place, places, founds), pathBefore: transferFolder });
+  const server = launchServer({
+    folder,
+    port,
+    runAs,
+    initSql: initSql(credentials),
+    extraOptions: nodeOptions(place, places, founds),
+    pathBefore: transferFolder,
+  });
   started(server);
   let isOver = false;
   void server.ended.then(() => {

@@ -20,11 +20,15 @@ export function positionIn(output: string): Position | undefined {
  * The node with the highest transaction, and of equals the first; undefined when there are none. Raises an Error when the nodes are
  * of different clusters, whose transactions cannot be compared.
  */
-export function mostAdvanced<Node extends { readonly name: string; readonly position: Position }>(nodes: readonly Node[]): Node | undefined {
+export function mostAdvanced<Node extends { readonly name: string; readonly position: Position }>(
+  nodes: readonly Node[],
+): Node | undefined {
   const members = nodes.filter(({ position }) => position.cluster !== noCluster);
   if (new Set(members.map(({ position }) => position.cluster)).size > 1) {
     const found = members.map(({ name, position }) => `${name}: ${position.cluster}:${position.transaction}`).join(', ');
-    throw new Error(`The Galera nodes hold the data of different clusters (${found}), so none can stand for all. Remove the folders of the nodes whose data are not wanted.`);
+    throw new Error(
+      `The Galera nodes hold the data of different clusters (${found}), so none can stand for all. Remove the folders of the nodes whose data are not wanted.`,
+    );
   }
   let best: Node | undefined;
   for (const node of nodes) {

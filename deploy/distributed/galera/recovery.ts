@@ -43,7 +43,15 @@ function positionOf({ places, runAs }: ClusterPlan, place: NodePlace): Position 
   const data = join(place.folder, 'data');
   const result = spawnSync(
     findProgram('mariadbd'),
-    ['--no-defaults', `--datadir=${data}`, ...nodeOptions(place, places, true), '--wsrep-recover', '--skip-networking', '--socket=recover.sock', '--pid-file=recover.pid'],
+    [
+      '--no-defaults',
+      `--datadir=${data}`,
+      ...nodeOptions(place, places, true),
+      '--wsrep-recover',
+      '--skip-networking',
+      '--socket=recover.sock',
+      '--pid-file=recover.pid',
+    ],
     { ...runAs, cwd: data, encoding: 'utf8' },
   );
   const position = positionIn(result.stderr ?? '');

@@ -61,8 +61,10 @@ export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions)
       await sleep(leftDonorMs / looksPerWait, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const left = await cluster.endLeftDonors(leftDonorMs);
-      for (const { name } of left) log.warn({ node: name }, 'Galera node lost the cluster while it gave its data, and would not have served again; it was ended');
-      if (await cluster.endIfNobodyServes(nobodyServesMs)) log.error({}, 'no Galera node served for a long time; all were ended, and the cluster is founded anew');
+      for (const { name } of left)
+        log.warn({ node: name }, 'Galera node lost the cluster while it gave its data, and would not have served again; it was ended');
+      if (await cluster.endIfNobodyServes(nobodyServesMs))
+        log.error({}, 'no Galera node served for a long time; all were ended, and the cluster is founded anew');
     }
   }
 

@@ -44,7 +44,8 @@ export function installOnce(folder: string, runAs: RunAs): void {
     cwd: folder,
     encoding: 'utf8',
   });
-  if (result.status !== 0) throw new Error(`mariadb-install-db failed on ${part}:\n${result.stderr || result.stdout || String(result.error)}`);
+  if (result.status !== 0)
+    throw new Error(`mariadb-install-db failed on ${part}:\n${result.stderr || result.stdout || String(result.error)}`);
   renameSync(part, data);
 }
 

@@ -23,7 +23,7 @@ export function superviseMariadb(options: MariadbOptions & { restartDelayMs: num
   }
 
   async function keepRunning(first: Mariadb): Promise<void> {
-    for (let current = first; ; ) {
+    for (let current = first; ;) {
       await current.ended;
       await sleep(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;

@@ -16,12 +16,19 @@ import { AnswerKeeper, replayedCall } from './answer-keeper.js';
 const secret = randomBytes(32);
 const bytesMax = 100_000;
 const event = (value: object): Event => Event.fromPartial(value);
-const delta = (text: string): Event => event({ event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: text } } } });
-const begun = [event({ event: { $case: 'started', value: {} } }), event({ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } })];
+const delta = (text: string): Event =>
+  event({ event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: text } } } });
+const begun = [
+  event({ event: { $case: 'started', value: {} } }),
+  event({ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } }),
+];
 const finished = event({ event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_END } } });
 const batches = [begun, ...Array.from({ length: 300 }, (_, index) => [delta(`wörd ${index} `), delta('"')]), [finished]];
 const tokens = TokenCounts.fromPartial({ inputTokens: 7, cacheReadTokens: 2, outputTokens: 601 });
-const record = UsageRecord.fromPartial({ call: { id: newId('req'), modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000n }, tokens });
+const record = UsageRecord.fromPartial({
+  call: { id: newId('req'), modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000n },
+  tokens,
+});
 
 /** The body that a route makes of these events. */
 function wholeOf(format: Format, events: readonly Event[]): string {
@@ -32,7 +39,9 @@ function wholeOf(format: Format, events: readonly Event[]): string {
 
 async function keep(parts: readonly Event[][], error?: AppError, max = bytesMax): Promise<Buffer> {
   const keeper = new AnswerKeeper(Buffer.alloc(32), secret, max);
-  parts.forEach((events, index) => keeper.take(GenerateResponse.fromPartial({ events }), index === 0 ? TokenCounts.fromPartial({ inputTokens: 9 }) : tokens));
+  parts.forEach((events, index) =>
+    keeper.take(GenerateResponse.fromPartial({ events }), index === 0 ? TokenCounts.fromPartial({ inputTokens: 9 }) : tokens),
+  );
   return keeper.answer(error);
 }
 
@@ -48,7 +57,13 @@ async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep
 
 /** The frames that a route makes of these events. */
 function framesOf(format: Format, parts: readonly (readonly Event[])[], inputTokens: number): string {
-  const encoder = format.stream({ requestId: record.call!.id, model: 'm', createdAtMs: 0, includeUsage: true, inputEstimate: TokenCounts.fromPartial({ inputTokens }) });
+  const encoder = format.stream({
+    requestId: record.call!.id,
+    model: 'm',
+    createdAtMs: 0,
+    includeUsage: true,
+    inputEstimate: TokenCounts.fromPartial({ inputTokens }),
+  });
   return parts.map((events) => encoder.push(events)).join('') + encoder.finish(tokens);
 }
 
@@ -59,7 +74,13 @@ describe('a kept answer', () => {
     expect(steps[0]).toEqual({ kind: 'admitted', modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000 });
     expect(steps.at(-1)).toEqual({ kind: 'recorded', recorded: { tokens, record } });
     const events = steps.filter((step) => step.kind === 'events');
-    expect(framesOf(format, events.map((step) => step.events), events[0]!.tokens.inputTokens)).toBe(framesOf(format, batches, 9));
+    expect(
+      framesOf(
+        format,
+        events.map((step) => step.events),
+        events[0]!.tokens.inputTokens,
+      ),
+    ).toBe(framesOf(format, batches, 9));
   });
 
   it.each([
@@ -85,7 +106,9 @@ describe('a kept answer', () => {
   });
 
   it('ends with the error that ended it', async () => {
-    const { steps, error } = await replay(await keep(batches.slice(0, 5), new AppError('upstream_failed', 'It broke.', { details: { field: 'x' } })));
+    const { steps, error } = await replay(
+      await keep(batches.slice(0, 5), new AppError('upstream_failed', 'It broke.', { details: { field: 'x' } })),
+    );
     expect(error).toMatchObject({ reason: 'upstream_failed', message: 'It broke.', details: { field: 'x' } });
     expect(steps.flatMap((step) => (step.kind === 'events' ? step.events : []))).toEqual(batches.slice(0, 5).flat());
   });

@@ -39,18 +39,31 @@ export class AnswerKeeper implements AnswerSink {
 
   async answer(error: AppError | undefined): Promise<Buffer> {
     if (this.isTooLarge) return Buffer.alloc(0);
-    const end = error === undefined ? [] : [KeptAnswer.encode({ events: [], firstTokens: undefined, error: encodeAppError(error) }).finish()];
+    const end =
+      error === undefined ? [] : [KeptAnswer.encode({ events: [], firstTokens: undefined, error: encodeAppError(error) }).finish()];
     return seal(Buffer.concat([...this.parts, ...end]), this.secret);
   }
 }
 
 /** The steps of a call for so many answers side by side that was kept. Throws the error that ended it, if one did. */
-export async function* replayedCall(record: UsageRecord, choices: number, answer: Buffer, secret: Buffer, bytesMax: number): AsyncGenerator<CallStep, void, void> {
+export async function* replayedCall(
+  record: UsageRecord,
+  choices: number,
+  answer: Buffer,
+  secret: Buffer,
+  bytesMax: number,
+): AsyncGenerator<CallStep, void, void> {
   const { events, firstTokens, error } = KeptAnswer.decode(await unseal(answer, secret, bytesMax + slackBytes));
   const { modelId, outputCapTokens, startedAtMs } = record.call!;
-  yield { kind: 'admitted', modelId, outputCapTokens: Math.floor(outputCapTokens / Math.max(1, choices)), startedAtMs: Number(startedAtMs) };
+  yield {
+    kind: 'admitted',
+    modelId,
+    outputCapTokens: Math.floor(outputCapTokens / Math.max(1, choices)),
+    startedAtMs: Number(startedAtMs),
+  };
   const tokens = firstTokens ?? TokenCounts.fromPartial({});
-  for (let first = 0; first < events.length; first += eventsPerStep) yield { kind: 'events', events: events.slice(first, first + eventsPerStep), tokens };
+  for (let first = 0; first < events.length; first += eventsPerStep)
+    yield { kind: 'events', events: events.slice(first, first + eventsPerStep), tokens };
   const failure = error === '' ? undefined : decodeAppError(error);
   if (failure !== undefined) throw failure;
   yield { kind: 'recorded', recorded: { tokens: record.tokens!, record } };

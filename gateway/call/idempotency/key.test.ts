@@ -7,7 +7,9 @@ describe('an Idempotency-Key', () => {
   });
 
   it.each([[''], ['two words'], ['one, two'], ['tab\t'], ['naïve'], ['x'.repeat(256)], [['one', 'two']]])('may not be %j', (key) => {
-    expect(() => idempotencyKeyOf({ 'idempotency-key': key })).toThrow(expect.objectContaining({ reason: 'invalid_request', details: { field: 'idempotency-key' } }));
+    expect(() => idempotencyKeyOf({ 'idempotency-key': key })).toThrow(
+      expect.objectContaining({ reason: 'invalid_request', details: { field: 'idempotency-key' } }),
+    );
   });
 
   it('may be left away', () => {

@@ -13,9 +13,13 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefin
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && key.length <= charsMax && form.test(key)) return key;
-  throw new AppError('invalid_request', `Idempotency-Key: must be one value of 1 to ${charsMax} visible ASCII characters without spaces, for example a random UUID.`, {
-    details: { field: 'idempotency-key' },
-  });
+  throw new AppError(
+    'invalid_request',
+    `Idempotency-Key: must be one value of 1 to ${charsMax} visible ASCII characters without spaces, for example a random UUID.`,
+    {
+      details: { field: 'idempotency-key' },
+    },
+  );
 }
 
 /** What stands for the key of an endpoint in storage. */
@@ -30,7 +34,9 @@ export function answerSecretOf(key: string, callId: string): Buffer {
 
 /** Stands for everything in a request that changes the answer: the parsed body, whatever the order of its fields, and these headers. */
 export function fingerprintOf(body: unknown, ...headers: readonly string[]): Buffer {
-  return createHash('sha256').update(JSON.stringify([headers, sorted(body)])).digest();
+  return createHash('sha256')
+    .update(JSON.stringify([headers, sorted(body)]))
+    .digest();
 }
 
 /** The value with the fields of every object in the order of their names. Bodies are bounded in depth (`json-shape.ts`). */

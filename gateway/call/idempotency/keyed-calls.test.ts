@@ -4,7 +4,16 @@ import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest } from '#proto/ledger/v1/ledger.js';
-import { type AbandonKeyedCallRequest, type BeginKeyedCallRequest, type BeginKeyedCallResponse, BeginKeyedCallResponse_Cause as Cause, Ending, Format, type RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import {
+  type AbandonKeyedCallRequest,
+  type BeginKeyedCallRequest,
+  type BeginKeyedCallResponse,
+  BeginKeyedCallResponse_Cause as Cause,
+  Ending,
+  Format,
+  type RecordUsageRequest,
+  UsageRecord,
+} from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#kit/errors/app-error.js';
@@ -23,9 +32,18 @@ import { createKeyedCalls, type KeyedCalls } from './keyed-calls.js';
 
 const event = (value: object): Event => Event.fromPartial({ event: value } as Parameters<typeof Event.fromPartial>[0]);
 const started = event({ $case: 'started', value: { target: { upstreamId: 'u', upstreamModel: 'm' } } });
-const output = [event({ $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } }), event({ $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: 'hi' } } })];
-const finished = event({ $case: 'finished', value: { stopReason: StopReason.STOP_REASON_END, usage: { inputTokens: 10, outputTokens: 5 }, usageReported: true } });
-const batch = (...events: Event[]): GenerateResponse => ({ events, usageSoFar: TokenCounts.fromPartial({ inputTokens: 10, outputTokens: 3 }) });
+const output = [
+  event({ $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } }),
+  event({ $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: 'hi' } } }),
+];
+const finished = event({
+  $case: 'finished',
+  value: { stopReason: StopReason.STOP_REASON_END, usage: { inputTokens: 10, outputTokens: 5 }, usageReported: true },
+});
+const batch = (...events: Event[]): GenerateResponse => ({
+  events,
+  usageSoFar: TokenCounts.fromPartial({ inputTokens: 10, outputTokens: 3 }),
+});
 const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
 
 /** What the services do; each may throw. */
@@ -39,7 +57,12 @@ interface Play {
 
 /** Keyed calls over fakes of the services, and what those saw. */
 function world(play: Play = {}) {
-  const seen = { begun: [] as BeginKeyedCallRequest[], abandoned: [] as AbandonKeyedCallRequest[], records: [] as RecordUsageRequest[], generated: 0 };
+  const seen = {
+    begun: [] as BeginKeyedCallRequest[],
+    abandoned: [] as AbandonKeyedCallRequest[],
+    records: [] as RecordUsageRequest[],
+    generated: 0,
+  };
   const peers = {
     ledger: {
       async hold(request: HoldRequest) {
@@ -76,7 +99,10 @@ function world(play: Play = {}) {
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
   const deps: CallDeps = {
     peers,
-    models: { resolve: () => ({ model, price, targets: [{ upstreamId: 'u', upstreamModel: 'm' }] }), find: play.find ?? (() => model) } as unknown as CallDeps['models'],
+    models: {
+      resolve: () => ({ model, price, targets: [{ upstreamId: 'u', upstreamModel: 'm' }] }),
+      find: play.find ?? (() => model),
+    } as unknown as CallDeps['models'],
     checkpoints: createCheckpoints({ metering: peers.metering, log, intervalMs: 1000, rpcTimeoutMs: 100 }),
     recorder: createRecorder(
       { metering: peers.metering, clock: systemClock, log, rpcTimeoutMs: 100, spoolAfterMs: 100, patienceMs: 300, persistenceMs: 600 },
@@ -101,7 +127,18 @@ function world(play: Play = {}) {
         id: newId('req'),
         key,
         format: Format.FORMAT_MESSAGES,
-        parsed: { model: 'm', streaming, maxOutputTokens: 100, request: GenerateRequest.fromPartial({}), includeUsage: false, inputTokensMax: 50, images: 0, documents: 0, needs: [], droppedFields: [] },
+        parsed: {
+          model: 'm',
+          streaming,
+          maxOutputTokens: 100,
+          request: GenerateRequest.fromPartial({}),
+          includeUsage: false,
+          inputTokensMax: 50,
+          images: 0,
+          documents: 0,
+          needs: [],
+          droppedFields: [],
+        },
         clientRequestId: '',
       },
       { key: 'order-1', endpoint: 'messages', fingerprint: Buffer.alloc(32, 1) },
@@ -123,7 +160,11 @@ async function read(steps: AsyncIterable<CallStep>): Promise<{ kinds: string[]; 
   }
 }
 
-const refusalOf = (call: Promise<unknown>): Promise<AppError> => call.then(() => Promise.reject(new Error('It was let in.')), (error: AppError) => error);
+const refusalOf = (call: Promise<unknown>): Promise<AppError> =>
+  call.then(
+    () => Promise.reject(new Error('It was let in.')),
+    (error: AppError) => error,
+  );
 
 describe('a call with an idempotency key', () => {
   it('leaves an answer with its record, which a repeat gets step by step', async () => {
@@ -183,7 +224,11 @@ describe('a call with an idempotency key', () => {
   it.each<[string, NonNullable<BeginKeyedCallResponse['outcome']>, object]>([
     ['another request had', { $case: 'otherRequest', value: { callId: 'req_1' } }, { reason: 'idempotency_mismatch' }],
     ['a running call has', { $case: 'running', value: { callId: 'req_1' } }, { reason: 'idempotency_in_progress', retryAfterMs: 2000 }],
-    ['a call without a kept answer had', { $case: 'gone', value: { callId: 'req_1', cause: Cause.CAUSE_TOO_LARGE } }, { reason: 'idempotency_answer_gone' }],
+    [
+      'a call without a kept answer had',
+      { $case: 'gone', value: { callId: 'req_1', cause: Cause.CAUSE_TOO_LARGE } },
+      { reason: 'idempotency_answer_gone' },
+    ],
   ])('is refused with a key that %s', async (_who, outcome, refusal) => {
     const { begin, seen } = world({ begin: () => outcome });
     expect(await refusalOf(begin())).toMatchObject({ ...refusal, details: { field: 'idempotency-key', original_request_id: 'req_1' } });
@@ -203,20 +248,23 @@ describe('a call with an idempotency key', () => {
     expect((await refusalOf(withdrawn.begin())).reason).toBe('idempotency_in_progress');
   });
 
-  it.each([true, false])('that is broken off by a stop of the gateway is a fault of ours, not of its caller (stream: %s)', async (streaming) => {
-    const { begin, seen, calls } = world({
-      async *generate(context) {
-        yield batch(started, ...output);
-        await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason as Error)));
-      },
-    });
-    const { steps } = await begin(streaming);
-    const reading = read(steps);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(calls.count()).toBe(1);
-    calls.stop();
-    expect((await reading).error?.reason).toBe('service_unavailable');
-    expect(seen.records).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: !streaming })]);
-    expect(calls.count()).toBe(0);
-  });
+  it.each([true, false])(
+    'that is broken off by a stop of the gateway is a fault of ours, not of its caller (stream: %s)',
+    async (streaming) => {
+      const { begin, seen, calls } = world({
+        async *generate(context) {
+          yield batch(started, ...output);
+          await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason as Error)));
+        },
+      });
+      const { steps } = await begin(streaming);
+      const reading = read(steps);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(calls.count()).toBe(1);
+      calls.stop();
+      expect((await reading).error?.reason).toBe('service_unavailable');
+      expect(seen.records).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: !streaming })]);
+      expect(calls.count()).toBe(0);
+    },
+  );
 });

@@ -46,14 +46,22 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
   /** The calls that run; each is broken off by its own. */
   const running = new Set<AbortController>();
 
-  async function reserve({ id, key }: { id: string; key: CallRequest['key'] }, keyHash: Buffer, fingerprint: Buffer): Promise<BeginKeyedCallResponse['outcome']> {
+  async function reserve(
+    { id, key }: { id: string; key: CallRequest['key'] },
+    keyHash: Buffer,
+    fingerprint: Buffer,
+  ): Promise<BeginKeyedCallResponse['outcome']> {
     try {
       return (await metering.beginKeyedCall({ accountId: key.accountId, keyHash, fingerprint, callId: id }, rpc())).outcome;
     } catch (error) {
       if (!hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal')) throw error;
       // The answer was lost, not necessarily the reservation.
       void abandon(id, key.accountId, keyHash);
-      throw new AppError('service_unavailable', 'Whether the Idempotency-Key was used before cannot be found out now, so the call is not let in. Nothing was charged.', { retryAfterMs, cause: error });
+      throw new AppError(
+        'service_unavailable',
+        'Whether the Idempotency-Key was used before cannot be found out now, so the call is not let in. Nothing was charged.',
+        { retryAfterMs, cause: error },
+      );
     }
   }
 
@@ -98,17 +106,28 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
         case 'kept': {
           const { record, answer } = outcome.value;
           const callId = record!.call!.id;
-          return { steps: replayedCall(record!, call.parsed.request.choices, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax), callId };
+          return {
+            steps: replayedCall(record!, call.parsed.request.choices, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax),
+            callId,
+          };
         }
         case 'running':
-          throw new AppError('idempotency_in_progress', `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`, {
-            details: particulars(outcome.value.callId),
-            retryAfterMs,
-          });
+          throw new AppError(
+            'idempotency_in_progress',
+            `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`,
+            {
+              details: particulars(outcome.value.callId),
+              retryAfterMs,
+            },
+          );
         case 'otherRequest':
-          throw new AppError('idempotency_mismatch', `The Idempotency-Key was used before for another request, ${outcome.value.callId}. Use a new key for a new request.`, {
-            details: particulars(outcome.value.callId),
-          });
+          throw new AppError(
+            'idempotency_mismatch',
+            `The Idempotency-Key was used before for another request, ${outcome.value.callId}. Use a new key for a new request.`,
+            {
+              details: particulars(outcome.value.callId),
+            },
+          );
         case 'gone':
           throw gone(outcome.value.callId, outcome.value.cause);
         default:
@@ -133,10 +152,17 @@ function assertMayBeTold({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, {
 }
 
 function gone(callId: string, cause: Cause): AppError {
-  const why = cause === Cause.CAUSE_TOO_LARGE ? 'it was larger than what is kept, or there was no room for it' : 'the gateway that ran it was lost, and what it had delivered was charged';
-  return new AppError('idempotency_answer_gone', `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be given again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`, {
-    details: particulars(callId),
-  });
+  const why =
+    cause === Cause.CAUSE_TOO_LARGE
+      ? 'it was larger than what is kept, or there was no room for it'
+      : 'the gateway that ran it was lost, and what it had delivered was charged';
+  return new AppError(
+    'idempotency_answer_gone',
+    `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be given again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`,
+    {
+      details: particulars(callId),
+    },
+  );
 }
 
 function particulars(callId: string): Record<string, string> {

@@ -54,7 +54,9 @@ export class SpoolFiles {
         found.push(await this.read(name));
       } catch (error) {
         this.log.error({ err: error, file: join(this.folder, name) }, 'a spool file cannot be read; it is set aside');
-        await this.moveAside(name).catch((moveError: unknown) => this.log.error({ err: moveError, file: name }, 'a spool file cannot be set aside'));
+        await this.moveAside(name).catch((moveError: unknown) =>
+          this.log.error({ err: moveError, file: name }, 'a spool file cannot be set aside'),
+        );
       }
     }
     // None of these files is ever appended to, so that what is torn or damaged stays apart from what is new.
@@ -65,8 +67,16 @@ export class SpoolFiles {
   private async read(name: string): Promise<{ file: SpoolFile; reports: readonly SpooledReport[] }> {
     const content = await readFile(join(this.folder, name));
     const { reports, damagedLines, isTorn } = decodeLines(content);
-    if (damagedLines > 0) this.log.error({ file: join(this.folder, name), damaged_lines: damagedLines, reports: reports.length }, 'a spool file is damaged; what can be read of it is used');
-    if (isTorn) this.log.info({ file: join(this.folder, name) }, 'the last line of a spool file was cut off while it was written; nobody relied on it');
+    if (damagedLines > 0)
+      this.log.error(
+        { file: join(this.folder, name), damaged_lines: damagedLines, reports: reports.length },
+        'a spool file is damaged; what can be read of it is used',
+      );
+    if (isTorn)
+      this.log.info(
+        { file: join(this.folder, name) },
+        'the last line of a spool file was cut off while it was written; nobody relied on it',
+      );
     this.bytesKept += content.length;
     return { file: { name, waiting: reports.length, bytes: content.length, isDamaged: damagedLines > 0 }, reports };
   }
@@ -103,7 +113,10 @@ export class SpoolFiles {
   /** Keeps a report that metering refused for good, for operators. Raises when there are too many of them already. */
   async keepRefused(report: SpooledReport, reason: string, nowMs: number): Promise<void> {
     const path = join(this.folder, refusedName);
-    const size = await stat(path).then((found) => found.size, () => 0);
+    const size = await stat(path).then(
+      (found) => found.size,
+      () => 0,
+    );
     if (size > refusedBytesMax) throw new Error(`${path} is full; look at what is in it, then move it away.`);
     const line = { call_id: report.callId, refused_at: new Date(nowMs).toISOString(), reason, report: report.bytes.toString('base64') };
     await appendFile(path, `${JSON.stringify(line)}\n`, { flush: true, mode: 0o600 });
@@ -130,7 +143,11 @@ export class SpoolFiles {
     await this.close();
     this.sequence += 1;
     const name = `${String(this.startedAtMs).padStart(15, '0')}-${String(this.sequence).padStart(6, '0')}.spool`;
-    const handle = await this.openFile(join(this.folder, name), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND, 0o600);
+    const handle = await this.openFile(
+      join(this.folder, name),
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND,
+      0o600,
+    );
     try {
       await syncFolder(this.folder);
     } catch (error) {
@@ -148,7 +165,10 @@ export class SpoolFiles {
       await handle.truncate(file.bytes);
       await handle.datasync();
     } catch (error) {
-      this.log.warn({ err: error, file: file.name }, 'a failed write to the spool could not be undone; its reports may be posted, which is harmless');
+      this.log.warn(
+        { err: error, file: file.name },
+        'a failed write to the spool could not be undone; its reports may be posted, which is harmless',
+      );
     }
     await handle.close().catch(() => undefined);
     if (file.waiting === 0) await this.remove(file);

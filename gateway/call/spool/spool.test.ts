@@ -32,7 +32,10 @@ interface World {
 }
 
 /** A started spool over a metering that does as `play` says with each report. */
-async function start(play: (request: RecordUsageRequest) => void = () => undefined, limits: { bytesMax?: number; reportsMax?: number; folder?: string } = {}): Promise<World> {
+async function start(
+  play: (request: RecordUsageRequest) => void = () => undefined,
+  limits: { bytesMax?: number; reportsMax?: number; folder?: string } = {},
+): Promise<World> {
   const posted: RecordUsageRequest[] = [];
   const { log, lines } = recordingLogger();
   const spool = createSpool({
@@ -53,12 +56,20 @@ async function start(play: (request: RecordUsageRequest) => void = () => undefin
 }
 
 const report = (fields: object = {}): RecordUsageRequest =>
-  RecordUsageRequest.fromPartial({ call: { id: newId('req'), accountId: newId('acct') }, tokens: { outputTokens: 7 }, ending: Ending.ENDING_COMPLETED, ...fields });
+  RecordUsageRequest.fromPartial({
+    call: { id: newId('req'), accountId: newId('acct') },
+    tokens: { outputTokens: 7 },
+    ending: Ending.ENDING_COMPLETED,
+    ...fields,
+  });
 const idsOf = (reports: readonly RecordUsageRequest[]): string[] => reports.map((each) => each.call!.id);
 const away = (): never => {
   throw new AppError('service_unavailable', 'Away.');
 };
-const files = (at = folder): string[] => readdirSync(at).filter((name) => name.endsWith('.spool')).sort();
+const files = (at = folder): string[] =>
+  readdirSync(at)
+    .filter((name) => name.endsWith('.spool'))
+    .sort();
 
 async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let waitedMs = 0; !(await check()); waitedMs += 5) {
@@ -247,7 +258,10 @@ describe('a spool', () => {
 
   it('belongs to one process', async () => {
     const { spool } = await start();
-    await expect(start()).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining('TOLLGATE_GATEWAY_SPOOL_DIR') });
+    await expect(start()).rejects.toMatchObject({
+      reason: 'failed_precondition',
+      message: expect.stringContaining('TOLLGATE_GATEWAY_SPOOL_DIR'),
+    });
     await spool.stop();
     await start();
   });

@@ -130,7 +130,11 @@ export function createSpool(deps: SpoolDeps): Spool {
     if (request.keptAnswer.length === 0) return report;
     const room = Math.min(answersShare * bytesMax - files.bytes(), answersShare * writingBytesMax) - writingBytes;
     const hasRoom = lineBytes(report) <= room;
-    if (!hasRoom && !isShortOfRoom) log.warn({ call_id: request.call!.id, folder }, 'the spool has no room for answers: from now on those of calls with an idempotency key are not kept with their reports');
+    if (!hasRoom && !isShortOfRoom)
+      log.warn(
+        { call_id: request.call!.id, folder },
+        'the spool has no room for answers: from now on those of calls with an idempotency key are not kept with their reports',
+      );
     isShortOfRoom = !hasRoom;
     return hasRoom ? report : spooled({ ...request, keptAnswer: Buffer.alloc(0) });
   }
@@ -145,10 +149,15 @@ export function createSpool(deps: SpoolDeps): Spool {
       } catch (error) {
         unlock();
         if (error instanceof AppError) throw error;
-        throw new AppError('failed_precondition', `The spool folder ${folder} cannot be used; make it writable for this user, or set TOLLGATE_GATEWAY_SPOOL_DIR to another.`, { cause: error });
+        throw new AppError(
+          'failed_precondition',
+          `The spool folder ${folder} cannot be used; make it writable for this user, or set TOLLGATE_GATEWAY_SPOOL_DIR to another.`,
+          { cause: error },
+        );
       }
       isOpen = true;
-      if (entries.size > 0) log.warn({ calls: entries.size, folder }, 'calls that an earlier process could not put on record are posted now');
+      if (entries.size > 0)
+        log.warn({ calls: entries.size, folder }, 'calls that an earlier process could not put on record are posted now');
       poster.start();
     },
     async stop() {

@@ -43,5 +43,12 @@ export function takeFlow(ctx: Context): Flow | undefined {
 
 function set(ctx: Context, value: string, expires: Date): void {
   // Lax, since the way back is a navigation from another site.
-  ctx.cookies.set(nameOf(ctx), value, { httpOnly: true, sameSite: 'lax', secure: ctx.protocol === 'https', path: '/', expires, overwrite: true });
+  ctx.cookies.set(nameOf(ctx), value, {
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: ctx.protocol === 'https',
+    path: '/',
+    expires,
+    overwrite: true,
+  });
 }

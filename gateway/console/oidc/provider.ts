@@ -44,7 +44,10 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcName: name, oidcScopes: scope } = settings;
   if (issuer === undefined && clientId === undefined) return undefined;
   if (issuer === undefined || clientId === undefined) {
-    throw new AppError('failed_precondition', 'TOLLGATE_GATEWAY_OIDC_ISSUER and TOLLGATE_GATEWAY_OIDC_CLIENT_ID need each other; set both or none.');
+    throw new AppError(
+      'failed_precondition',
+      'TOLLGATE_GATEWAY_OIDC_ISSUER and TOLLGATE_GATEWAY_OIDC_CLIENT_ID need each other; set both or none.',
+    );
   }
   let underWay = 0;
   let found: { configuration: Promise<oidc.Configuration>; atMs: number } | undefined;
@@ -62,7 +65,8 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
 
   /** Does what asks the provider something, few at a time. */
   async function asking<T>(work: () => Promise<T>): Promise<T> {
-    if (underWay >= underWayMax) throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
+    if (underWay >= underWayMax)
+      throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
     underWay += 1;
     try {
       return await work();
@@ -122,14 +126,23 @@ function secretAuth(secret: string): oidc.ClientAuth {
   };
 }
 
-async function claimsOf(config: oidc.Configuration, tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>): Promise<IdentityClaims> {
+async function claimsOf(
+  config: oidc.Configuration,
+  tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
+): Promise<IdentityClaims> {
   const said = tokens.claims()!;
   const { iss, sub } = said;
   // Some tell the address only here; whose it is, is checked by the subject.
   const isShort = said['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
   const more: Record<string, unknown> = isShort ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : said;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  return IdentityClaims.fromPartial({ issuer: iss, subject: sub, email: text(more['email']), emailIsVerified: more['email_verified'] === true, name: text(more['name']) });
+  return IdentityClaims.fromPartial({
+    issuer: iss,
+    subject: sub,
+    email: text(more['email']),
+    emailIsVerified: more['email_verified'] === true,
+    name: text(more['name']),
+  });
 }
 
 /** A word for what went wrong, without anything that was sent. */
@@ -142,7 +155,9 @@ const unreachable = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', '
 
 function refusal(error: unknown): AppError {
   if (error instanceof oidc.AuthorizationResponseError) {
-    return new AppError('sign_in_refused', 'The identity provider did not let you in.', { details: { why: error.error === 'access_denied' ? 'declined' : 'provider' } });
+    return new AppError('sign_in_refused', 'The identity provider did not let you in.', {
+      details: { why: error.error === 'access_denied' ? 'declined' : 'provider' },
+    });
   }
   const isAway = error instanceof TypeError || (error instanceof oidc.ClientError && unreachable.has(error.code ?? ''));
   if (isAway) return new AppError('service_unavailable', 'The identity provider cannot be reached at the moment.', { retryAfterMs: 5000 });

@@ -60,9 +60,27 @@ export const alertArea: Area = {
       summary: 'Replace the alert; what is left out is off or empty.',
       who: 'change money',
       body: alertBodies.putAlert.schema,
-      answers: [ok(Type.Object({ alert: view('Alert', alertFields), webhook_secret: nullable(Text) }), 'The secret of a webhook is in the answer that makes it and in no other, ever.')],
+      answers: [
+        ok(
+          Type.Object({ alert: view('Alert', alertFields), webhook_secret: nullable(Text) }),
+          'The secret of a webhook is in the answer that makes it and in no other, ever.',
+        ),
+      ],
     },
-    { method: 'POST', path: '/accounts/{account}/alerts/test', summary: 'Send a test at once to all destinations.', who: 'change money', answers: [ok(allOf(AlertDelivery), 'What came of it.')] },
-    { method: 'GET', path: '/accounts/{account}/alerts/deliveries', summary: 'List what was sent, newest first.', who: 'look', paged: true, answers: [ok(listOf(AlertDelivery))] },
+    {
+      method: 'POST',
+      path: '/accounts/{account}/alerts/test',
+      summary: 'Send a test at once to all destinations.',
+      who: 'change money',
+      answers: [ok(allOf(AlertDelivery), 'What came of it.')],
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/alerts/deliveries',
+      summary: 'List what was sent, newest first.',
+      who: 'look',
+      paged: true,
+      answers: [ok(listOf(AlertDelivery))],
+    },
   ],
 };

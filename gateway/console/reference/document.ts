@@ -42,7 +42,9 @@ function inside(schema: object): object {
     Object.entries(schema).map(([keyword, value]) => [
       keyword,
       // The names below `properties` are those of fields, which may be called as keywords are.
-      keyword === 'properties' ? Object.fromEntries(Object.entries(value as object).map(([name, property]) => [name, referring(property)])) : referring(value),
+      keyword === 'properties'
+        ? Object.fromEntries(Object.entries(value as object).map(([name, property]) => [name, referring(property)]))
+        : referring(value),
     ]),
   );
 }
@@ -67,10 +69,18 @@ const page = {
 
 function parametersOf({ method, path, query = {}, paged, idempotency }: Operation): object[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) =>
-    name === 'account' ? { $ref: '#/components/parameters/Account' } : { name, in: 'path', required: true, description: pathParameters[name!], schema: { type: 'string' } },
+    name === 'account'
+      ? { $ref: '#/components/parameters/Account' }
+      : { name, in: 'path', required: true, description: pathParameters[name!], schema: { type: 'string' } },
   );
-  const inQuery = Object.entries({ ...query, ...(paged === true ? page : {}) }).map(([name, description]) => ({ name, in: 'query', description, schema: { type: 'string' } }));
-  const header = idempotency === undefined ? [] : [{ name: 'Idempotency-Key', in: 'header', description: idempotency, schema: { type: 'string' } }];
+  const inQuery = Object.entries({ ...query, ...(paged === true ? page : {}) }).map(([name, description]) => ({
+    name,
+    in: 'query',
+    description,
+    schema: { type: 'string' },
+  }));
+  const header =
+    idempotency === undefined ? [] : [{ name: 'Idempotency-Key', in: 'header', description: idempotency, schema: { type: 'string' } }];
   return [...inPath, ...(method === 'GET' ? [] : [{ $ref: '#/components/parameters/Console' }]), ...inQuery, ...header];
 }
 
@@ -79,12 +89,16 @@ function whoText({ who }: Operation): string {
   if (who === 'signed in') return 'For whoever is signed in.';
   if (who === 'operator') return 'For operators.';
   const roles = Object.entries(roleNames).filter(([, role]) => permissionsOf(role).includes(who));
-  return roles.length === Object.keys(roleNames).length ? 'For all members of the account.' : `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}.`;
+  return roles.length === Object.keys(roleNames).length
+    ? 'For all members of the account.'
+    : `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}.`;
 }
 
 function answerOf({ description, schema, types = [] }: Answer): object {
   const others = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
-  return schema === undefined && types.length === 0 ? { description } : { description, content: { ...(schema === undefined ? {} : json(schema)), ...others } };
+  return schema === undefined && types.length === 0
+    ? { description }
+    : { description, content: { ...(schema === undefined ? {} : json(schema)), ...others } };
 }
 
 /** Refusals by their status. */
@@ -106,7 +120,11 @@ function operationOf(operation: Operation, tag: string): object {
     ...(who === 'everybody' ? { security: [] } : {}),
     parameters: parametersOf(operation),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
-    responses: { ...Object.fromEntries(answers.map((answer) => [answer.status, answerOf(answer)])), ...refusalsOf(refusals), default: { $ref: '#/components/responses/Refused' } },
+    responses: {
+      ...Object.fromEntries(answers.map((answer) => [answer.status, answerOf(answer)])),
+      ...refusalsOf(refusals),
+      default: { $ref: '#/components/responses/Refused' },
+    },
   };
 }
 
@@ -136,10 +154,23 @@ export const consoleOpenapi = {
   tags: areas.map(({ title, description }) => ({ name: title, description })),
   paths,
   components: {
-    securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'tollgate_session', description: 'Set by whatever signs somebody in; behind TLS its name is __Host-tollgate_session.' } },
+    securitySchemes: {
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'tollgate_session',
+        description: 'Set by whatever signs somebody in; behind TLS its name is __Host-tollgate_session.',
+      },
+    },
     parameters: {
       Account: { name: 'account', in: 'path', required: true, description: pathParameters['account'], schema: { type: 'string' } },
-      Console: { name: 'x-tollgate-console', in: 'header', required: true, description: 'Other sites cannot make a browser send it.', schema: { const: '1' } },
+      Console: {
+        name: 'x-tollgate-console',
+        in: 'header',
+        required: true,
+        description: 'Other sites cannot make a browser send it.',
+        schema: { const: '1' },
+      },
     },
     responses: { Refused: refused },
     schemas: Object.fromEntries(schemas),

@@ -14,7 +14,15 @@ export const Person = view('Person', personFields);
 const Member = view('Member', { ...personFields, role: Role, since: Time });
 
 /** Of an invitation, without its link. */
-export const invitationFields = { id: Text, account_id: Text, account_name: Text, email: Text, role: Role, created_at: Time, expires_at: Time };
+export const invitationFields = {
+  id: Text,
+  account_id: Text,
+  account_name: Text,
+  email: Text,
+  role: Role,
+  created_at: Time,
+  expires_at: Time,
+};
 /** How the mail with a link stands. */
 export const MailOfLink = view('MailOfLink', {
   state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'Of the mail with the link; none where no mail can be sent.' }),
@@ -58,17 +66,38 @@ export const memberArea: Area = {
       answers: [done()],
       refusals: { ...ownersOnly, failed_precondition: 'An account keeps an owner.' },
     },
-    { method: 'GET', path: '/accounts/{account}/invitations', summary: 'List the invitations that are open.', who: 'change members', answers: [ok(allOf(Invitation))] },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/invitations',
+      summary: 'List the invitations that are open.',
+      who: 'change members',
+      answers: [ok(allOf(Invitation))],
+    },
     {
       method: 'POST',
       path: '/accounts/{account}/invitations',
       summary: 'Ask somebody in.',
       who: 'change members',
       body: bodies.invite.schema,
-      answers: [made(Type.Object({ invitation: Invitation, token: Text }), 'The token of the link is in this answer and in no other, and in a mail to the invited where mail can be sent.')],
-      refusals: { ...ownersOnly, already_exists: 'They belong to the account already.', failed_precondition: 'There are 100 open invitations already; take some back.' },
+      answers: [
+        made(
+          Type.Object({ invitation: Invitation, token: Text }),
+          'The token of the link is in this answer and in no other, and in a mail to the invited where mail can be sent.',
+        ),
+      ],
+      refusals: {
+        ...ownersOnly,
+        already_exists: 'They belong to the account already.',
+        failed_precondition: 'There are 100 open invitations already; take some back.',
+      },
     },
-    { method: 'DELETE', path: '/accounts/{account}/invitations/{id}', summary: 'Take an invitation back.', who: 'change members', answers: [done()] },
+    {
+      method: 'DELETE',
+      path: '/accounts/{account}/invitations/{id}',
+      summary: 'Take an invitation back.',
+      who: 'change members',
+      answers: [done()],
+    },
     {
       method: 'GET',
       path: '/accounts/{account}/audit',

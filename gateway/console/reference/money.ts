@@ -39,7 +39,11 @@ const entryFields = {
 export const Entry = view('Entry', entryFields);
 
 /** What moving money is answered with. */
-export const Posted = view('Posted', { entry: Entry, balance: Balance, replayed: Type.Boolean({ description: 'It is the answer to a repeat, which moved nothing.' }) });
+export const Posted = view('Posted', {
+  entry: Entry,
+  balance: Balance,
+  replayed: Type.Boolean({ description: 'It is the answer to a repeat, which moved nothing.' }),
+});
 
 const Statement = view('Statement', {
   month: Text,
@@ -56,7 +60,14 @@ const Statement = view('Statement', {
   is_closed: Type.Boolean({ description: 'The month is over, and nothing of it will change.' }),
 });
 
-const receiptFields = { created_at: Time, amount_usd: Usd, source: entryFields.source, reference: nullable(Text), reason: nullable(Text), balance_after_usd: Usd };
+const receiptFields = {
+  created_at: Time,
+  amount_usd: Usd,
+  source: entryFields.source,
+  reference: nullable(Text),
+  reason: nullable(Text),
+  balance_after_usd: Usd,
+};
 const Receipt = view('Receipt', { number: Text, entry_id: Text, account: Type.Object({ id: Text, name: Text }), ...receiptFields });
 
 export const moneyArea: Area = {
@@ -68,7 +79,15 @@ export const moneyArea: Area = {
       path: '/accounts/{account}/balance',
       summary: 'Show the balance, and whether it is low.',
       who: 'look',
-      answers: [ok(view('BalanceNow', { ...balanceFields, low: Type.Boolean({ description: 'The alert is on and settled_usd is below its threshold.' }), threshold_usd: nullable(Usd) }))],
+      answers: [
+        ok(
+          view('BalanceNow', {
+            ...balanceFields,
+            low: Type.Boolean({ description: 'The alert is on and settled_usd is below its threshold.' }),
+            threshold_usd: nullable(Usd),
+          }),
+        ),
+      ],
     },
     {
       method: 'GET',
@@ -78,8 +97,22 @@ export const moneyArea: Area = {
       query: { limit: 'How many at most, 1 to 200; 50 when absent.' },
       answers: [ok(allOf(view('Hold', holdFields)))],
     },
-    { method: 'GET', path: '/accounts/{account}/entries', summary: 'List the entries of the journal, newest first.', who: 'look', paged: true, answers: [ok(listOf(Entry))] },
-    { method: 'GET', path: '/accounts/{account}/statements', summary: 'List the months with their figures, newest first.', who: 'look', paged: true, answers: [ok(listOf(Statement))] },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/entries',
+      summary: 'List the entries of the journal, newest first.',
+      who: 'look',
+      paged: true,
+      answers: [ok(listOf(Entry))],
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/statements',
+      summary: 'List the months with their figures, newest first.',
+      who: 'look',
+      paged: true,
+      answers: [ok(listOf(Statement))],
+    },
     {
       method: 'GET',
       path: '/accounts/{account}/statements/{month}',
@@ -93,8 +126,21 @@ export const moneyArea: Area = {
       paged: true,
       answers: [{ ...ok(Type.Object({ statement: Statement, data: Type.Array(Entry), next: nullable(Text) })), types: ['text/csv'] }],
     },
-    { method: 'GET', path: '/accounts/{account}/deposits', summary: 'List the deposits, newest first; each has a receipt.', who: 'look', paged: true, answers: [ok(listOf(Entry))] },
-    { method: 'GET', path: '/accounts/{account}/receipts/{entry}', summary: 'Show the receipt of a deposit.', who: 'look', answers: [ok(Receipt)] },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/deposits',
+      summary: 'List the deposits, newest first; each has a receipt.',
+      who: 'look',
+      paged: true,
+      answers: [ok(listOf(Entry))],
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/receipts/{entry}',
+      summary: 'Show the receipt of a deposit.',
+      who: 'look',
+      answers: [ok(Receipt)],
+    },
     {
       method: 'POST',
       path: '/accounts/{account}/redemptions',
@@ -102,7 +148,10 @@ export const moneyArea: Area = {
       who: 'change money',
       body: redemptionBodies.redeem.schema,
       answers: [made(Posted, 'Credited.'), ok(Posted, 'This account had redeemed it before.')],
-      refusals: { code_refused: 'There is no such code, or it is used, void or expired.', code_throttled: 'Ten codes were refused; wait for `retry-after`.' },
+      refusals: {
+        code_refused: 'There is no such code, or it is used, void or expired.',
+        code_throttled: 'Ten codes were refused; wait for `retry-after`.',
+      },
     },
   ],
 };

@@ -14,7 +14,16 @@ export const paymentArea: Area = {
       path: '/accounts/{account}/payments',
       summary: 'Show whether and how much can be paid.',
       who: 'look',
-      answers: [ok(view('PaymentOptions', { provider: nullable(Text, 'Null: nobody can pay here.'), currency: Type.Literal('usd'), min_usd: Usd, max_usd: Usd }))],
+      answers: [
+        ok(
+          view('PaymentOptions', {
+            provider: nullable(Text, 'Null: nobody can pay here.'),
+            currency: Type.Literal('usd'),
+            min_usd: Usd,
+            max_usd: Usd,
+          }),
+        ),
+      ],
     },
     {
       method: 'POST',
@@ -23,7 +32,16 @@ export const paymentArea: Area = {
       who: 'change money',
       idempotency: 'A repeat with the same amount leads to the same page of the provider.',
       body: alertBodies.beginPayment.schema,
-      answers: [made(view('PaymentBegun', { id: Text, url: Type.String({ description: 'The page of the provider, to which the browser goes.' }), provider: Text, amount_usd: Usd }))],
+      answers: [
+        made(
+          view('PaymentBegun', {
+            id: Text,
+            url: Type.String({ description: 'The page of the provider, to which the browser goes.' }),
+            provider: Text,
+            amount_usd: Usd,
+          }),
+        ),
+      ],
       refusals: { failed_precondition: 'No provider is set up.' },
     },
     {
@@ -31,7 +49,9 @@ export const paymentArea: Area = {
       path: '/accounts/{account}/payments/{payment}',
       summary: 'Show whether a payment has been credited.',
       who: 'look',
-      answers: [ok(view('Payment', { id: Text, state: Type.Enum(['waiting', 'paid']), amount_usd: nullable(Usd), entry: nullable(Entry) }))],
+      answers: [
+        ok(view('Payment', { id: Text, state: Type.Enum(['waiting', 'paid']), amount_usd: nullable(Usd), entry: nullable(Entry) })),
+      ],
       refusals: { failed_precondition: 'No provider is set up.' },
     },
   ],

@@ -11,7 +11,13 @@ const Me = view('Me', {
   user: Person,
   session: Type.Object({ id: Text, by_link: Flag, expires_at: Time }),
   accounts: Type.Array(
-    Type.Object({ id: Text, name: Text, suspended: Flag, role: Type.Enum(Object.keys(roleNames)), permissions: Type.Array(Type.Enum(['look', 'change keys', 'change money', 'change members'])) }),
+    Type.Object({
+      id: Text,
+      name: Text,
+      suspended: Flag,
+      role: Type.Enum(Object.keys(roleNames)),
+      permissions: Type.Array(Type.Enum(['look', 'change keys', 'change money', 'change members'])),
+    }),
   ),
 });
 
@@ -30,13 +36,22 @@ const Identity = view('Identity', { id: Text, provider: Text, email: nullable(Te
 /** How many sessions were ended. */
 export const Ended = Type.Object({ ended: Count });
 
-const passwordNeeded = { sign_in_refused: 'The present password is wrong or missing.', sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.' };
+const passwordNeeded = {
+  sign_in_refused: 'The present password is wrong or missing.',
+  sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
+};
 
 export const profileArea: Area = {
   title: 'Oneself',
   description: 'What people see and change of themselves.',
   operations: [
-    { method: 'GET', path: '/me', summary: 'Show who is signed in, and the accounts that they belong to.', who: 'signed in', answers: [ok(Me)] },
+    {
+      method: 'GET',
+      path: '/me',
+      summary: 'Show who is signed in, and the accounts that they belong to.',
+      who: 'signed in',
+      answers: [ok(Me)],
+    },
     {
       method: 'PATCH',
       path: '/me',
@@ -46,8 +61,22 @@ export const profileArea: Area = {
       answers: [ok(Person)],
       refusals: { ...passwordNeeded, already_exists: 'The address is in use.' },
     },
-    { method: 'PUT', path: '/me/password', summary: 'Change one’s password.', who: 'signed in', body: bodies.password.schema, answers: [done()], refusals: passwordNeeded },
-    { method: 'GET', path: '/me/identities', summary: 'List the identities by which one signs in.', who: 'signed in', answers: [ok(allOf(Identity))] },
+    {
+      method: 'PUT',
+      path: '/me/password',
+      summary: 'Change one’s password.',
+      who: 'signed in',
+      body: bodies.password.schema,
+      answers: [done()],
+      refusals: passwordNeeded,
+    },
+    {
+      method: 'GET',
+      path: '/me/identities',
+      summary: 'List the identities by which one signs in.',
+      who: 'signed in',
+      answers: [ok(allOf(Identity))],
+    },
     {
       method: 'POST',
       path: '/me/identities',

@@ -7,7 +7,10 @@ import { type Area, done, made, ok } from './operation.js';
 import { Flag, nullable, Text, view } from './shapes.js';
 
 const session = 'Signed in; the cookie is set.';
-const refused = { sign_in_refused: 'Which part was wrong is not told.', sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.' };
+const refused = {
+  sign_in_refused: 'Which part was wrong is not told.',
+  sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
+};
 
 export const signInArea: Area = {
   title: 'Signing in',
@@ -18,10 +21,34 @@ export const signInArea: Area = {
       path: '/sign-in-options',
       summary: 'Show the ways in beside a password.',
       who: 'everybody',
-      answers: [ok(view('SignInOptions', { sign_up: Type.Boolean({ description: 'People can sign up by themselves.' }), password_reset: Type.Boolean({ description: 'Whoever has forgotten their password can have a link mailed.' }), oidc: nullable(Type.Object({ name: Text }), 'The identity provider.') }))],
+      answers: [
+        ok(
+          view('SignInOptions', {
+            sign_up: Type.Boolean({ description: 'People can sign up by themselves.' }),
+            password_reset: Type.Boolean({ description: 'Whoever has forgotten their password can have a link mailed.' }),
+            oidc: nullable(Type.Object({ name: Text }), 'The identity provider.'),
+          }),
+        ),
+      ],
     },
-    { method: 'POST', path: '/session', summary: 'Sign in by address and password.', who: 'everybody', body: bodies.signIn.schema, answers: [done(session)], refusals: refused },
-    { method: 'POST', path: '/session/link', summary: 'Sign in by the token of a link, once.', who: 'everybody', body: bodies.link.schema, answers: [done(session)], refusals: refused },
+    {
+      method: 'POST',
+      path: '/session',
+      summary: 'Sign in by address and password.',
+      who: 'everybody',
+      body: bodies.signIn.schema,
+      answers: [done(session)],
+      refusals: refused,
+    },
+    {
+      method: 'POST',
+      path: '/session/link',
+      summary: 'Sign in by the token of a link, once.',
+      who: 'everybody',
+      body: bodies.link.schema,
+      answers: [done(session)],
+      refusals: refused,
+    },
     { method: 'DELETE', path: '/session', summary: 'Sign out.', who: 'signed in', answers: [done('Signed out; the cookie is gone.')] },
     {
       method: 'POST',
@@ -56,9 +83,25 @@ export const signInArea: Area = {
       summary: 'Show what an invitation is for, by its token.',
       who: 'everybody',
       body: bodies.link.schema,
-      answers: [ok(view('InvitationShown', { ...invitationFields, is_known: Flag }, 'is_known: somebody of this address has a password here already.'))],
+      answers: [
+        ok(
+          view(
+            'InvitationShown',
+            { ...invitationFields, is_known: Flag },
+            'is_known: somebody of this address has a password here already.',
+          ),
+        ),
+      ],
     },
-    { method: 'POST', path: '/invitation/accept', summary: 'Accept an invitation: a membership and a session.', who: 'everybody', body: bodies.accept.schema, answers: [done(session)], refusals: refused },
+    {
+      method: 'POST',
+      path: '/invitation/accept',
+      summary: 'Accept an invitation: a membership and a session.',
+      who: 'everybody',
+      body: bodies.accept.schema,
+      answers: [done(session)],
+      refusals: refused,
+    },
     {
       method: 'GET',
       path: '/oidc/start',

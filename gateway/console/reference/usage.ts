@@ -12,8 +12,12 @@ const forOperators = { description: 'For operators only.' };
 const AttemptView = view('Attempt', {
   ...attemptFields,
   upstream: Type.Optional(Type.Object({ id: Text, model: Text }, forOperators)),
-  http_status: Type.Optional(nullable(Type.Integer(), 'Of the vendor; null where there was no response, or it was not refused. For operators only.')),
-  upstream_request_id: Type.Optional(nullable(Text, 'The vendor’s own id of the request; not kept of a call’s only attempt if that did not fail. For operators only.')),
+  http_status: Type.Optional(
+    nullable(Type.Integer(), 'Of the vendor; null where there was no response, or it was not refused. For operators only.'),
+  ),
+  upstream_request_id: Type.Optional(
+    nullable(Text, 'The vendor’s own id of the request; not kept of a call’s only attempt if that did not fail. For operators only.'),
+  ),
 });
 
 const RecordWithUpstream = view('UsageRecordDetail', {
@@ -57,9 +61,29 @@ export const usageArea: Area = {
   title: 'Usage',
   description: 'Records of calls, one for each, and sums over them.',
   operations: [
-    { method: 'GET', path: '/accounts/{account}/usage/records', summary: 'List the records of calls, newest first.', who: 'look', query: search, paged: true, answers: [ok(listOf(UsageRecordView))] },
-    { method: 'GET', path: '/accounts/{account}/usage/records/{id}', summary: 'Show one record, with the arithmetic of its charge.', who: 'look', answers: [ok(RecordWithUpstream)] },
-    { method: 'GET', path: '/accounts/{account}/usage/records/{id}/hold', summary: 'Show what was set aside for a call, and what became of it.', who: 'look', answers: [ok(RecordHold)] },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/usage/records',
+      summary: 'List the records of calls, newest first.',
+      who: 'look',
+      query: search,
+      paged: true,
+      answers: [ok(listOf(UsageRecordView))],
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/usage/records/{id}',
+      summary: 'Show one record, with the arithmetic of its charge.',
+      who: 'look',
+      answers: [ok(RecordWithUpstream)],
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{account}/usage/records/{id}/hold',
+      summary: 'Show what was set aside for a call, and what became of it.',
+      who: 'look',
+      answers: [ok(RecordHold)],
+    },
     {
       method: 'GET',
       path: '/accounts/{account}/usage/errors',

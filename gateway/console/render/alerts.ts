@@ -23,7 +23,10 @@ export function renderAlert(alert: Alert, isWhole = true): Record<string, unknow
 }
 
 /** An alert and how the balance stands to it. */
-export function renderAlertNow({ alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse, isWhole: boolean): Record<string, unknown> {
+export function renderAlertNow(
+  { alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse,
+  isWhole: boolean,
+): Record<string, unknown> {
   return {
     ...renderAlert(alert!, isWhole),
     settled_usd: formatUsd(settledNanoUsd),

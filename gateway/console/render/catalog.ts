@@ -20,7 +20,12 @@ export function renderFigures(price: PriceVersion): Record<string, string | null
 
 /** A price version. */
 export function renderPrice(price: PriceVersion): Record<string, unknown> {
-  return { id: price.id, effective_from: instant(price.effectiveFromMs), usd_per_million_tokens: renderFigures(price), created_at: instant(price.createdAtMs) };
+  return {
+    id: price.id,
+    effective_from: instant(price.effectiveFromMs),
+    usd_per_million_tokens: renderFigures(price),
+    created_at: instant(price.createdAtMs),
+  };
 }
 
 /** All versions of a model, latest start first, with what became of each. */
@@ -64,9 +69,16 @@ export function renderModelFields(model: Model): Record<string, unknown> {
 
 /** A model with its price, and whether calls of it are served, and why not. */
 export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): Record<string, unknown> {
-  const routes = model.routes.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel, state: routeState(upstreams.get(route.upstreamId)) }));
+  const routes = model.routes.map((route) => ({
+    upstream_id: route.upstreamId,
+    upstream_model: route.upstreamModel,
+    state: routeState(upstreams.get(route.upstreamId)),
+  }));
   const next = scheduled.find(({ modelId }) => modelId === model.id);
-  const reason = whyNotServed(model, routes.some(({ state }) => state === 'ok'));
+  const reason = whyNotServed(
+    model,
+    routes.some(({ state }) => state === 'ok'),
+  );
   return {
     ...renderModelFields(model),
     routes,
@@ -119,7 +131,10 @@ export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): Record<
   return {
     before: maybe(diff.before, renderPrice),
     changes: diff.changes.map(renderChange),
-    warnings: diff.warnings.map(({ kind, priceClass }) => ({ kind: words.warning.of(kind), class: priceClass === 0 ? null : words.priceClass.of(priceClass) })),
+    warnings: diff.warnings.map(({ kind, priceClass }) => ({
+      kind: words.warning.of(kind),
+      class: priceClass === 0 ? null : words.priceClass.of(priceClass),
+    })),
     later: diff.later.map(renderPrice),
     typical_calls: diff.typicalCalls.map(({ name, tokens }, index) => ({
       name,

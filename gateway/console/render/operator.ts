@@ -9,7 +9,13 @@ import { instant, orNull } from './values.js';
 /** An account. */
 export function renderAccount(account: Account) {
   const isSuspended = account.state === AccountState.ACCOUNT_STATE_SUSPENDED;
-  return { id: account.id, name: account.name, state: isSuspended ? 'suspended' : 'active', state_reason: orNull(account.stateReason), created_at: instant(account.createdAtMs) };
+  return {
+    id: account.id,
+    name: account.name,
+    state: isSuspended ? 'suspended' : 'active',
+    state_reason: orNull(account.stateReason),
+    created_at: instant(account.createdAtMs),
+  };
 }
 
 /** An account with its money, null when that is unknown, and how many keys it has that are not revoked. */

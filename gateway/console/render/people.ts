@@ -38,10 +38,18 @@ export function renderSession(session: Session, presentId: string): Record<strin
 }
 
 /** An identity by which somebody signs in, with the name of the provider where it is still the one that is set up. */
-export function renderIdentity(identity: Identity, provider: { readonly issuer: string; readonly name: string } | undefined): Record<string, unknown> {
+export function renderIdentity(
+  identity: Identity,
+  provider: { readonly issuer: string; readonly name: string } | undefined,
+): Record<string, unknown> {
   const bare = (issuer: string): string => issuer.replace(/\/$/, '');
   const isPresent = provider !== undefined && bare(provider.issuer) === bare(identity.issuer);
-  return { id: identity.id, provider: isPresent ? provider.name : identity.issuer, email: orNull(identity.email), created_at: instant(identity.createdAtMs) };
+  return {
+    id: identity.id,
+    provider: isPresent ? provider.name : identity.issuer,
+    email: orNull(identity.email),
+    created_at: instant(identity.createdAtMs),
+  };
 }
 
 /** A member of an account. */

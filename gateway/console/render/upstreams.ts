@@ -43,6 +43,11 @@ export function renderTest({ atMs, ok, failedStep, steps, upstreamModel }: Upstr
     ok,
     failed_step: orNull(failedStep),
     upstream_model: orNull(upstreamModel),
-    steps: steps.map(({ name, outcome, durationMs, what }) => ({ name, outcome: words.outcome.of(outcome), duration_ms: durationMs, what })),
+    steps: steps.map(({ name, outcome, durationMs, what }) => ({
+      name,
+      outcome: words.outcome.of(outcome),
+      duration_ms: durationMs,
+      what,
+    })),
   };
 }

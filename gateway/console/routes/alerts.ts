@@ -42,7 +42,12 @@ export function putAlert(deps: ConsoleDeps): Middleware {
       contextOf(deps),
     );
     const { enabled, threshold_usd, emails, webhook_url } = renderAlert(alert!);
-    await noteAudit(ctx, deps, { accountId, action: 'alert.put', targetId: accountId, detail: { enabled, threshold_usd, emails, webhook_url, secret_made: webhookSecret !== '' } });
+    await noteAudit(ctx, deps, {
+      accountId,
+      action: 'alert.put',
+      targetId: accountId,
+      detail: { enabled, threshold_usd, emails, webhook_url, secret_made: webhookSecret !== '' },
+    });
     ctx.body = { alert: renderAlert(alert!), webhook_secret: orNull(webhookSecret) };
   };
 }
@@ -72,6 +77,7 @@ function mayChange(role: Role): boolean {
 
 function thresholdOf(text: string): bigint {
   const nanoUsd = parseUsd(text);
-  if (nanoUsd === undefined || nanoUsd <= 0n) throw new AppError('invalid_request', 'threshold_usd: must be above zero', { details: { field: 'threshold_usd' } });
+  if (nanoUsd === undefined || nanoUsd <= 0n)
+    throw new AppError('invalid_request', 'threshold_usd: must be above zero', { details: { field: 'threshold_usd' } });
   return nanoUsd;
 }

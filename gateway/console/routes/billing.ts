@@ -13,7 +13,10 @@ import { accountOf } from '../session.js';
 export function getBalance(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const [{ balance }, alert] = await Promise.all([deps.peers.ledger.getBalance({ accountId }, contextOf(deps)), deps.peers.alerts.getAlert({ accountId }, contextOf(deps))]);
+    const [{ balance }, alert] = await Promise.all([
+      deps.peers.ledger.getBalance({ accountId }, contextOf(deps)),
+      deps.peers.alerts.getAlert({ accountId }, contextOf(deps)),
+    ]);
     ctx.body = { ...renderBalance(balance!), ...renderLow(alert) };
   };
 }
@@ -31,7 +34,10 @@ export function listHolds(deps: ConsoleDeps): Middleware {
 export function listEntries(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { entries, nextPageToken } = await deps.peers.ledger.listEntries(ListEntriesRequest.fromPartial({ accountId, ...pageOf(ctx) }), contextOf(deps));
+    const { entries, nextPageToken } = await deps.peers.ledger.listEntries(
+      ListEntriesRequest.fromPartial({ accountId, ...pageOf(ctx) }),
+      contextOf(deps),
+    );
     ctx.body = { data: entries.map(renderEntry), next: orNull(nextPageToken) };
   };
 }

@@ -69,8 +69,12 @@ export function updateKey(deps: ConsoleDeps): Middleware {
         keyId: before.id,
         ...(body.name === undefined ? {} : { name: body.name }),
         ...(body.models === undefined ? {} : { models: body.models === null ? { allModels: true } : { modelIds: body.models } }),
-        ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : { clearLifetimeLimit: body.limit_usd === null }),
-        ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : { clearExpiresAt: body.expires_at === null }),
+        ...(typeof body.limit_usd === 'string'
+          ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }
+          : { clearLifetimeLimit: body.limit_usd === null }),
+        ...(typeof body.expires_at === 'string'
+          ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }
+          : { clearExpiresAt: body.expires_at === null }),
         ...(body.state === undefined ? {} : { state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED }),
       }),
       contextOf(deps),

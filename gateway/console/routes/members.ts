@@ -30,10 +30,18 @@ export function putMember(deps: ConsoleDeps): Middleware {
     const userId = String(ctx['params'].user);
     const present = await presentRole(accountId, userId, deps);
     // Whoever does not belong yet is asked in by an invitation, which shows that they want to.
-    if (present === undefined) throw new AppError('not_found', 'Nobody with this id belongs to the account; send them an invitation.', { details: { what: 'member' } });
+    if (present === undefined)
+      throw new AppError('not_found', 'Nobody with this id belongs to the account; send them an invitation.', {
+        details: { what: 'member' },
+      });
     assertMayPut(actor, present, role);
     const { member } = await deps.peers.people.putMember({ accountId, userId, role }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: userId, detail: { role: word, former_role: roleName(present) } });
+    await noteAudit(ctx, deps, {
+      accountId,
+      action: 'member.put',
+      targetId: userId,
+      detail: { role: word, former_role: roleName(present) },
+    });
     ctx.body = renderMember(member!);
   };
 }
@@ -68,8 +76,16 @@ export function invite(deps: ConsoleDeps): Middleware {
     const body = await bodies.invite(ctx);
     const role = roleNames[body.role];
     assertMayPut(actor, undefined, role);
-    const { invitation, token } = await deps.peers.people.invite({ accountId, email: body.email, role, invitedByUserId: visitorOf(ctx).user.id }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId, action: 'member.invite', targetId: invitation!.id, detail: { email: invitation!.email, role: body.role } });
+    const { invitation, token } = await deps.peers.people.invite(
+      { accountId, email: body.email, role, invitedByUserId: visitorOf(ctx).user.id },
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, {
+      accountId,
+      action: 'member.invite',
+      targetId: invitation!.id,
+      detail: { email: invitation!.email, role: body.role },
+    });
     ctx.status = 201;
     ctx.body = { invitation: renderOpenInvitation(invitation!), token };
   };
@@ -90,7 +106,10 @@ export function revokeInvitation(deps: ConsoleDeps): Middleware {
 export function listAudit(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change members');
-    const { entries, nextPageToken } = await deps.peers.people.listAudit(ListAuditRequest.fromPartial({ accountId, ...pageOf(ctx) }), contextOf(deps));
+    const { entries, nextPageToken } = await deps.peers.people.listAudit(
+      ListAuditRequest.fromPartial({ accountId, ...pageOf(ctx) }),
+      contextOf(deps),
+    );
     const data = entries.map((entry) => ({
       id: entry.id,
       at: new Date(Number(entry.atMs)).toISOString(),

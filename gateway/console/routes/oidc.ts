@@ -24,7 +24,12 @@ export function startOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): Mi
 }
 
 /** The address to which the browser is to be sent, having given it what it needs on the way back. Raises not_found and as `begin`. */
-export async function beginOidc(ctx: Context, { config }: ConsoleDeps, oidc: OidcProvider | undefined, way: Pick<Flow, 'to' | 'session'>): Promise<string> {
+export async function beginOidc(
+  ctx: Context,
+  { config }: ConsoleDeps,
+  oidc: OidcProvider | undefined,
+  way: Pick<Flow, 'to' | 'session'>,
+): Promise<string> {
   if (oidc === undefined) throw new AppError('not_found', 'No identity provider is set up here.', { details: { what: 'path' } });
   const { location, challenge } = await oidc.begin(redirectUri(ctx, config));
   keepFlow(ctx, { ...challenge, ...way });
@@ -37,11 +42,17 @@ export function finishOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): M
     const flow = takeFlow(ctx);
     const page = flow?.session === undefined ? '../../sign-in' : '../../settings';
     try {
-      if (oidc === undefined || flow === undefined) throw new AppError('sign_in_refused', 'The way through the identity provider took too long, or began elsewhere.', { details: { why: 'expired' } });
+      if (oidc === undefined || flow === undefined)
+        throw new AppError('sign_in_refused', 'The way through the identity provider took too long, or began elsewhere.', {
+          details: { why: 'expired' },
+        });
       const claims = await oidc.finish(redirectUri(ctx, deps.config), ctx.search, flow);
       if (flow.session !== undefined) return await connected(ctx, deps, flow.session, claims);
       const context = patient();
-      const { signedIn } = await deps.peers.people.signInByIdentity({ claims, maySignUp: deps.config.signUp || deps.config.oidcSignUp, client: clientOf(ctx) }, context);
+      const { signedIn } = await deps.peers.people.signInByIdentity(
+        { claims, maySignUp: deps.config.signUp || deps.config.oidcSignUp, client: clientOf(ctx) },
+        context,
+      );
       setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
       // Relative, so that it holds wherever a proxy has put the console; and only ever a page of it.
       go(ctx, `../../${pagePath(flow.to)}`);
@@ -52,11 +63,22 @@ export function finishOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): M
 }
 
 /** Connects the identity with the person who set out, if it is still they who come back. */
-async function connected(ctx: Context, deps: ConsoleDeps, sessionId: string, claims: Awaited<ReturnType<OidcProvider['finish']>>): Promise<void> {
+async function connected(
+  ctx: Context,
+  deps: ConsoleDeps,
+  sessionId: string,
+  claims: Awaited<ReturnType<OidcProvider['finish']>>,
+): Promise<void> {
   const visitor = await visitorIf(ctx, deps);
-  if (visitor?.session.id !== sessionId) throw new AppError('sign_in_refused', 'Somebody else is signed in now.', { details: { why: 'expired' } });
+  if (visitor?.session.id !== sessionId)
+    throw new AppError('sign_in_refused', 'Somebody else is signed in now.', { details: { why: 'expired' } });
   const { identity } = await deps.peers.people.connectIdentity({ sessionId, claims }, patient());
-  await noteAudit(ctx, deps, { accountId: '', action: 'profile.connect', targetId: identity!.id, detail: { user: visitorOf(ctx).user.id, issuer: identity!.issuer, email: identity!.email } });
+  await noteAudit(ctx, deps, {
+    accountId: '',
+    action: 'profile.connect',
+    targetId: identity!.id,
+    detail: { user: visitorOf(ctx).user.id, issuer: identity!.issuer, email: identity!.email },
+  });
   go(ctx, '../../settings?connected=1');
 }
 
@@ -78,7 +100,8 @@ function problemPath(page: string, problem: string): string {
 /** The word by which the page knows what to say. */
 function problemOf(ctx: Context, { log }: ConsoleDeps, error: unknown): string {
   const shown = toAppError(error);
-  if (shown.reason === 'internal') log.error({ err: error, path: ctx.path }, 'a sign-in through the identity provider failed for a reason of ours');
+  if (shown.reason === 'internal')
+    log.error({ err: error, path: ctx.path }, 'a sign-in through the identity provider failed for a reason of ours');
   if (shown.reason === 'already_exists') return 'identity_taken';
   return shown.reason === 'sign_in_refused' ? (shown.details['why'] ?? 'refused') : shown.reason;
 }

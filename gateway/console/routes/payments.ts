@@ -28,7 +28,12 @@ const paymentForm = /^[A-Za-z0-9_]{1,190}$/;
 export function getPayments({ payments, config }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     accountOf(ctx, 'look');
-    ctx.body = { provider: payments?.name ?? null, currency: 'usd', min_usd: formatUsd(config.paymentMinNanoUsd), max_usd: formatUsd(config.paymentMaxNanoUsd) };
+    ctx.body = {
+      provider: payments?.name ?? null,
+      currency: 'usd',
+      min_usd: formatUsd(config.paymentMinNanoUsd),
+      max_usd: formatUsd(config.paymentMaxNanoUsd),
+    };
   };
 }
 
@@ -41,13 +46,35 @@ export function beginPayment(deps: ConsoleDeps): Middleware {
     const { amount_usd: amountUsd } = await alertBodies.beginPayment(ctx);
     const amountNanoUsd = checkedAmount(amountUsd, deps.config);
     const retryAfterMs = allowance.take(accountId, deps.clock.nowMs());
-    if (retryAfterMs > 0) throw new AppError('overloaded', `At most ${beginningsPerMinute} payments are begun for an account within a minute; try again in a while.`, { retryAfterMs });
+    if (retryAfterMs > 0)
+      throw new AppError(
+        'overloaded',
+        `At most ${beginningsPerMinute} payments are begun for an account within a minute; try again in a while.`,
+        { retryAfterMs },
+      );
     const billing = `${publicAddress(ctx, deps.config)}/console/accounts/${accountId}/billing`;
     const key = ctx.get('idempotency-key');
     // A repeat of the same wish leads to the same page; another amount under the same key is another wish.
-    const reference = key === '' ? randomUUID() : createHash('sha256').update(JSON.stringify([accountId, key, String(amountNanoUsd)])).digest('hex').slice(0, 32);
-    const { id, url } = await provider.beginCheckout({ accountId, amountNanoUsd, reference, doneUrl: `${billing}?payment={payment}`, cancelledUrl: `${billing}?payment=cancelled` });
-    await noteAudit(ctx, deps, { accountId, action: 'payment.begin', targetId: id, detail: { provider: provider.name, amount_usd: formatUsd(amountNanoUsd) } });
+    const reference =
+      key === ''
+        ? randomUUID()
+        : createHash('sha256')
+            .update(JSON.stringify([accountId, key, String(amountNanoUsd)]))
+            .digest('hex')
+            .slice(0, 32);
+    const { id, url } = await provider.beginCheckout({
+      accountId,
+      amountNanoUsd,
+      reference,
+      doneUrl: `${billing}?payment={payment}`,
+      cancelledUrl: `${billing}?payment=cancelled`,
+    });
+    await noteAudit(ctx, deps, {
+      accountId,
+      action: 'payment.begin',
+      targetId: id,
+      detail: { provider: provider.name, amount_usd: formatUsd(amountNanoUsd) },
+    });
     ctx.status = 201;
     ctx.body = { id, url, provider: provider.name, amount_usd: formatUsd(amountNanoUsd) };
   };
@@ -65,8 +92,15 @@ export function getPayment(deps: ConsoleDeps): Middleware {
     const nowMs = deps.clock.nowMs();
     // Who makes ids up only uses up what is their account's; the event of a payment comes anyway.
     const mayAsk = (): boolean => isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
-    const entry = (await findEntry(accountId, paymentKey(provider.name, paymentId), deps)) ?? (mayAsk() ? await creditLate(provider, accountId, paymentId, deps) : undefined);
-    ctx.body = { id: paymentId, state: entry === undefined ? 'waiting' : 'paid', amount_usd: entry === undefined ? null : formatUsd(entry.amountNanoUsd), entry: entry === undefined ? null : renderEntry(entry) };
+    const entry =
+      (await findEntry(accountId, paymentKey(provider.name, paymentId), deps)) ??
+      (mayAsk() ? await creditLate(provider, accountId, paymentId, deps) : undefined);
+    ctx.body = {
+      id: paymentId,
+      state: entry === undefined ? 'waiting' : 'paid',
+      amount_usd: entry === undefined ? null : formatUsd(entry.amountNanoUsd),
+      entry: entry === undefined ? null : renderEntry(entry),
+    };
   };
 }
 
@@ -76,7 +110,9 @@ async function creditLate(provider: PaymentProvider, accountId: string, paymentI
     if (error instanceof AppError) return undefined;
     throw error;
   });
-  return paid === undefined || paid.accountId !== accountId ? undefined : bookPaid(provider.name, paid, contextOf(deps), { ledger: deps.peers.ledger, log: deps.log });
+  return paid === undefined || paid.accountId !== accountId
+    ? undefined
+    : bookPaid(provider.name, paid, contextOf(deps), { ledger: deps.peers.ledger, log: deps.log });
 }
 
 function isTimeToAsk(asked: Map<string, number>, paymentId: string, nowMs: number): boolean {
@@ -97,7 +133,8 @@ async function findEntry(accountId: string, idempotencyKey: string, deps: Consol
 }
 
 function present({ payments }: ConsoleDeps): PaymentProvider {
-  if (payments === undefined) throw new AppError('failed_precondition', 'No payment provider is set up here; ask the operator to add money.');
+  if (payments === undefined)
+    throw new AppError('failed_precondition', 'No payment provider is set up here; ask the operator to add money.');
   return payments;
 }
 

@@ -16,11 +16,20 @@ export function updateMe(deps: ConsoleDeps): Middleware {
     const { user: before, session } = visitorOf(ctx);
     const { name, email, present_password: presentPassword } = await peopleBodies.profile(ctx);
     const { user } = await deps.peers.people.updateProfile(
-      UpdateProfileRequest.fromPartial({ sessionId: session.id, name: name ?? undefined, email: email ?? undefined, presentPassword: presentPassword ?? '' }),
+      UpdateProfileRequest.fromPartial({
+        sessionId: session.id,
+        name: name ?? undefined,
+        email: email ?? undefined,
+        presentPassword: presentPassword ?? '',
+      }),
       patient(),
     );
-    const detail = { ...(user!.name === before.name ? {} : { name: user!.name }), ...(user!.email === before.email ? {} : { email: user!.email, former_email: before.email }) };
-    if (Object.keys(detail).length > 0) await noteAudit(ctx, deps, { accountId: '', action: 'profile.update', targetId: before.id, detail });
+    const detail = {
+      ...(user!.name === before.name ? {} : { name: user!.name }),
+      ...(user!.email === before.email ? {} : { email: user!.email, former_email: before.email }),
+    };
+    if (Object.keys(detail).length > 0)
+      await noteAudit(ctx, deps, { accountId: '', action: 'profile.update', targetId: before.id, detail });
     ctx.body = renderUser(user!);
   };
 }

@@ -14,7 +14,13 @@ export function redeemCode(deps: ConsoleDeps): Middleware {
     const { code } = await redemptionBodies.redeem(ctx);
     const { entry, balance, replayed } = await deps.peers.ledger.redeemCode({ accountId, secret: code }, contextOf(deps));
     const shown = renderEntry(entry!);
-    if (!replayed) await noteAudit(ctx, deps, { accountId, action: 'code.redeem', targetId: entry!.id, detail: { amount_usd: shown['amount_usd'], reason: entry!.reason } });
+    if (!replayed)
+      await noteAudit(ctx, deps, {
+        accountId,
+        action: 'code.redeem',
+        targetId: entry!.id,
+        detail: { amount_usd: shown['amount_usd'], reason: entry!.reason },
+      });
     ctx.status = replayed ? 200 : 201;
     ctx.body = { entry: shown, balance: renderBalance(balance!), replayed };
   };

@@ -71,7 +71,10 @@ export function endSessions({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { user, session } = visitorOf(ctx);
     const id: string = ctx['params'].id ?? '';
-    const { ended } = await peers.people.endSessions({ userId: user.id, sessionId: id, butSessionId: id === '' ? session.id : '' }, patient());
+    const { ended } = await peers.people.endSessions(
+      { userId: user.id, sessionId: id, butSessionId: id === '' ? session.id : '' },
+      patient(),
+    );
     ctx.body = { ended };
   };
 }
@@ -95,8 +98,15 @@ export function acceptInvitation(deps: ConsoleDeps): Middleware {
     const { signedIn } = await people.acceptInvitation(request, patient());
     begin(ctx, signedIn);
     const { user, session } = signedIn!;
-    await noteAudit(ctx, deps, { accountId: invitation!.accountId, action: 'member.accept', targetId: user!.id, detail: { invitation: invitation!.id }, actor: user! });
+    await noteAudit(ctx, deps, {
+      accountId: invitation!.accountId,
+      action: 'member.accept',
+      targetId: user!.id,
+      detail: { invitation: invitation!.id },
+      actor: user!,
+    });
     // The browser has the new session in the place of the one before, which nobody could end any more.
-    if (present !== undefined && present.session.id !== session!.id) await people.endSessions(EndSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient());
+    if (present !== undefined && present.session.id !== session!.id)
+      await people.endSessions(EndSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient());
   };
 }

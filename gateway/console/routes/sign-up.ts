@@ -13,14 +13,19 @@ import { clientOf, setSession } from '../session.js';
 export function getSignInOptions(deps: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
   return async (ctx: Context) => {
     const mail = await unlessAway(deps.peers.people.getMailOptions({}, briefly(deps)));
-    ctx.body = { sign_up: deps.config.signUp, password_reset: mail?.canMail === true, oidc: oidc === undefined ? null : { name: oidc.name } };
+    ctx.body = {
+      sign_up: deps.config.signUp,
+      password_reset: mail?.canMail === true,
+      oidc: oidc === undefined ? null : { name: oidc.name },
+    };
   };
 }
 
 /** POST sign-up: a person, an account that they own, and a session. */
 export function signUp(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    if (!deps.config.signUp) throw new AppError('not_found', 'People cannot sign up here by themselves; ask for an invitation.', { details: { what: 'path' } });
+    if (!deps.config.signUp)
+      throw new AppError('not_found', 'People cannot sign up here by themselves; ask for an invitation.', { details: { what: 'path' } });
     const { email, name, password, account_name: accountName } = await peopleBodies.signUp(ctx);
     const { signedIn, account } = await deps.peers.people.signUp({ email, name, password, accountName, client: clientOf(ctx) }, patient());
     setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);

@@ -29,7 +29,13 @@ export function getStatement(deps: ConsoleDeps): Middleware {
     const month = String(ctx['params'].month);
     const format = oneOf(ctx, 'format', ['json', 'csv']);
     const order = oneOf(ctx, 'order', ['newest', 'oldest']);
-    const request = ListEntriesRequest.fromPartial({ accountId, month, kinds: kindsOf(ctx), oldestFirst: format === 'csv' || order === 'oldest', ...pageOf(ctx) });
+    const request = ListEntriesRequest.fromPartial({
+      accountId,
+      month,
+      kinds: kindsOf(ctx),
+      oldestFirst: format === 'csv' || order === 'oldest',
+      ...pageOf(ctx),
+    });
     const { statement } = await deps.peers.ledger.getStatement({ accountId, month }, contextOf(deps));
     if (format === 'csv') {
       ctx.type = 'text/csv; charset=utf-8';
@@ -44,7 +50,12 @@ export function getStatement(deps: ConsoleDeps): Middleware {
 
 const exportPageSize = 1000;
 
-async function* csvLines(statement: Statement, request: ListEntriesRequest, left: AbortSignal, deps: ConsoleDeps): AsyncGenerator<string, void, void> {
+async function* csvLines(
+  statement: Statement,
+  request: ListEntriesRequest,
+  left: AbortSignal,
+  deps: ConsoleDeps,
+): AsyncGenerator<string, void, void> {
   yield statementCsvStart(statement);
   // While the month goes on it ends with the last line that is told; once it is archived in part, its figures alone know how it ended.
   let closingNanoUsd = statement.hasArchivedEntries || request.kinds.length > 0 ? statement.closingNanoUsd : statement.openingNanoUsd;
@@ -53,7 +64,8 @@ async function* csvLines(statement: Statement, request: ListEntriesRequest, left
     const page = await deps.peers.ledger.listEntries({ ...request, pageSize: exportPageSize, pageToken }, contextOf(deps));
     yield page.entries.map(statementCsvLine).join('');
     const last = page.entries.at(-1);
-    if (last !== undefined && !statement.hasArchivedEntries && request.kinds.length === 0) closingNanoUsd = last.creditedAfterNanoUsd - last.spentAfterNanoUsd;
+    if (last !== undefined && !statement.hasArchivedEntries && request.kinds.length === 0)
+      closingNanoUsd = last.creditedAfterNanoUsd - last.spentAfterNanoUsd;
     pageToken = page.nextPageToken;
   } while (pageToken !== '' && !left.aborted);
   yield statementCsvEnd(statement, closingNanoUsd);
@@ -74,17 +86,23 @@ export function getReceipt(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { entry } = await deps.peers.ledger.getEntry({ accountId, entryId: String(ctx['params'].entry) }, contextOf(deps));
-    if (entry!.kind !== EntryKind.ENTRY_KIND_DEPOSIT) throw new AppError('not_found', 'There are receipts of deposits only.', { details: { what: 'receipt' } });
+    if (entry!.kind !== EntryKind.ENTRY_KIND_DEPOSIT)
+      throw new AppError('not_found', 'There are receipts of deposits only.', { details: { what: 'receipt' } });
     const { account } = await deps.peers.auth.getAccount({ accountId }, contextOf(deps));
     ctx.body = renderReceipt(entry!, account!);
   };
 }
 
 function kindsOf(ctx: Context): EntryKind[] {
-  const words = queryText(ctx, 'kind').split(',').filter((word) => word !== '');
+  const words = queryText(ctx, 'kind')
+    .split(',')
+    .filter((word) => word !== '');
   return words.map((word) => {
     const kind = entryKinds.get(word);
-    if (kind === undefined) throw new AppError('invalid_request', `kind: must be of ${[...entryKinds.keys()].join(', ')}, separated by commas`, { details: { field: 'kind' } });
+    if (kind === undefined)
+      throw new AppError('invalid_request', `kind: must be of ${[...entryKinds.keys()].join(', ')}, separated by commas`, {
+        details: { field: 'kind' },
+      });
     return kind;
   });
 }

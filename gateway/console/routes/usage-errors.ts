@@ -21,7 +21,11 @@ export function listErrors(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { pageSize } = pageOf(ctx);
-    const newest = (ending: Ending) => deps.peers.metering.listUsageRecords({ filter: UsageFilter.fromPartial({ accountId, ending }), pageSize, pageToken: '' }, contextOf(deps));
+    const newest = (ending: Ending) =>
+      deps.peers.metering.listUsageRecords(
+        { filter: UsageFilter.fromPartial({ accountId, ending }), pageSize, pageToken: '' },
+        contextOf(deps),
+      );
     const found = (await Promise.all(failures.map(newest))).flatMap(({ records }) => records);
     ctx.body = { data: found.toSorted(newestFirst).slice(0, pageSize).map(renderUsageRecord) };
   };

@@ -32,7 +32,11 @@ export function getRecord(deps: ConsoleDeps): Middleware {
     const { record } = await deps.peers.metering.getUsageRecord({ callId: String(ctx['params'].id), accountId }, contextOf(deps));
     const { upstreamId, upstreamModel } = record!.call!;
     const { isOperator } = visitorOf(ctx).user;
-    ctx.body = { ...renderUsageRecord(record!), attempts: renderAttempts(record!, isOperator), ...(isOperator ? { upstream: { id: upstreamId, model: upstreamModel } } : {}) };
+    ctx.body = {
+      ...renderUsageRecord(record!),
+      attempts: renderAttempts(record!, isOperator),
+      ...(isOperator ? { upstream: { id: upstreamId, model: upstreamModel } } : {}),
+    };
   };
 }
 
@@ -49,8 +53,14 @@ export function getRecordHold(deps: ConsoleDeps): Middleware {
 export function getTotals(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    if (queryText(ctx, 'request_id') !== '') throw new AppError('invalid_request', 'request_id: names one call; sums are over all calls of a filter', { details: { field: 'request_id' } });
-    const { groups } = await deps.peers.metering.getUsageTotals({ filter: usageFilterOf(ctx, accountId), ...usageGroupingOf(ctx) }, contextOf(deps));
+    if (queryText(ctx, 'request_id') !== '')
+      throw new AppError('invalid_request', 'request_id: names one call; sums are over all calls of a filter', {
+        details: { field: 'request_id' },
+      });
+    const { groups } = await deps.peers.metering.getUsageTotals(
+      { filter: usageFilterOf(ctx, accountId), ...usageGroupingOf(ctx) },
+      contextOf(deps),
+    );
     ctx.body = {
       data: groups.map((group) => ({
         name: orNull(group.name),
@@ -83,7 +93,8 @@ export function exportRecords(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const format = queryText(ctx, 'format') || 'csv';
-    if (format !== 'csv' && format !== 'jsonl') throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
+    if (format !== 'csv' && format !== 'jsonl')
+      throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
     const search = recordSearchOf(ctx, accountId);
     ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
     ctx.attachment(`usage.${format}`);
@@ -93,12 +104,19 @@ export function exportRecords(deps: ConsoleDeps): Middleware {
 
 const exportPageSize = 1000;
 
-async function* exportLines(search: RecordSearch, format: 'csv' | 'jsonl', left: AbortSignal, deps: ConsoleDeps): AsyncGenerator<string, void, void> {
+async function* exportLines(
+  search: RecordSearch,
+  format: 'csv' | 'jsonl',
+  left: AbortSignal,
+  deps: ConsoleDeps,
+): AsyncGenerator<string, void, void> {
   if (format === 'csv') yield recordCsvHead;
   let pageToken = '';
   do {
     const page = await searchRecords(search, { pageSize: exportPageSize, pageToken }, deps);
-    const lines = page.records.map((record) => (format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`));
+    const lines = page.records.map((record) =>
+      format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`,
+    );
     yield lines.join('');
     pageToken = page.nextPageToken;
   } while (pageToken !== '' && !left.aborted);

@@ -48,7 +48,10 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
       demands.addForeign(part);
       // It may be a url, and what is behind it as long as the context allows.
       demands.documents += 1;
-      demands.refuseElsewhere(`${path}.type`, `the model takes no content of type "${String(part.type).slice(0, 64)}"; send text, image_url or file`);
+      demands.refuseElsewhere(
+        `${path}.type`,
+        `the model takes no content of type "${String(part.type).slice(0, 64)}"; send text, image_url or file`,
+      );
       return undefined;
   }
 }
@@ -60,19 +63,23 @@ function translateImage({ url, detail }: ImagePart['image_url'], path: string, d
   if (detail !== null && detail !== undefined && !isKnownDetail) demands.droppedElsewhere.add('image_url.detail');
   const data = readDataUri(url);
   if (data === undefined) {
-    if (!/^https:\/\//i.test(url)) throw fieldError('invalid_request', field, 'must be an https url or a data URI such as data:image/png;base64,…');
+    if (!/^https:\/\//i.test(url))
+      throw fieldError('invalid_request', field, 'must be an https url or a data URI such as data:image/png;base64,…');
     return imagePart({ $case: 'url', value: url }, isKnownDetail ? detail : '');
   }
   if (!data.isBase64 || data.data === '') throw fieldError('invalid_request', field, 'the data must be in base64: data:image/png;base64,…');
   const mediaType = data.mediaType === 'image/jpg' ? 'image/jpeg' : data.mediaType;
-  if (!mediaType.startsWith('image/')) throw fieldError('invalid_request', field, `must be one of ${imageTypes.join(', ')}; send other files in a part of type "file"`);
-  if (!imageTypes.includes(mediaType)) demands.refuseElsewhere(field, `the model takes images of type ${imageTypes.join(', ')}; convert it`);
+  if (!mediaType.startsWith('image/'))
+    throw fieldError('invalid_request', field, `must be one of ${imageTypes.join(', ')}; send other files in a part of type "file"`);
+  if (!imageTypes.includes(mediaType))
+    demands.refuseElsewhere(field, `the model takes images of type ${imageTypes.join(', ')}; convert it`);
   return imagePart({ $case: 'data', value: { mediaType, base64: data.data } }, isKnownDetail ? detail : '');
 }
 
 function translateFile({ file_data: content, filename }: FilePart['file'], path: string, demands: Demands): Part {
   const field = `${path}.file.file_data`;
-  if (content === null || content === undefined || content === '') throw fieldError('invalid_request', field, 'Field required; send the content as a data URI such as data:application/pdf;base64,…');
+  if (content === null || content === undefined || content === '')
+    throw fieldError('invalid_request', field, 'Field required; send the content as a data URI such as data:application/pdf;base64,…');
   const about = { filename: filename ?? '' };
   if (/^https:\/\//i.test(content)) {
     demands.addDocument(path);
@@ -85,9 +92,11 @@ function translateFile({ file_data: content, filename }: FilePart['file'], path:
     if (text === undefined) throw fieldError('invalid_request', field, 'has malformed % escapes; send the text in base64');
     return documentPart({ $case: 'text', value: text }, about);
   }
-  if (!data.isBase64 || data.data === '') throw fieldError('invalid_request', field, 'the data must be in base64: data:application/pdf;base64,…');
+  if (!data.isBase64 || data.data === '')
+    throw fieldError('invalid_request', field, 'the data must be in base64: data:application/pdf;base64,…');
   demands.addDocument(path);
-  if (data.mediaType !== 'application/pdf') demands.refuseElsewhere(field, 'the model takes files of type application/pdf or text; convert it');
+  if (data.mediaType !== 'application/pdf')
+    demands.refuseElsewhere(field, 'the model takes files of type application/pdf or text; convert it');
   return documentPart({ $case: 'data', value: { mediaType: data.mediaType, base64: data.data } }, about);
 }
 
@@ -121,7 +130,11 @@ export function assertNoFileIds(value: unknown, path: string): void {
   for (const [name, field] of Object.entries(value)) {
     const at = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`;
     if (fileIdFields.includes(name) && (typeof field === 'string' || Array.isArray(field))) {
-      throw fieldError('unsupported_field', at, 'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself');
+      throw fieldError(
+        'unsupported_field',
+        at,
+        'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself',
+      );
     }
     assertNoFileIds(field, at);
   }

@@ -35,7 +35,8 @@ export function translateConversation(messages: readonly ChatMessage[], demands:
 
 function addMessage(conversation: Conversation, message: Exclude<ChatMessage, { role: 'tool' }>, path: string, demands: Demands): void {
   const { messages } = conversation;
-  const all = message.role === 'assistant' ? assistantParts(message, path, demands) : contentParts(message.content, `${path}.content`, demands);
+  const all =
+    message.role === 'assistant' ? assistantParts(message, path, demands) : contentParts(message.content, `${path}.content`, demands);
   const parts = message.role === 'user' ? all : withoutMedia(all, message.content, path, demands);
   markLast(parts, message);
   if (message.role === 'assistant') addParts(messages, Role.ROLE_ASSISTANT, parts);
@@ -48,10 +49,16 @@ function addMessage(conversation: Conversation, message: Exclude<ChatMessage, { 
 const mediaTypes: ReadonlySet<unknown> = new Set(['image_url', 'file']);
 
 /** Only users show images and files: in other messages no other format has them, and the common prompt neither. */
-function withoutMedia(parts: Part[], content: MessageOf<'assistant' | 'system' | 'developer'>['content'], path: string, demands: Demands): Part[] {
+function withoutMedia(
+  parts: Part[],
+  content: MessageOf<'assistant' | 'system' | 'developer'>['content'],
+  path: string,
+  demands: Demands,
+): Part[] {
   if (typeof content !== 'string') {
     for (const [index, { type }] of (content ?? []).entries()) {
-      if (mediaTypes.has(type)) demands.refuseElsewhere(`${path}.content[${index}].type`, 'the model takes only text here; send it in a message of role "user"');
+      if (mediaTypes.has(type))
+        demands.refuseElsewhere(`${path}.content[${index}].type`, 'the model takes only text here; send it in a message of role "user"');
     }
   }
   return parts.filter(({ part }) => part?.$case !== 'image' && part?.$case !== 'document');
@@ -112,7 +119,16 @@ function toolResult(message: MessageOf<'tool'>, path: string, demands: Demands):
 }
 
 // `parsed` is a note of the official library's: the content once more.
-const translated: ReadonlySet<string> = new Set(['role', 'content', 'refusal', 'parsed', 'tool_calls', 'tool_call_id', 'cache_control', ...reasoningFields]);
+const translated: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'refusal',
+  'parsed',
+  'tool_calls',
+  'tool_call_id',
+  'cache_control',
+  ...reasoningFields,
+]);
 
 /** Other fields reach upstreams of this format only, where a model may read them. */
 function noteOthers(message: ChatMessage, demands: Demands): void {
@@ -146,6 +162,10 @@ class PendingCalls {
   assertNone(): void {
     const [id] = this.ids;
     if (id === undefined) return;
-    throw fieldError('invalid_request', this.field, `the call "${id}" has no result; send a message with role "tool" and this tool_call_id right after`);
+    throw fieldError(
+      'invalid_request',
+      this.field,
+      `the call "${id}" has no result; send a message with role "tool" and this tool_call_id right after`,
+    );
   }
 }

@@ -7,7 +7,12 @@ const invalid = (code: string, status = 400): Rendering => ({ status, type: 'inv
 const badKey = invalid('invalid_api_key', 401);
 const forbidden = (code: string): Rendering => ({ status: 403, type: 'permission_error', code, retry: 'never' });
 const unpaid = (code: string): Rendering => ({ status: 402, type: 'insufficient_quota', code, retry: 'never' });
-const failed = (status: number, code: string | null, retry: Rendering['retry']): Rendering => ({ status, type: 'server_error', code, retry });
+const failed = (status: number, code: string | null, retry: Rendering['retry']): Rendering => ({
+  status,
+  type: 'server_error',
+  code,
+  retry,
+});
 const limited: Rendering = { status: 429, type: 'requests', code: 'rate_limit_exceeded', retry: 'unsaid' };
 
 /** How this format tells every reason. */

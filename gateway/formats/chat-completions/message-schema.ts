@@ -8,14 +8,18 @@ export const CacheControl = Type.Object({ type: optional(Type.String()), ttl: op
 const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });
 const marks = { cache_control: optional(CacheControl), prompt_cache_breakpoint: optional(CacheBreakpoint) };
 
-const noFileIds = refused({ file_id: 'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself as a data URI' });
+const noFileIds = refused({
+  file_id: 'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself as a data URI',
+});
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String(), ...marks });
 const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });
 const ImagePart = Type.Object({
   type: Type.Literal('image_url'),
   image_url: Type.Object({
-    url: Type.String({ description: 'An https url, which the vendor fetches, or a data URI with a jpeg, png, gif or webp image in base64.' }),
+    url: Type.String({
+      description: 'An https url, which the vendor fetches, or a data URI with a jpeg, png, gif or webp image in base64.',
+    }),
     detail: optional(Type.String({ description: 'auto, low, high or original.' })),
     ...noFileIds,
   }),
@@ -45,10 +49,17 @@ const ToolContent = Type.Union([Type.String(), Type.Array(Type.Union([...mediaPa
 const AssistantContent = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, RefusalPart, unknownKind(['text', 'refusal'])]))]);
 
 const callId = { id: Type.String({ minLength: 1 }) };
-const FunctionCall = Type.Object({ name: Type.String({ minLength: 1 }), arguments: Type.String({ description: 'As the model wrote it.' }) });
+const FunctionCall = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  arguments: Type.String({ description: 'As the model wrote it.' }),
+});
 const ToolCall = Type.Union([
   Type.Object({ ...callId, type: Type.Optional(Type.Literal('function')), function: FunctionCall }),
-  Type.Object({ ...callId, type: Type.Literal('custom'), custom: Type.Object({ name: Type.String({ minLength: 1 }), input: Type.String() }) }),
+  Type.Object({
+    ...callId,
+    type: Type.Literal('custom'),
+    custom: Type.Object({ name: Type.String({ minLength: 1 }), input: Type.String() }),
+  }),
   Type.Object({ ...callId, ...unknownKind(['function', 'custom']).properties }),
 ]);
 
@@ -85,9 +96,19 @@ const AssistantMessage = Type.Object({
   ...refused({ audio: 'it refers to an answer that is kept in a vendor account; send its transcript as content' }),
   ...named,
 });
-const ToolMessage = Type.Object({ role: Type.Literal('tool'), content: ToolContent, tool_call_id: Type.String({ minLength: 1 }), ...named });
+const ToolMessage = Type.Object({
+  role: Type.Literal('tool'),
+  content: ToolContent,
+  tool_call_id: Type.String({ minLength: 1 }),
+  ...named,
+});
 const FunctionMessage = Type.Object(
-  { role: Type.Literal('function'), name: Type.String({ minLength: 1 }), content: optional(Type.String()), cache_control: optional(CacheControl) },
+  {
+    role: Type.Literal('function'),
+    name: Type.String({ minLength: 1 }),
+    content: optional(Type.String()),
+    cache_control: optional(CacheControl),
+  },
   { description: 'Deprecated; becomes a message of role tool.' },
 );
 

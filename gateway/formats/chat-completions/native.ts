@@ -31,7 +31,10 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
   if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
   return {
     format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
-    fieldsJson: fieldsWithout(fields, Object.keys(body).filter((name) => !passesOn(name, body))),
+    fieldsJson: fieldsWithout(
+      fields,
+      Object.keys(body).filter((name) => !passesOn(name, body)),
+    ),
     messagesBetas: [],
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
@@ -49,7 +52,12 @@ function hasNull(tool: Tool): boolean {
 
 function withoutNulls(tool: Tool): Tool {
   if (!('function' in tool)) return tool;
-  return { ...tool, function: Object.fromEntries(Object.entries(tool.function as object).filter(([name, value]) => value !== null || !optionalOfFunctions.includes(name))) } as Tool;
+  return {
+    ...tool,
+    function: Object.fromEntries(
+      Object.entries(tool.function as object).filter(([name, value]) => value !== null || !optionalOfFunctions.includes(name)),
+    ),
+  } as Tool;
 }
 
 /** Vendors refuse these where there are no tools, though they say nothing then; and an empty list of tools. */

@@ -5,9 +5,18 @@ describe('an answer that comes back as history', () => {
   it('loses what its library has read out of it, and what only answers have', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
     const answer = { role: 'assistant', content: null, refusal: null, reasoning_content: 'r', invented: 1, tool_calls: [call] };
-    const replayed = { ...answer, parsed: null, annotations: [], audio: null, function_call: null, tool_calls: [{ ...call, index: 0, function: { ...call.function, parsed_arguments: { a: 1 } } }] };
+    const replayed = {
+      ...answer,
+      parsed: null,
+      annotations: [],
+      audio: null,
+      function_call: null,
+      tool_calls: [{ ...call, index: 0, function: { ...call.function, parsed_arguments: { a: 1 } } }],
+    };
     expect(withoutLeftovers([replayed])).toEqual([answer]);
-    expect(withoutLeftovers([{ role: 'assistant', content: 'Hi', tool_calls: null, name: null }])).toEqual([{ role: 'assistant', content: 'Hi' }]);
+    expect(withoutLeftovers([{ role: 'assistant', content: 'Hi', tool_calls: null, name: null }])).toEqual([
+      { role: 'assistant', content: 'Hi' },
+    ]);
   });
 
   it('keeps everything else, and other roles keep all', () => {

@@ -17,7 +17,10 @@ export function withoutLeftovers<T extends object>(messages: readonly T[]): T[] 
 }
 
 function cleanMessage(message: Json): Json {
-  const cleaned = without(message, (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)) || isNoCall(name, value));
+  const cleaned = without(
+    message,
+    (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)) || isNoCall(name, value),
+  );
   const calls: unknown = cleaned['tool_calls'];
   return Array.isArray(calls) ? { ...cleaned, tool_calls: calls.map(cleanCall) } : cleaned;
 }
@@ -36,7 +39,9 @@ function cleanCall(call: unknown): unknown {
 
 function without(value: Json, isLeftover: (name: string, value: unknown) => boolean): Json {
   const entries = Object.entries(value);
-  return entries.some(([name, field]) => isLeftover(name, field)) ? Object.fromEntries(entries.filter(([name, field]) => !isLeftover(name, field))) : value;
+  return entries.some(([name, field]) => isLeftover(name, field))
+    ? Object.fromEntries(entries.filter(([name, field]) => !isLeftover(name, field)))
+    : value;
 }
 
 function isObject(value: unknown): value is Json {

@@ -16,7 +16,13 @@ const mark = { type: 'ephemeral' };
 /** A body whose only message of the user has these parts. */
 const saying = (...content: object[]): object => ({ model: 'm', messages: [{ role: 'user', content }] });
 /** A body with this message of the assistant, and its last word with the user. */
-const answered = (message: object): object => ({ model: 'm', messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', ...message }] });
+const answered = (message: object): object => ({
+  model: 'm',
+  messages: [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', ...message },
+  ],
+});
 /** A body with a tool result of this content. */
 const resulting = (content: unknown): object => ({
   model: 'm',
@@ -29,10 +35,19 @@ const resulting = (content: unknown): object => ({
 const image = (url: string, more: object = {}): object => ({ type: 'image_url', image_url: { url, ...more } });
 const file = (file_data: string, more: object = {}): object => ({ type: 'file', file: { file_data, ...more } });
 
-const nativeOf = (body: object): Record<string, unknown> => JSON.parse(parseChatCompletions(body).request.native!.fieldsJson) as Record<string, unknown>;
-const partsOf = (body: object): unknown[] => (parseChatCompletions(body).request.prompt?.messages.at(-1)?.parts ?? []).map(({ part, cacheTtl }) => ({ [part!.$case]: part!.value, ...(cacheTtl === undefined ? {} : { cacheTtl }) }));
+const nativeOf = (body: object): Record<string, unknown> =>
+  JSON.parse(parseChatCompletions(body).request.native!.fieldsJson) as Record<string, unknown>;
+const partsOf = (body: object): unknown[] =>
+  (parseChatCompletions(body).request.prompt?.messages.at(-1)?.parts ?? []).map(({ part, cacheTtl }) => ({
+    [part!.$case]: part!.value,
+    ...(cacheTtl === undefined ? {} : { cacheTtl }),
+  }));
 
-const modalities: Partial<Record<Modality, string>> = { [Modality.MODALITY_IMAGE]: 'image', [Modality.MODALITY_DOCUMENT]: 'document', [Modality.MODALITY_AUDIO]: 'audio' };
+const modalities: Partial<Record<Modality, string>> = {
+  [Modality.MODALITY_IMAGE]: 'image',
+  [Modality.MODALITY_DOCUMENT]: 'document',
+  [Modality.MODALITY_AUDIO]: 'audio',
+};
 
 interface Outcome {
   needs?: string[];
@@ -104,9 +119,21 @@ describe('a field of a chat-completions request', () => {
     ['response_format', { response_format: { type: 'text' } }, honoured],
     ['response_format', { response_format: { type: 'json_object' } }, honoured],
     ['response_format', { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {}, strict: true } } }, honoured],
-    ['response_format', { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema: {} } } }, invalid('response_format.json_schema.name')],
-    ['response_format', { response_format: { type: 'json_schema', json_schema: { name: 'a'.repeat(65), schema: {} } } }, invalid('response_format.json_schema.name')],
-    ['response_format', { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: [] } } }, invalid('response_format.json_schema.schema')],
+    [
+      'response_format',
+      { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema: {} } } },
+      invalid('response_format.json_schema.name'),
+    ],
+    [
+      'response_format',
+      { response_format: { type: 'json_schema', json_schema: { name: 'a'.repeat(65), schema: {} } } },
+      invalid('response_format.json_schema.name'),
+    ],
+    [
+      'response_format',
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: [] } } },
+      invalid('response_format.json_schema.schema'),
+    ],
     ['response_format', { response_format: { type: 'json_schema' } }, invalid('response_format.json_schema')],
     ['response_format', { response_format: { type: 'grammar', grammar: 'x' } }, elsewhere('response_format.type')],
     ['reasoning_effort', { reasoning_effort: 'xhigh' }, honoured],
@@ -146,7 +173,11 @@ describe('a field of a chat-completions request', () => {
     ['a field that holds an id of a file', { corpus: { file_ids: ['file-1'] } }, refused('corpus.file_ids')],
     ['tools', { tools: [tool] }, honoured],
     ['no tools', { tools: [], tool_choice: 'auto', parallel_tool_calls: true }, honoured],
-    ['tools with parameters that are no schema', { tools: [{ type: 'function', function: { name: 'f', parameters: 'x' } }] }, invalid('tools[0].function.parameters')],
+    [
+      'tools with parameters that are no schema',
+      { tools: [{ type: 'function', function: { name: 'f', parameters: 'x' } }] },
+      invalid('tools[0].function.parameters'),
+    ],
     ['tools with more than the common', { tools: [{ ...tool, defer_loading: true }] }, passed('tools.defer_loading')],
     ['tools with a cache mark', { tools: [{ ...tool, cache_control: mark }] }, honoured],
     ['custom tools', { tools: [customTool] }, elsewhere('tools[0].type')],
@@ -156,8 +187,19 @@ describe('a field of a chat-completions request', () => {
     ['tools that hold ids of files', { tools: [{ type: 'reader', file_ids: ['file-1'] }] }, refused('tools[0].file_ids')],
     ['tool_choice', { tools: [tool], tool_choice: 'required' }, honoured],
     ['tool_choice', { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } }, honoured],
-    ['tool_choice', { tools: [tool], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] } } }, honoured],
-    ['tool_choice', { tools: [tool], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'sometimes', tools: [] } } }, invalid('tool_choice.allowed_tools.mode')],
+    [
+      'tool_choice',
+      {
+        tools: [tool],
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] } },
+      },
+      honoured,
+    ],
+    [
+      'tool_choice',
+      { tools: [tool], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'sometimes', tools: [] } } },
+      invalid('tool_choice.allowed_tools.mode'),
+    ],
     ['tool_choice', { tools: [customTool], tool_choice: { type: 'custom', custom: { name: 'c' } } }, elsewhere('tools[0].type')],
     ['tool_choice', { tools: [tool], tool_choice: 'whenever' }, elsewhere('tool_choice')],
     ['tool_choice', { tools: [tool], tool_choice: { type: 'whenever' } }, elsewhere('tool_choice.type')],
@@ -171,45 +213,133 @@ describe('a field of a chat-completions request', () => {
 
   it.each<[string, object, Outcome]>([
     ['an image in base64', saying(image(png)), { needs: ['image messages[0].content[0]'], images: 1 }],
-    ['an image by url', saying(image('HTTPS://example.com/a.png', { detail: 'low' })), { needs: ['image messages[0].content[0]'], images: 1 }],
+    [
+      'an image by url',
+      saying(image('HTTPS://example.com/a.png', { detail: 'low' })),
+      { needs: ['image messages[0].content[0]'], images: 1 },
+    ],
     ['an image by a url that is not encrypted', saying(image('http://example.com/a.png')), invalid('messages[0].content[0].image_url.url')],
     ['an image by a path', saying(image('file:///etc/passwd')), invalid('messages[0].content[0].image_url.url')],
     ['an image that is not in base64', saying(image('data:image/svg+xml,<svg/>')), invalid('messages[0].content[0].image_url.url')],
     ['an image that is none', saying(image(pdf)), invalid('messages[0].content[0].image_url.url')],
-    ['an image of a type that few models take', saying(image('data:image/tiff;base64,AAAA')), { needs: ['image messages[0].content[0]'], images: 1, refusedElsewhere: ['messages[0].content[0].image_url.url'] }],
-    ['an image of an unknown detail', saying(image(png, { detail: 'microscopic' })), { needs: ['image messages[0].content[0]'], images: 1, droppedElsewhere: ['image_url.detail'] }],
+    [
+      'an image of a type that few models take',
+      saying(image('data:image/tiff;base64,AAAA')),
+      { needs: ['image messages[0].content[0]'], images: 1, refusedElsewhere: ['messages[0].content[0].image_url.url'] },
+    ],
+    [
+      'an image of an unknown detail',
+      saying(image(png, { detail: 'microscopic' })),
+      { needs: ['image messages[0].content[0]'], images: 1, droppedElsewhere: ['image_url.detail'] },
+    ],
     ['an image at a vendor', saying(image(png, { file_id: 'file-1' })), refused('messages[0].content[0].image_url.file_id')],
     ['a PDF', saying(file(pdf, { filename: 'a.pdf' })), { needs: ['document messages[0].content[0]'], documents: 1 }],
     ['a PDF without the head of a data URI', saying(file('JVBERi0xLjQ=')), { needs: ['document messages[0].content[0]'], documents: 1 }],
     ['a file by url', saying(file('https://example.com/a.pdf')), { needs: ['document messages[0].content[0]'], documents: 1 }],
     ['a text file', saying(file('data:text/plain;charset=utf-8;base64,aGk=')), honoured],
     ['a text file with malformed escapes', saying(file('data:text/plain,100%')), invalid('messages[0].content[0].file.file_data')],
-    ['a file of another type', saying(file('data:application/msword;base64,AAAA')), { needs: ['document messages[0].content[0]'], documents: 1, refusedElsewhere: ['messages[0].content[0].file.file_data'] }],
+    [
+      'a file of another type',
+      saying(file('data:application/msword;base64,AAAA')),
+      { needs: ['document messages[0].content[0]'], documents: 1, refusedElsewhere: ['messages[0].content[0].file.file_data'] },
+    ],
     ['a file of no type', saying(file('AAAA')), invalid('messages[0].content[0].file.file_data')],
     ['a file without data', saying({ type: 'file', file: { filename: 'a.pdf' } }), invalid('messages[0].content[0].file.file_data')],
     ['a file at a vendor', saying({ type: 'file', file: { file_id: 'file-1' } }), refused('messages[0].content[0].file.file_id')],
-    ['audio', saying({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }), { needs: ['audio messages[0].content[0]'], refusedElsewhere: ['messages[0].content[0].type'] }],
+    [
+      'audio',
+      saying({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+      { needs: ['audio messages[0].content[0]'], refusedElsewhere: ['messages[0].content[0].type'] },
+    ],
     ['a part of tomorrow', saying({ type: 'hologram', hologram: {} }), { documents: 1, refusedElsewhere: ['messages[0].content[0].type'] }],
-    ['a part of tomorrow at a vendor', saying({ type: 'hologram', hologram: { file_id: 'file-1' } }), refused('messages[0].content[0].hologram.file_id')],
+    [
+      'a part of tomorrow at a vendor',
+      saying({ type: 'hologram', hologram: { file_id: 'file-1' } }),
+      refused('messages[0].content[0].hologram.file_id'),
+    ],
     ['a part without a type', saying({ text: 'x' }), invalid('messages[0].content[0].type')],
-    ['cache marks', saying({ type: 'text', text: 'x', cache_control: mark }, { type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit' } }), honoured],
-    ['a cache mark of no price', saying({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '9h' } }), invalid('messages[0].content[0].cache_control.ttl')],
+    [
+      'cache marks',
+      saying({ type: 'text', text: 'x', cache_control: mark }, { type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit' } }),
+      honoured,
+    ],
+    [
+      'a cache mark of no price',
+      saying({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '9h' } }),
+      invalid('messages[0].content[0].cache_control.ttl'),
+    ],
     ['a name', { model: 'm', messages: [{ role: 'user', name: 'alice', content: 'x' }] }, passed('messages.name')],
     ['an unknown role', { model: 'm', messages: [{ role: 'oracle', content: 'x' }] }, refused('messages[0].role')],
-    ['an answer as the library replays it', answered({ content: 'x', refusal: null, annotations: [], audio: null, function_call: null, tool_calls: null }), honoured],
+    [
+      'an answer as the library replays it',
+      answered({ content: 'x', refusal: null, annotations: [], audio: null, function_call: null, tool_calls: null }),
+      honoured,
+    ],
     ['an answer that was refused', answered({ content: [{ type: 'refusal', refusal: 'no' }] }), honoured],
     ['an answer that was spoken', answered({ audio: { id: 'audio_1' } }), refused('messages[1].audio')],
-    ['an answer with a part of tomorrow', answered({ content: [{ type: 'hologram' }] }), { documents: 1, refusedElsewhere: ['messages[1].content[0].type'] }],
-    ['an answer with an image', answered({ content: [{ type: 'text', text: 'x' }, image(png)] }), { needs: ['image messages[1].content[1]'], images: 1, refusedElsewhere: ['messages[1].content[1].type'] }],
-    ['instructions with an image', { model: 'm', messages: [{ role: 'system', content: [image(png)] }, ...minimal.messages] }, { needs: ['image messages[0].content[0]'], images: 1, refusedElsewhere: ['messages[0].content[0].type'] }],
-    ['later instructions with a text file', { model: 'm', messages: [...minimal.messages, { role: 'developer', content: [file('data:text/plain;base64,aGk=')] }] }, elsewhere('messages[1].content[0].type')],
+    [
+      'an answer with a part of tomorrow',
+      answered({ content: [{ type: 'hologram' }] }),
+      { documents: 1, refusedElsewhere: ['messages[1].content[0].type'] },
+    ],
+    [
+      'an answer with an image',
+      answered({ content: [{ type: 'text', text: 'x' }, image(png)] }),
+      { needs: ['image messages[1].content[1]'], images: 1, refusedElsewhere: ['messages[1].content[1].type'] },
+    ],
+    [
+      'instructions with an image',
+      { model: 'm', messages: [{ role: 'system', content: [image(png)] }, ...minimal.messages] },
+      { needs: ['image messages[0].content[0]'], images: 1, refusedElsewhere: ['messages[0].content[0].type'] },
+    ],
+    [
+      'later instructions with a text file',
+      { model: 'm', messages: [...minimal.messages, { role: 'developer', content: [file('data:text/plain;base64,aGk=')] }] },
+      elsewhere('messages[1].content[0].type'),
+    ],
     ['annotations', answered({ content: 'x', annotations: [{ type: 'url_citation' }] }), passed('messages.annotations')],
-    ['reasoning by any name', answered({ content: 'x', reasoning: 'r', reasoning_content: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r' }] }), honoured],
-    ['a call of a custom tool', { model: 'm', messages: [...minimal.messages, { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'c', input: 'x' } }] }, { role: 'tool', tool_call_id: 'a', content: 'y' }] }, elsewhere('messages[1].tool_calls[0].type')],
-    ['a call without a type', { model: 'm', messages: [...minimal.messages, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: {} } }] }] }, invalid('messages[1].tool_calls[0].function.arguments')],
-    ['a result with an image', resulting([{ type: 'text', text: 'see' }, image(png)]), { needs: ['image messages[2].content[1]'], images: 1 }],
+    [
+      'reasoning by any name',
+      answered({ content: 'x', reasoning: 'r', reasoning_content: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r' }] }),
+      honoured,
+    ],
+    [
+      'a call of a custom tool',
+      {
+        model: 'm',
+        messages: [
+          ...minimal.messages,
+          { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'c', input: 'x' } }] },
+          { role: 'tool', tool_call_id: 'a', content: 'y' },
+        ],
+      },
+      elsewhere('messages[1].tool_calls[0].type'),
+    ],
+    [
+      'a call without a type',
+      {
+        model: 'm',
+        messages: [...minimal.messages, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: {} } }] }],
+      },
+      invalid('messages[1].tool_calls[0].function.arguments'),
+    ],
+    [
+      'a result with an image',
+      resulting([{ type: 'text', text: 'see' }, image(png)]),
+      { needs: ['image messages[2].content[1]'], images: 1 },
+    ],
     ['a result of nothing', resulting([]), honoured],
-    ['a function result without its call', { model: 'm', messages: [{ role: 'user', content: 'hi' }, { role: 'function', name: 'f', content: 'x' }] }, invalid('messages[1].role')],
+    [
+      'a function result without its call',
+      {
+        model: 'm',
+        messages: [
+          { role: 'user', content: 'hi' },
+          { role: 'function', name: 'f', content: 'x' },
+        ],
+      },
+      invalid('messages[1].role'),
+    ],
   ])('%s is judged as it must be', (_name, body, expected) => {
     expect(outcomeOf(body)).toEqual(expected);
   });
@@ -217,14 +347,31 @@ describe('a field of a chat-completions request', () => {
 
 describe('the meaning of a chat-completions request', () => {
   it('has images and documents, with what the caller says about them', () => {
-    expect(partsOf(saying(image(png, { detail: 'high' }), image('https://example.com/a.png'), image('data:image/jpg;base64,AAAA')))).toEqual([
+    expect(
+      partsOf(saying(image(png, { detail: 'high' }), image('https://example.com/a.png'), image('data:image/jpg;base64,AAAA'))),
+    ).toEqual([
       { image: { source: { $case: 'data', value: { mediaType: 'image/png', base64: 'iVBORw0KGgo=' } }, detail: 'high' } },
       { image: { source: { $case: 'url', value: 'https://example.com/a.png' }, detail: '' } },
       { image: { source: { $case: 'data', value: { mediaType: 'image/jpeg', base64: 'AAAA' } }, detail: '' } },
     ]);
     const about = { title: '', context: '' };
-    expect(partsOf(saying(file(pdf, { filename: 'a.pdf' }), file('data:text/markdown;base64,w6k='), file('data:,a%20b'), file('https://example.com/a.pdf')))).toEqual([
-      { document: { source: { $case: 'data', value: { mediaType: 'application/pdf', base64: 'JVBERi0xLjQ=' } }, ...about, filename: 'a.pdf' } },
+    expect(
+      partsOf(
+        saying(
+          file(pdf, { filename: 'a.pdf' }),
+          file('data:text/markdown;base64,w6k='),
+          file('data:,a%20b'),
+          file('https://example.com/a.pdf'),
+        ),
+      ),
+    ).toEqual([
+      {
+        document: {
+          source: { $case: 'data', value: { mediaType: 'application/pdf', base64: 'JVBERi0xLjQ=' } },
+          ...about,
+          filename: 'a.pdf',
+        },
+      },
       { document: { source: { $case: 'text', value: 'é' }, ...about, filename: '' } },
       { document: { source: { $case: 'text', value: 'a b' }, ...about, filename: '' } },
       { document: { source: { $case: 'url', value: 'https://example.com/a.pdf' }, ...about, filename: '' } },
@@ -241,11 +388,31 @@ describe('the meaning of a chat-completions request', () => {
   it('has cache marks on instructions, parts, messages, results and tools', () => {
     const body = {
       model: 'm',
-      tools: [{ ...tool, cache_control: { type: 'ephemeral', ttl: '1h' } }, { type: 'function', function: { name: 'g', cache_control: mark } }],
+      tools: [
+        { ...tool, cache_control: { type: 'ephemeral', ttl: '1h' } },
+        { type: 'function', function: { name: 'g', cache_control: mark } },
+      ],
       messages: [
-        { role: 'system', content: [{ type: 'text', text: 'one' }, { type: 'text', text: 'two', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
-        { role: 'user', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }, { ...image(png), prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }] },
-        { role: 'assistant', content: 'b', cache_control: mark, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+        {
+          role: 'system',
+          content: [
+            { type: 'text', text: 'one' },
+            { type: 'text', text: 'two', cache_control: { type: 'ephemeral', ttl: '1h' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } },
+            { ...image(png), prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: 'b',
+          cache_control: mark,
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+        },
         { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'c', cache_control: mark }] },
       ],
     };
@@ -258,10 +425,16 @@ describe('the meaning of a chat-completions request', () => {
 
   it.each<[object, object | undefined]>([
     [{ reasoning_effort: 'none' }, { effort: 'none', budgetTokens: undefined, disabled: true }],
-    [{ reasoning_effort: 'max', reasoning: { effort: 'low' } }, { effort: 'max', budgetTokens: undefined, disabled: false }],
+    [
+      { reasoning_effort: 'max', reasoning: { effort: 'low' } },
+      { effort: 'max', budgetTokens: undefined, disabled: false },
+    ],
     [{ reasoning_effort: 'ultra' }, undefined],
     [{ reasoning: { effort: 'minimal' } }, { effort: 'minimal', budgetTokens: undefined, disabled: false }],
-    [{ reasoning: { max_tokens: 2000 }, thinking: { type: 'disabled' } }, { effort: '', budgetTokens: 2000, disabled: false }],
+    [
+      { reasoning: { max_tokens: 2000 }, thinking: { type: 'disabled' } },
+      { effort: '', budgetTokens: 2000, disabled: false },
+    ],
     [{ reasoning: { enabled: false } }, { effort: '', budgetTokens: undefined, disabled: true }],
     [{ reasoning: {} }, undefined],
     [{ thinking: { type: 'enabled', budget_tokens: 1024 } }, { effort: '', budgetTokens: 1024, disabled: false }],
@@ -273,7 +446,10 @@ describe('the meaning of a chat-completions request', () => {
 
   it.each<[object, ResponseFormat['format']]>([
     [{ type: 'json_object' }, { $case: 'jsonObject', value: {} }],
-    [{ type: 'json_schema', json_schema: { name: 'a' } }, { $case: 'jsonObject', value: {} }],
+    [
+      { type: 'json_schema', json_schema: { name: 'a' } },
+      { $case: 'jsonObject', value: {} },
+    ],
     [
       { type: 'json_schema', json_schema: { name: 'a', description: 'd', schema: { type: 'object' }, strict: true } },
       { $case: 'jsonSchema', value: { name: 'a', description: 'd', schemaJson: '{"type":"object"}', strict: true } },
@@ -296,7 +472,10 @@ describe('the meaning of a chat-completions request', () => {
           { type: 'reasoning.encrypted', data: 'for another', format: 'openai-responses-v1' },
         ],
       }),
-    ).toEqual([{ reasoning: { text: 'r', signature: 'sig', redactedData: '' } }, { reasoning: { text: '', signature: '', redactedData: 'sealed' } }]);
+    ).toEqual([
+      { reasoning: { text: 'r', signature: 'sig', redactedData: '' } },
+      { reasoning: { text: '', signature: '', redactedData: 'sealed' } },
+    ]);
   });
 
   it('has the answers wanted', () => {
@@ -306,22 +485,53 @@ describe('the meaning of a chat-completions request', () => {
 });
 
 describe('what upstreams of the format get', () => {
-  it('is the caller\'s body without what is ours, of no effect, or null', () => {
-    const rest = { messages: minimal.messages, temperature: 1, min_p: 0.1, vendor: { nested: [null] }, tools: [{ ...tool, vendor: 1 }], tool_choice: 'auto', parallel_tool_calls: false };
-    const ours = { model: 'm', stream: true, stream_options: { include_usage: true }, max_tokens: 5, max_completion_tokens: 6, user: 'alice', safety_identifier: 'bob' };
-    const none = { store: true, service_tier: 'auto', prediction: {}, moderation: {}, models: ['x'], api_key: 'sk-x', MODEL: 'x', ['ſtream']: true, logit_bias: null, stop: null };
+  it("is the caller's body without what is ours, of no effect, or null", () => {
+    const rest = {
+      messages: minimal.messages,
+      temperature: 1,
+      min_p: 0.1,
+      vendor: { nested: [null] },
+      tools: [{ ...tool, vendor: 1 }],
+      tool_choice: 'auto',
+      parallel_tool_calls: false,
+    };
+    const ours = {
+      model: 'm',
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: 5,
+      max_completion_tokens: 6,
+      user: 'alice',
+      safety_identifier: 'bob',
+    };
+    const none = {
+      store: true,
+      service_tier: 'auto',
+      prediction: {},
+      moderation: {},
+      models: ['x'],
+      api_key: 'sk-x',
+      MODEL: 'x',
+      ['ſtream']: true,
+      logit_bias: null,
+      stop: null,
+    };
     expect(nativeOf({ ...ours, ...none, ...rest })).toEqual(rest);
     expect(parseChatCompletions({ ...rest, model: 'm' }).request.native?.fieldsJson).toBe(JSON.stringify(rest));
   });
 
-  it('has no word of the caller\'s about its users', () => {
-    const { fieldsJson } = parseChatCompletions({ ...minimal, user: 'alice', safety_identifier: 'alice', prompt_cache_key: 'alice' }).request.native!;
+  it("has no word of the caller's about its users", () => {
+    const { fieldsJson } = parseChatCompletions({ ...minimal, user: 'alice', safety_identifier: 'alice', prompt_cache_key: 'alice' })
+      .request.native!;
     expect(fieldsJson).not.toContain('alice');
     expect(JSON.parse(fieldsJson)).toMatchObject({ prompt_cache_key: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
   it('shares no cache of a vendor with another account that chose the same key', () => {
-    const keyOf = (accountId: string): unknown => JSON.parse(parseChatCompletions({ ...minimal, prompt_cache_key: 'shared' }, { accountId }).request.native!.fieldsJson)['prompt_cache_key'];
+    const keyOf = (accountId: string): unknown =>
+      JSON.parse(parseChatCompletions({ ...minimal, prompt_cache_key: 'shared' }, { accountId }).request.native!.fieldsJson)[
+        'prompt_cache_key'
+      ];
     expect(keyOf('acct_a')).toBe(keyOf('acct_a'));
     expect(keyOf('acct_a')).not.toBe(keyOf('acct_b'));
   });
@@ -329,22 +539,50 @@ describe('what upstreams of the format get', () => {
   it('has no notes of the official library in answers that come back', () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
     const result = { role: 'tool', tool_call_id: 'a', content: '1' };
-    const noted = { role: 'assistant', content: null, parsed: null, tool_calls: [{ ...call, function: { ...call.function, parsed_arguments: {} } }] };
-    const body = { model: 'm', messages: [...minimal.messages, noted, result, { role: 'assistant', content: '{"a":1}', parsed: { a: 1 } }] };
-    expect(nativeOf(body)['messages']).toEqual([...minimal.messages, { role: 'assistant', content: null, tool_calls: [call] }, result, { role: 'assistant', content: '{"a":1}' }]);
+    const noted = {
+      role: 'assistant',
+      content: null,
+      parsed: null,
+      tool_calls: [{ ...call, function: { ...call.function, parsed_arguments: {} } }],
+    };
+    const body = {
+      model: 'm',
+      messages: [...minimal.messages, noted, result, { role: 'assistant', content: '{"a":1}', parsed: { a: 1 } }],
+    };
+    expect(nativeOf(body)['messages']).toEqual([
+      ...minimal.messages,
+      { role: 'assistant', content: null, tool_calls: [call] },
+      result,
+      { role: 'assistant', content: '{"a":1}' },
+    ]);
     expect(outcomeOf(body)).toEqual(honoured);
   });
 
   it('has no fields of an answer that say nothing, which vendors refuse in a conversation', () => {
     const empty = { refusal: null, annotations: [], audio: null, function_call: null, tool_calls: null };
-    const messages = [...minimal.messages, { role: 'assistant', content: 'a', ...empty }, ...minimal.messages, { role: 'assistant', content: 'b', tool_calls: [] }, ...minimal.messages];
-    const kept = [...minimal.messages, { role: 'assistant', content: 'a', refusal: null }, ...minimal.messages, { role: 'assistant', content: 'b' }, ...minimal.messages];
+    const messages = [
+      ...minimal.messages,
+      { role: 'assistant', content: 'a', ...empty },
+      ...minimal.messages,
+      { role: 'assistant', content: 'b', tool_calls: [] },
+      ...minimal.messages,
+    ];
+    const kept = [
+      ...minimal.messages,
+      { role: 'assistant', content: 'a', refusal: null },
+      ...minimal.messages,
+      { role: 'assistant', content: 'b' },
+      ...minimal.messages,
+    ];
     expect(nativeOf({ model: 'm', messages, stop: [] })).toEqual({ messages: kept });
   });
 
   it('has no null among what describes a function', () => {
     const described = { type: 'function', function: { name: 'g', description: null, parameters: null, strict: null, vendor: null } };
-    expect(nativeOf({ ...minimal, tools: [tool, described] })['tools']).toEqual([tool, { type: 'function', function: { name: 'g', vendor: null } }]);
+    expect(nativeOf({ ...minimal, tools: [tool, described] })['tools']).toEqual([
+      tool,
+      { type: 'function', function: { name: 'g', vendor: null } },
+    ]);
   });
 
   it('keeps what its users cannot show, which the common prompt has not', () => {
@@ -371,7 +609,11 @@ describe('what upstreams of the format get', () => {
         { role: 'function', name: 'f', content: null },
       ],
     };
-    const call = (id: string, args: string): object => ({ role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: args } }] });
+    const call = (id: string, args: string): object => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: args } }],
+    });
     expect(nativeOf(body)).toEqual({
       tools: [{ type: 'function', function: body.functions[0] }],
       tool_choice: { type: 'function', function: { name: 'f' } },

@@ -11,7 +11,9 @@ const argumentsJson = fc.oneof(fc.json(), fc.constantFrom('', '{"unfinished":'))
 /** Content as a string or as parts; `texts` of it in order. */
 const content = fc.oneof(
   text.map((each) => ({ content: each as unknown, texts: [each] })),
-  fc.array(text, { minLength: 1, maxLength: 3 }).map((texts) => ({ content: texts.map((each) => ({ type: 'text', text: each })) as unknown, texts })),
+  fc
+    .array(text, { minLength: 1, maxLength: 3 })
+    .map((texts) => ({ content: texts.map((each) => ({ type: 'text', text: each })) as unknown, texts })),
 );
 
 interface Turn {
@@ -20,12 +22,23 @@ interface Turn {
   said: string[];
 }
 
-const userTurn = content.map(({ content: said, texts }): Turn => ({ messages: [{ role: 'user', content: said }], said: texts.map((each) => `text ${each}`) }));
+const userTurn = content.map(({ content: said, texts }): Turn => ({
+  messages: [{ role: 'user', content: said }],
+  said: texts.map((each) => `text ${each}`),
+}));
 const assistantTurn = fc
   .record({ content, calls: fc.array(fc.record({ name: toolName, arguments: argumentsJson, result: content }), { maxLength: 3 }) })
   .map(({ content: { content: said, texts }, calls }): Turn => ({
     messages: [
-      { role: 'assistant', content: said, ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ result: _result, ...call }, index) => ({ id: `call:${index}`, type: 'function', function: call })) }) },
+      {
+        role: 'assistant',
+        content: said,
+        ...(calls.length === 0
+          ? {}
+          : {
+              tool_calls: calls.map(({ result: _result, ...call }, index) => ({ id: `call:${index}`, type: 'function', function: call })),
+            }),
+      },
       ...calls.map(({ result }, index) => ({ role: 'tool', tool_call_id: `call:${index}`, content: result.content })),
     ],
     said: [
@@ -35,7 +48,10 @@ const assistantTurn = fc
     ],
   }));
 
-const systemTurn = content.map(({ content: said, texts }): Turn => ({ messages: [{ role: 'developer', content: said }], said: texts.map((each) => `text ${each}`) }));
+const systemTurn = content.map(({ content: said, texts }): Turn => ({
+  messages: [{ role: 'developer', content: said }],
+  said: texts.map((each) => `text ${each}`),
+}));
 const conversation = fc
   .tuple(fc.array(systemTurn, { maxLength: 2 }), userTurn, fc.array(fc.oneof(userTurn, assistantTurn, systemTurn), { maxLength: 6 }))
   .map(([system, first, rest]) => [...system, first, ...rest]);
@@ -58,11 +74,15 @@ describe('a generated conversation', () => {
         const rest = { ...(tools.length > 0 ? { tools } : {}), ...invented, messages };
         const parsed = parseChatCompletions({ model: 'm', stream: true, max_tokens: 5, ...rest, user: 'alice' });
         const { prompt, native } = parsed.request;
-        expect([...prompt!.system.map((each) => `text ${each}`), ...prompt!.messages.flatMap(({ parts }) => parts.map(shortly))]).toEqual(turns.flatMap(({ said }) => said));
+        expect([...prompt!.system.map((each) => `text ${each}`), ...prompt!.messages.flatMap(({ parts }) => parts.map(shortly))]).toEqual(
+          turns.flatMap(({ said }) => said),
+        );
         expect(prompt!.tools.map(({ name }) => name)).toEqual(names);
         expect(native!.fieldsJson).toBe(JSON.stringify(rest));
         expect(native!.refusedElsewhere).toEqual([]);
-        const texts = turns.flatMap(({ said }) => said.filter((each) => each.startsWith('text ')).map((each) => each.slice('text '.length)));
+        const texts = turns.flatMap(({ said }) =>
+          said.filter((each) => each.startsWith('text ')).map((each) => each.slice('text '.length)),
+        );
         expect(parsed.inputTokensMax).toBeGreaterThanOrEqual(Buffer.byteLength(texts.join('')));
       }),
     );

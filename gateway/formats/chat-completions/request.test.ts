@@ -20,7 +20,11 @@ function refusalOf(body: unknown): { reason: string; field: string | undefined; 
 
 /** The conversation as short text: role, then each part. */
 function shortly(messages: readonly Message[] = []): string[] {
-  const names: Partial<Record<Role, string>> = { [Role.ROLE_USER]: 'user', [Role.ROLE_ASSISTANT]: 'assistant', [Role.ROLE_SYSTEM]: 'system' };
+  const names: Partial<Record<Role, string>> = {
+    [Role.ROLE_USER]: 'user',
+    [Role.ROLE_ASSISTANT]: 'assistant',
+    [Role.ROLE_SYSTEM]: 'system',
+  };
   return messages.map(({ role, parts }) => `${names[role]}: ${parts.map(({ part }) => JSON.stringify(part?.value)).join(' ')}`);
 }
 
@@ -60,7 +64,21 @@ describe('a chat-completions request', () => {
 
   it('may hold null for every optional field', () => {
     const nulls = Object.fromEntries(
-      ['max_tokens', 'stream', 'stream_options', 'temperature', 'stop', 'tools', 'tool_choice', 'n', 'logprobs', 'response_format', 'audio', 'seed', 'user'].map((name) => [name, null]),
+      [
+        'max_tokens',
+        'stream',
+        'stream_options',
+        'temperature',
+        'stop',
+        'tools',
+        'tool_choice',
+        'n',
+        'logprobs',
+        'response_format',
+        'audio',
+        'seed',
+        'user',
+      ].map((name) => [name, null]),
     );
     expect(parseChatCompletions({ ...minimal, ...nulls })).toEqual(parseChatCompletions(minimal));
   });
@@ -72,8 +90,13 @@ describe('a chat-completions request', () => {
     expect(refusalOf({ ...minimal, temperature: 3 })).toMatchObject({ field: 'temperature', message: 'temperature: must be <= 2' });
     expect(refusalOf({ ...minimal, stop: ['a', 'b', 'c', 'd', 'e'] })).toMatchObject({ reason: 'invalid_request', field: 'stop' });
     expect(refusalOf({ ...minimal, reasoning_effort: 7 })).toMatchObject({ reason: 'invalid_request', field: 'reasoning_effort' });
-    expect(refusalOf({ model: 'm', messages: [{ role: 'user' }] })).toMatchObject({ field: 'messages[0].content', message: 'messages[0].content: Field required' });
-    expect(refusalOf({ model: 'm', messages: [{ role: 'user', content: [{ type: 'text' }] }] })).toMatchObject({ field: 'messages[0].content[0].text' });
+    expect(refusalOf({ model: 'm', messages: [{ role: 'user' }] })).toMatchObject({
+      field: 'messages[0].content',
+      message: 'messages[0].content: Field required',
+    });
+    expect(refusalOf({ model: 'm', messages: [{ role: 'user', content: [{ type: 'text' }] }] })).toMatchObject({
+      field: 'messages[0].content[0].text',
+    });
   });
 
   it('shows the vendor a hash of its end user, never the name', () => {
@@ -90,7 +113,13 @@ describe('the conversation of a chat-completions request', () => {
   it('keeps leading instructions apart and later ones in place', () => {
     const { request } = conversationOf(
       { role: 'system', content: 'one' },
-      { role: 'developer', content: [{ type: 'text', text: 'two' }, { type: 'text', text: 'three' }] },
+      {
+        role: 'developer',
+        content: [
+          { type: 'text', text: 'two' },
+          { type: 'text', text: 'three' },
+        ],
+      },
       { role: 'user', content: 'hi' },
       { role: 'system', content: 'now in verse' },
       { role: 'user', content: 'again' },
@@ -100,7 +129,17 @@ describe('the conversation of a chat-completions request', () => {
   });
 
   it('skips empty text, and is refused when nothing else is left', () => {
-    const { request } = conversationOf({ role: 'user', content: 'hi' }, { role: 'assistant', content: '' }, { role: 'user', content: [{ type: 'text', text: '' }, { type: 'text', text: 'so?' }] });
+    const { request } = conversationOf(
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: '' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '' },
+          { type: 'text', text: 'so?' },
+        ],
+      },
+    );
     expect(shortly(request.prompt?.messages)).toEqual(['user: {"text":"hi"}', 'user: {"text":"so?"}']);
     expect(refusalOf({ model: 'm', messages: [{ role: 'user', content: '' }] })).toMatchObject({ field: 'messages' });
     expect(refusalOf({ model: 'm', messages: [{ role: 'system', content: 'alone' }] })).toMatchObject({ field: 'messages' });
@@ -111,7 +150,14 @@ describe('the conversation of a chat-completions request', () => {
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
       { role: 'tool', tool_call_id: 'b', content: 'B' },
-      { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'A1' }, { type: 'text', text: 'A2' }] },
+      {
+        role: 'tool',
+        tool_call_id: 'a',
+        content: [
+          { type: 'text', text: 'A1' },
+          { type: 'text', text: 'A2' },
+        ],
+      },
       { role: 'user', content: 'go on' },
     );
     expect(shortly(request.prompt?.messages).slice(1)).toEqual([
@@ -134,7 +180,10 @@ describe('the conversation of a chat-completions request', () => {
   });
 
   it('carries reasoning back, signed or not (7.9 #11 and #12)', () => {
-    const thinking_blocks = [{ type: 'thinking', thinking: '', signature: 'sig' }, { type: 'redacted_thinking', data: 'sealed' }];
+    const thinking_blocks = [
+      { type: 'thinking', thinking: '', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'sealed' },
+    ];
     const { request } = conversationOf(
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'one', reasoning_content: 'unsigned' },
@@ -151,10 +200,17 @@ describe('the conversation of a chat-completions request', () => {
 });
 
 describe('the tools of a chat-completions request', () => {
-  const toolChoiceOf = (fields: object): object | undefined => parseChatCompletions({ ...minimal, tools: [tool], ...fields }).request.prompt?.toolChoice;
+  const toolChoiceOf = (fields: object): object | undefined =>
+    parseChatCompletions({ ...minimal, tools: [tool], ...fields }).request.prompt?.toolChoice;
 
   it('are translated, absent parameters and all', () => {
-    const { request } = parseChatCompletions({ ...minimal, tools: [{ type: 'function', function: { name: 'f', description: 'd', strict: true } }, { ...tool, function: { name: 'g', parameters: {} } }] });
+    const { request } = parseChatCompletions({
+      ...minimal,
+      tools: [
+        { type: 'function', function: { name: 'f', description: 'd', strict: true } },
+        { ...tool, function: { name: 'g', parameters: {} } },
+      ],
+    });
     expect(request.prompt?.tools).toEqual([
       { name: 'f', description: 'd', parametersJson: '', strict: true },
       { name: 'g', description: '', parametersJson: '{}', strict: undefined },
@@ -166,7 +222,10 @@ describe('the tools of a chat-completions request', () => {
     expect(toolChoiceOf({ tool_choice: 'auto' })).toEqual({ mode: ToolChoice_Mode.MODE_AUTO, name: '', disableParallelCalls: false });
     expect(toolChoiceOf({ tool_choice: 'none' })).toMatchObject({ mode: ToolChoice_Mode.MODE_NONE });
     expect(toolChoiceOf({ tool_choice: 'required' })).toMatchObject({ mode: ToolChoice_Mode.MODE_REQUIRED });
-    expect(toolChoiceOf({ tool_choice: { type: 'function', function: { name: 'f' } } })).toMatchObject({ mode: ToolChoice_Mode.MODE_NAMED, name: 'f' });
+    expect(toolChoiceOf({ tool_choice: { type: 'function', function: { name: 'f' } } })).toMatchObject({
+      mode: ToolChoice_Mode.MODE_NAMED,
+      name: 'f',
+    });
     expect(toolChoiceOf({ parallel_tool_calls: false })).toEqual({ mode: ToolChoice_Mode.MODE_AUTO, name: '', disableParallelCalls: true });
     expect(parseChatCompletions({ ...minimal, parallel_tool_calls: false }).request.prompt?.toolChoice).toBeUndefined();
   });
@@ -181,17 +240,28 @@ describe('the tools of a chat-completions request', () => {
 
   it('are refused when names clash, are malformed, or the choice names none of them', () => {
     expect(refusalOf({ ...minimal, tools: [tool, tool] })).toMatchObject({ field: 'tools[1].function.name' });
-    expect(refusalOf({ ...minimal, tools: [{ type: 'function', function: { name: 'a b' } }] })).toMatchObject({ field: 'tools[0].function.name' });
-    expect(refusalOf({ ...minimal, tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } })).toMatchObject({ field: 'tool_choice' });
+    expect(refusalOf({ ...minimal, tools: [{ type: 'function', function: { name: 'a b' } }] })).toMatchObject({
+      field: 'tools[0].function.name',
+    });
+    expect(refusalOf({ ...minimal, tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } })).toMatchObject({
+      field: 'tool_choice',
+    });
     expect(refusalOf({ ...minimal, tool_choice: 'required' })).toMatchObject({ field: 'tool_choice' });
-    expect(refusalOf({ ...minimal, tools: [tool], tool_choice: { type: 'custom', custom: { name: 'g' } } })).toMatchObject({ reason: 'invalid_request', field: 'tool_choice' });
+    expect(refusalOf({ ...minimal, tools: [tool], tool_choice: { type: 'custom', custom: { name: 'g' } } })).toMatchObject({
+      reason: 'invalid_request',
+      field: 'tool_choice',
+    });
   });
 });
 
 describe('a conversation without end', () => {
   it('is refused before it is translated', () => {
     const messages = Array.from({ length: 100_001 }, () => minimal.messages[0]);
-    expect(refusalOf({ ...minimal, messages })).toMatchObject({ reason: 'invalid_request', field: 'messages', message: expect.stringContaining('100000') });
+    expect(refusalOf({ ...minimal, messages })).toMatchObject({
+      reason: 'invalid_request',
+      field: 'messages',
+      message: expect.stringContaining('100000'),
+    });
     expect(parseChatCompletions({ ...minimal, messages: messages.slice(1) }).request.prompt?.messages).toHaveLength(100_000);
   });
 });
@@ -199,7 +269,15 @@ describe('a conversation without end', () => {
 describe('the bound of input tokens', () => {
   it('counts UTF-8 bytes and what vendors add around messages and tools', () => {
     expect(parseChatCompletions(minimal).inputTokensMax).toBe(2 + 64);
-    expect(parseChatCompletions({ model: 'm', messages: [{ role: 'system', content: 'é' }, { role: 'user', content: '日本' }] }).inputTokensMax).toBe(2 + 6 + 2 * 64);
+    expect(
+      parseChatCompletions({
+        model: 'm',
+        messages: [
+          { role: 'system', content: 'é' },
+          { role: 'user', content: '日本' },
+        ],
+      }).inputTokensMax,
+    ).toBe(2 + 6 + 2 * 64);
     const described = { type: 'function', function: { name: 'f', description: 'ab', parameters: {} } };
     expect(parseChatCompletions({ ...minimal, tools: [described] }).inputTokensMax).toBe(2 + 64 + 5 + 512 + 1024);
   });

@@ -75,7 +75,12 @@ function translateFormat({ response_format: format }: ChatCompletionRequest, dem
   if (format.type === 'json_schema') {
     const { name, description, schema, strict } = format.json_schema;
     if (schema === null || schema === undefined) return { format: { $case: 'jsonObject', value: {} } };
-    return { format: { $case: 'jsonSchema', value: { name, description: description ?? '', schemaJson: JSON.stringify(schema), strict: strict ?? undefined } } };
+    return {
+      format: {
+        $case: 'jsonSchema',
+        value: { name, description: description ?? '', schemaJson: JSON.stringify(schema), strict: strict ?? undefined },
+      },
+    };
   }
   demands.refuseElsewhere('response_format.type', 'the model takes text, json_object or json_schema');
   return undefined;

@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
+import {
+  answerContext,
+  counts,
+  finished,
+  reasoningBlock,
+  redactedBlock,
+  refusalBlock,
+  started,
+  textBlock,
+  toolBlock,
+} from '../testing/events.js';
 import { expectToMatch, whole } from '../testing/frames.js';
 import { chatCompletions } from './index.js';
 import { collectChatCompletion, finishReason } from './response.js';
@@ -21,7 +31,12 @@ describe('a chat-completions answer', () => {
       created: 1_763_600_000,
       model: 'sandbox/echo',
       choices: [
-        { index: 0, finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: 'Hello', refusal: null, annotations: [] } },
+        {
+          index: 0,
+          finish_reason: 'stop',
+          logprobs: null,
+          message: { role: 'assistant', content: 'Hello', refusal: null, annotations: [] },
+        },
       ],
       usage: {
         prompt_tokens: 127,
@@ -41,7 +56,10 @@ describe('a chat-completions answer', () => {
 
   it('hands over signed and sealed reasoning for the next turn (7.9 #11 and #12)', () => {
     const { message } = answerOf(...reasoningBlock(0, '', 'sig'), ...redactedBlock(1, 'sealed'), ...textBlock(2, 'Yes.')).choices[0]!;
-    expect(message.thinking_blocks).toEqual([{ type: 'thinking', thinking: '', signature: 'sig' }, { type: 'redacted_thinking', data: 'sealed' }]);
+    expect(message.thinking_blocks).toEqual([
+      { type: 'thinking', thinking: '', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'sealed' },
+    ]);
     expect(message).not.toHaveProperty('reasoning_content');
   });
 
@@ -59,7 +77,10 @@ describe('a chat-completions answer', () => {
   });
 
   it('without any content has an empty string, which every client can print', () => {
-    expect(answerOf(finished(StopReason.STOP_REASON_MAX_TOKENS)).choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '' } });
+    expect(answerOf(finished(StopReason.STOP_REASON_MAX_TOKENS)).choices[0]).toMatchObject({
+      finish_reason: 'length',
+      message: { content: '' },
+    });
   });
 
   it('is never rendered from a broken-off stream', () => {

@@ -26,10 +26,20 @@ export function collectChatCompletion(context: AnswerContext): Collector {
       assert(blocks.finished, 'an answer is rendered only after its finished event');
       const choice = {
         index: 0,
-        finish_reason: finishReason(blocks.stopReason, blocks.list.some((block) => block.kind === 'toolCall'), rest.finishReason),
+        finish_reason: finishReason(
+          blocks.stopReason,
+          blocks.list.some((block) => block.kind === 'toolCall'),
+          rest.finishReason,
+        ),
         logprobs: null,
         ...rest.choice,
-        message: filled(messageOf(blocks, toolCalls().map((block, index) => filled(toolCallOf(block), rest.ofToolCall(index)))), { annotations: [], ...rest.message }),
+        message: filled(
+          messageOf(
+            blocks,
+            toolCalls().map((block, index) => filled(toolCallOf(block), rest.ofToolCall(index))),
+          ),
+          { annotations: [], ...rest.message },
+        ),
       };
       return {
         id: answerId(context.requestId),
@@ -62,7 +72,11 @@ function messageOf(blocks: Blocks, toolCalls: JsonObject[]): JsonObject {
 
 function toolCallOf(block: Block): JsonObject {
   if (block.isCustom) return { id: block.id, type: 'custom', custom: { name: block.name, input: block.argumentsJson } };
-  return { id: block.id, type: 'function', function: { name: block.name, arguments: block.argumentsJson === '' ? '{}' : block.argumentsJson } };
+  return {
+    id: block.id,
+    type: 'function',
+    function: { name: block.name, arguments: block.argumentsJson === '' ? '{}' : block.argumentsJson },
+  };
 }
 
 /** Reasoning that its vendor signed or sealed, in the form in which the caller may send it back; empty when there is none. */

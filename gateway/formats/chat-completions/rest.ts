@@ -41,7 +41,9 @@ export function chunkRestOf(json: string): ChunkRest {
     toolCalls: objectsIn(delta['tool_calls']),
     usage: objectIn(chunk, 'usage'),
     finishReason: typeof finishReason === 'string' ? finishReason : '',
-    others: choices.filter((choice) => isOtherIndex(choice['index'])).map((choice) => ({ ...choice, delta: objectIn(choice, 'delta'), finish_reason: choice['finish_reason'] ?? null })),
+    others: choices
+      .filter((choice) => isOtherIndex(choice['index']))
+      .map((choice) => ({ ...choice, delta: objectIn(choice, 'delta'), finish_reason: choice['finish_reason'] ?? null })),
   };
 }
 

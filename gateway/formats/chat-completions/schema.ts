@@ -1,6 +1,19 @@
 // The chat-completions format as schemas: what a request may hold.
 import { Type } from 'typebox';
-import { elseUnsupported, ignored, ignoredKeyword, messagesMax, nativeOnly, optional, passedOn, redirecting, refused, Tokens, unknownKind, type ValueOf } from '../fields.js';
+import {
+  elseUnsupported,
+  ignored,
+  ignoredKeyword,
+  messagesMax,
+  nativeOnly,
+  optional,
+  passedOn,
+  redirecting,
+  refused,
+  Tokens,
+  unknownKind,
+  type ValueOf,
+} from '../fields.js';
 import { type ChatMessage, ChatMessageParam } from './message-schema.js';
 import { FunctionChoiceParam, FunctionParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
@@ -58,7 +71,10 @@ export const ChatCompletionRequest = Type.Object(
     logprobs: optional(Type.Boolean({ description: 'Only with models behind an upstream of this format.' })),
     top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Needs logprobs.' })),
     logit_bias: optional(Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 })), nativeOnly),
-    metadata: optional(Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16, propertyNames: { maxLength: 64 } }), nativeOnly),
+    metadata: optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16, propertyNames: { maxLength: 64 } }),
+      nativeOnly,
+    ),
     prompt_cache_key: optional(Type.String({ description: 'Passed on as a SHA-256 only.' }), nativeOnly),
     modalities: optional(Type.Array(Type.Literal('text', elseUnsupported('only text output is supported')))),
     moderation: optional(Type.Object({ policy: optional(Type.Object({ input: notBlocked, output: notBlocked })) }), ignoredAs),
@@ -80,4 +96,6 @@ export const ChatCompletionRequest = Type.Object(
 /** A validated body of POST /v1/chat/completions. */
 export type ChatCompletionParams = ValueOf<typeof ChatCompletionRequest>;
 /** The same in the present words of the format. */
-export type ChatCompletionRequest = Omit<ChatCompletionParams, 'messages' | 'functions' | 'function_call'> & { messages: readonly ChatMessage[] };
+export type ChatCompletionRequest = Omit<ChatCompletionParams, 'messages' | 'functions' | 'function_call'> & {
+  messages: readonly ChatMessage[];
+};

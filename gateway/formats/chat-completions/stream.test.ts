@@ -2,7 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Event } from '#proto/inference/v1/inference.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { answerContext, blockStop, counts, delta, finished, reasoningBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../testing/events.js';
+import {
+  answerContext,
+  blockStop,
+  counts,
+  delta,
+  finished,
+  reasoningBlock,
+  refusalBlock,
+  started,
+  textBlock,
+  toolBlock,
+  toolStart,
+} from '../testing/events.js';
 import { expectToMatch, framesOf, streamed } from '../testing/frames.js';
 import { chatCompletions } from './index.js';
 import { ChatCompletionChunk } from './answer-schema.js';
@@ -34,7 +46,12 @@ describe('a chat-completions stream', () => {
       { index: 0, delta: {}, finish_reason: 'stop' },
     ]);
     expect(chunks.map(({ choices: _choices, ...rest }) => rest)).toEqual(
-      chunks.map(() => ({ id: 'chatcmpl-0199aaaabbbbccccddddeeeeffff0000', object: 'chat.completion.chunk', created: 1_763_600_000, model: 'sandbox/echo' })),
+      chunks.map(() => ({
+        id: 'chatcmpl-0199aaaabbbbccccddddeeeeffff0000',
+        object: 'chat.completion.chunk',
+        created: 1_763_600_000,
+        model: 'sandbox/echo',
+      })),
     );
   });
 
@@ -48,7 +65,10 @@ describe('a chat-completions stream', () => {
 
   it('tells usage only when asked, in a chunk of its own without choices, and null before (7.9 #5 and #7)', () => {
     const chunks = chunksOf(withUsage, ...textBlock(0, 'Hi'));
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 127, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 20 } } });
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [],
+      usage: { prompt_tokens: 127, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 20 } },
+    });
     expect(chunks.slice(0, -1).map(({ usage }) => usage)).toEqual([null, null, null]);
     for (const chunk of chunksOf(answerContext, ...textBlock(0, 'Hi'))) expect(chunk).not.toHaveProperty('usage');
   });
@@ -66,7 +86,14 @@ describe('a chat-completions stream', () => {
   });
 
   it('passes interleaved parallel calls on by their indexes', () => {
-    const events = [toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{"b":1}'), delta(0, 'argumentsJson', '{"a":1}'), blockStop(0), blockStop(1)];
+    const events = [
+      toolStart(0, 'a', 'f'),
+      toolStart(1, 'b', 'g'),
+      delta(1, 'argumentsJson', '{"b":1}'),
+      delta(0, 'argumentsJson', '{"a":1}'),
+      blockStop(0),
+      blockStop(1),
+    ];
     expect(deltasOf(...events).slice(3, 5)).toEqual([
       { tool_calls: [{ index: 1, function: { arguments: '{"b":1}' } }] },
       { tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
@@ -74,7 +101,10 @@ describe('a chat-completions stream', () => {
   });
 
   it('tells reasoning and refusals apart from text', () => {
-    expect(deltasOf(...reasoningBlock(0, 'hmm'), ...refusalBlock(1, 'No.')).slice(1, 3)).toEqual([{ reasoning_content: 'hmm' }, { refusal: 'No.' }]);
+    expect(deltasOf(...reasoningBlock(0, 'hmm'), ...refusalBlock(1, 'No.')).slice(1, 3)).toEqual([
+      { reasoning_content: 'hmm' },
+      { refusal: 'No.' },
+    ]);
   });
 
   it('hands over signed reasoning once, whole and before the finish (7.9 #11)', () => {
@@ -85,7 +115,10 @@ describe('a chat-completions stream', () => {
   it('never holds an error key unless it is an error', () => {
     expect(streamed(chatCompletions, withUsage, [started, ...textBlock(0, 'Hi'), finished()])).not.toContain('"error"');
     const [frame] = framesOf(chatCompletions.errorFrame(new AppError('upstream_failed', 'The upstream broke off.'), 'req_1'));
-    expect(frame).toMatchObject({ event: undefined, data: { error: { message: 'The upstream broke off.', type: 'server_error', param: null, code: 'upstream_failed' } } });
+    expect(frame).toMatchObject({
+      event: undefined,
+      data: { error: { message: 'The upstream broke off.', type: 'server_error', param: null, code: 'upstream_failed' } },
+    });
   });
 
   it('is kept alive by comments, which every client ignores', () => {
@@ -99,7 +132,13 @@ describe('a chat-completions stream', () => {
   });
 
   it('reads the same however the events were grouped', () => {
-    const events = [started, ...reasoningBlock(0, 'hm', 's'), ...textBlock(1, 'a', '\u2028"\\', 'b'), ...toolBlock(2, 'a', 'f', '{', '}'), finished()];
+    const events = [
+      started,
+      ...reasoningBlock(0, 'hm', 's'),
+      ...textBlock(1, 'a', '\u2028"\\', 'b'),
+      ...toolBlock(2, 'a', 'f', '{', '}'),
+      finished(),
+    ];
     const whole = streamed(chatCompletions, withUsage, events);
     fc.assert(
       fc.property(fc.array(fc.nat(events.length)), (cuts) => {

@@ -41,7 +41,12 @@ class ChatCompletionStream implements StreamEncoder {
   private readonly heldEnds: string[] = [];
 
   constructor(private readonly context: StreamContext) {
-    this.fixed = { id: answerId(context.requestId), object: 'chat.completion.chunk', created: createdSeconds(context), model: context.model };
+    this.fixed = {
+      id: answerId(context.requestId),
+      object: 'chat.completion.chunk',
+      created: createdSeconds(context),
+      model: context.model,
+    };
     this.head = headOf(this.fixed);
     // Once the caller has asked for usage, the key stands in every chunk and is null in all but the last.
     this.tail = context.includeUsage ? ',"usage":null}\n\n' : '}\n\n';
@@ -100,7 +105,9 @@ class ChatCompletionStream implements StreamEncoder {
     if (block.kind !== 'toolCall') return '';
     this.toolCalls.push(block.isCustom);
     const { id, name } = block;
-    const call = block.isCustom ? { index, id, type: 'custom', custom: { name, input: '' } } : { index, id, type: 'function', function: { name, arguments: '' } };
+    const call = block.isCustom
+      ? { index, id, type: 'custom', custom: { name, input: '' } }
+      : { index, id, type: 'function', function: { name, arguments: '' } };
     return this.chunk(JSON.stringify({ tool_calls: [call] }));
   }
 
@@ -134,7 +141,9 @@ class ChatCompletionStream implements StreamEncoder {
   }
 
   private argumentsChunk({ toolIndex, block }: OpenBlock, json: string): string {
-    return this.chunk(`{"tool_calls":[{"index":${toolIndex},${block.isCustom ? `"custom":{"input":${json}}` : `"function":{"arguments":${json}}`}}]}`);
+    return this.chunk(
+      `{"tool_calls":[{"index":${toolIndex},${block.isCustom ? `"custom":{"input":${json}}` : `"function":{"arguments":${json}}`}}]}`,
+    );
   }
 
   /** A chunk of which no event could be made. */
@@ -142,13 +151,18 @@ class ChatCompletionStream implements StreamEncoder {
     const rest = chunkRestOf(json);
     const hasOwn = [rest.choice, rest.delta, ...rest.toolCalls].some((part) => Object.keys(part).length > 0);
     // Many a caller reads choices[0] of whatever comes, so a chunk of none gets an empty one.
-    return this.hold(rest, isEnd, this.frameOf(rest, hasOwn || rest.others.length === 0 ? [this.ownChoice(rest, {}, null), ...rest.others] : rest.others));
+    return this.hold(
+      rest,
+      isEnd,
+      this.frameOf(rest, hasOwn || rest.others.length === 0 ? [this.ownChoice(rest, {}, null), ...rest.others] : rest.others),
+    );
   }
 
   /** The end of another choice waits for the end of the call. */
   private hold(rest: ChunkRest, isEnd: boolean, frame: string): string {
     if (!isEnd && rest.others.every((choice) => choice['finish_reason'] === null)) return frame;
-    if (this.heldEnds.length >= heldEndsMax) throw new AppError('upstream_failed', 'The upstream ended its answer more often than it has choices.');
+    if (this.heldEnds.length >= heldEndsMax)
+      throw new AppError('upstream_failed', 'The upstream ended its answer more often than it has choices.');
     this.heldEnds.push(frame);
     return '';
   }
@@ -167,8 +181,15 @@ class ChatCompletionStream implements StreamEncoder {
     const [own] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
     const calls = toolCallsWith(rest.toolCalls, isObject(own) ? own : undefined, this.toolCalls.length);
     // Readers of this format expect a text in every fragment of a call.
-    const whole = calls.map((call) => (this.toolCalls[Number(call['index'])] === true ? { custom: { input: '' }, ...call } : { function: { arguments: '' }, ...call }));
-    return { index: 0, ...rest.choice, delta: { ...rest.delta, ...delta, ...(whole.length === 0 ? {} : { tool_calls: whole }) }, finish_reason: finish };
+    const whole = calls.map((call) =>
+      this.toolCalls[Number(call['index'])] === true ? { custom: { input: '' }, ...call } : { function: { arguments: '' }, ...call },
+    );
+    return {
+      index: 0,
+      ...rest.choice,
+      delta: { ...rest.delta, ...delta, ...(whole.length === 0 ? {} : { tool_calls: whole }) },
+      finish_reason: finish,
+    };
   }
 
   private frameOf(rest: ChunkRest, choices: readonly JsonObject[]): string {

@@ -16,7 +16,10 @@ export type FunctionParam = ValueOf<typeof FunctionParam>;
 
 export const ToolParam = Type.Union([
   Type.Object({ type: Type.Literal('function'), function: FunctionParam, cache_control: optional(CacheControl) }),
-  Type.Object({ type: Type.Literal('custom'), custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(Type.Object({})) }) }),
+  Type.Object({
+    type: Type.Literal('custom'),
+    custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(Type.Object({})) }),
+  }),
   unknownKind(['function', 'custom']),
 ]);
 export type ToolParam = ValueOf<typeof ToolParam>;

@@ -7,7 +7,8 @@ import type { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
 // Run by the vendor: they cost by the call, bring as much input as they like, or reach into the account there.
-const serverTools = /(?<!tool_?)search|web_?fetch|code_?(execution|interpreter)|^mcp|url_?context|google|^builtin|retrieval|image_?generation|document_?library|^connector/i;
+const serverTools =
+  /(?<!tool_?)search|web_?fetch|code_?(execution|interpreter)|^mcp|url_?context|google|^builtin|retrieval|image_?generation|document_?library|^connector/i;
 
 const only = 'choose a model behind an upstream of the chat-completions format';
 
@@ -18,7 +19,12 @@ export function translateTools(params: readonly ToolParam[], demands: Demands): 
   for (const [index, param] of params.entries()) {
     const path = `tools[${index}]`;
     const name = nameOf(param);
-    if (name !== undefined && names.has(name)) throw fieldError('invalid_request', `${path}.${String(param.type)}.name`, `"${name}" is the name of an earlier tool; names must differ`);
+    if (name !== undefined && names.has(name))
+      throw fieldError(
+        'invalid_request',
+        `${path}.${String(param.type)}.name`,
+        `"${name}" is the name of an earlier tool; names must differ`,
+      );
     if (name !== undefined) names.add(name);
     if (param.type === 'function') tools.push(translateTool(param, demands));
     else passToolOn(param, path, demands);
@@ -42,7 +48,11 @@ function translateTool(param: FunctionToolParam, demands: Demands): Tool {
 function passToolOn(param: Exclude<ToolParam, FunctionToolParam>, path: string, demands: Demands): void {
   const type = String(param.type);
   if (param.type !== 'custom' && serverTools.test(type)) {
-    throw fieldError('unsupported_field', `${path}.type`, 'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it as a function');
+    throw fieldError(
+      'unsupported_field',
+      `${path}.type`,
+      'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it as a function',
+    );
   }
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
@@ -72,7 +82,8 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
   const open = (): Choice => (disableParallelCalls ? chosen(Mode.MODE_AUTO) : { offered: tools, toolChoice: undefined });
   if (choice === undefined) return open();
   if (typeof choice === 'string') {
-    if (choice === 'required' && params.length === 0) throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
+    if (choice === 'required' && params.length === 0)
+      throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
     const mode = modes[choice];
     if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
     return params.length === 0 ? open() : chosen(mode);
@@ -87,7 +98,11 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
       const { mode, tools: allowed } = choice.allowed_tools;
       assertOffered(allowed, params);
       const names = allowed.map(nameOf);
-      return chosen(mode === 'auto' ? Mode.MODE_AUTO : Mode.MODE_REQUIRED, '', tools.filter((tool) => names.includes(tool.name)));
+      return chosen(
+        mode === 'auto' ? Mode.MODE_AUTO : Mode.MODE_REQUIRED,
+        '',
+        tools.filter((tool) => names.includes(tool.name)),
+      );
     }
     default:
       return passChoiceOn('tool_choice.type', choice, open, demands);
@@ -113,6 +128,7 @@ function nameOf(named: Named): string | undefined {
 function assertOffered(chosen: readonly Named[], params: readonly ToolParam[]): void {
   const names = params.map(nameOf);
   for (const name of chosen.map(nameOf)) {
-    if (name !== undefined && !names.includes(name)) throw fieldError('invalid_request', 'tool_choice', `there is no tool named "${name}" in tools`);
+    if (name !== undefined && !names.includes(name))
+      throw fieldError('invalid_request', 'tool_choice', `there is no tool named "${name}" in tools`);
   }
 }

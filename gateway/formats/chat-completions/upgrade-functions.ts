@@ -28,7 +28,12 @@ function upgradeMessages(messages: readonly ChatMessageParam[]): readonly ChatMe
   let openCall: string | undefined;
   return messages.map((message, index): ChatMessage => {
     if (message.role === 'function') {
-      if (openCall === undefined) throw fieldError('invalid_request', `messages[${index}].role`, '"function" must follow an assistant message with function_call; use tool_calls and role "tool"');
+      if (openCall === undefined)
+        throw fieldError(
+          'invalid_request',
+          `messages[${index}].role`,
+          '"function" must follow an assistant message with function_call; use tool_calls and role "tool"',
+        );
       const { role: _role, content, ...rest } = message;
       const result = { ...rest, role: 'tool' as const, content: content ?? '', tool_call_id: openCall };
       openCall = undefined;
@@ -45,5 +50,7 @@ function upgradeMessages(messages: readonly ChatMessageParam[]): readonly ChatMe
 type DeprecatedMessage = Extract<ChatMessageParam, { role: 'assistant' | 'function' }>;
 
 function isDeprecated(message: ChatMessageParam): message is DeprecatedMessage {
-  return message.role === 'function' || (message.role === 'assistant' && message.function_call !== null && message.function_call !== undefined);
+  return (
+    message.role === 'function' || (message.role === 'assistant' && message.function_call !== null && message.function_call !== undefined)
+  );
 }

@@ -33,7 +33,9 @@ export type Usage = ValueOf<typeof Usage>;
 
 const endFields = {
   stop_reason: nullable(
-    Type.String({ description: 'end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream’s own word.' }),
+    Type.String({
+      description: 'end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream’s own word.',
+    }),
   ),
   stop_sequence: nullable(Type.String()),
   stop_details: nullable(Type.Object({})),

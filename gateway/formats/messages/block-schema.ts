@@ -57,7 +57,10 @@ function contentOf<Blocks extends TSchema[]>(...blocks: [...Blocks]) {
 /** One entry of `messages`. */
 export const MessageParam = Type.Union([
   Type.Object({ role: Type.Literal('user'), content: contentOf(TextBlock, ImageBlock, DocumentBlock, SearchResultBlock, ToolResultBlock) }),
-  Type.Object({ role: Type.Literal('assistant'), content: contentOf(TextBlock, ToolUseBlock, ThinkingBlock, RedactedThinkingBlock, DocumentBlock) }),
+  Type.Object({
+    role: Type.Literal('assistant'),
+    content: contentOf(TextBlock, ToolUseBlock, ThinkingBlock, RedactedThinkingBlock, DocumentBlock),
+  }),
   Type.Object({ role: Type.Literal('system'), content: contentOf(TextBlock) }),
 ]);
 export type MessageParam = ValueOf<typeof MessageParam>;

@@ -8,7 +8,8 @@ import type { Reading } from './reading.js';
 
 /** A block as parts, the last of which bears its cache mark. Raises invalid_request or unsupported_field naming what is at fault. */
 export function partsOf(block: BlockParam, role: MessageParam['role'], path: string, reading: Reading): Part[] {
-  if (rolesOf(block)?.includes(role) === false) throw fieldError('invalid_request', `${path}.type`, `blocks of this type have no place in messages of the ${role}`);
+  if (rolesOf(block)?.includes(role) === false)
+    throw fieldError('invalid_request', `${path}.type`, `blocks of this type have no place in messages of the ${role}`);
   const ttl = reading.cacheTtl(block, path);
   const parts = translate(block, role, path, reading);
   const last = parts.pop();
@@ -19,7 +20,11 @@ function translate(block: BlockParam, role: MessageParam['role'], path: string, 
   switch (block.type) {
     case 'text':
       if (role === 'user' && reading.isRecent && Array.isArray(block.citations) && block.citations.length > 0) {
-        throw fieldError('invalid_request', `${path}.citations`, 'the text of a user has no citations since version 2026-10-21; leave it out');
+        throw fieldError(
+          'invalid_request',
+          `${path}.citations`,
+          'the text of a user has no citations since version 2026-10-21; leave it out',
+        );
       }
       return [textBlockPart(block, path, reading)];
     case 'image':
@@ -56,8 +61,12 @@ function textBlockPart(block: BlockOf<'text'>, path: string, reading: Reading): 
 }
 
 function assistantDocument(block: BlockOf<'document'>, path: string, reading: Reading): Part[] {
-  if (reading.isRecent) throw fieldError('invalid_request', `${path}.type`, 'document blocks belong into messages of the user since version 2026-10-21');
-  reading.demands.refuseElsewhere(`${path}.type`, 'the model takes no documents in messages of the assistant; move it into a message of the user');
+  if (reading.isRecent)
+    throw fieldError('invalid_request', `${path}.type`, 'document blocks belong into messages of the user since version 2026-10-21');
+  reading.demands.refuseElsewhere(
+    `${path}.type`,
+    'the model takes no documents in messages of the assistant; move it into a message of the user',
+  );
   return documentParts(block, path, reading);
 }
 
@@ -92,7 +101,8 @@ function resultParts(block: ResultBlockParam, path: string, reading: Reading): P
       reading.passOn(block, path);
       return [];
     default:
-      if (rolesOf(block) !== undefined) throw fieldError('invalid_request', `${path}.type`, 'blocks of this type have no place in tool results');
+      if (rolesOf(block) !== undefined)
+        throw fieldError('invalid_request', `${path}.type`, 'blocks of this type have no place in tool results');
       return foreignBlock(block, path, reading);
   }
 }
@@ -110,7 +120,11 @@ function foreignBlock(block: { type: unknown }, path: string, reading: Reading):
   // It may be a url, or hold a PDF, and what is behind it be as long as the context allows.
   if ((!isDispensable && !textual.includes(type)) || holdsMedia(block)) reading.demands.documents += 1;
   if (isDispensable) reading.demands.droppedElsewhere.add(type);
-  else reading.demands.refuseElsewhere(`${path}.type`, `the model takes no blocks of type "${type.slice(0, 64)}"; leave it out, or choose a model behind an upstream of the messages format`);
+  else
+    reading.demands.refuseElsewhere(
+      `${path}.type`,
+      `the model takes no blocks of type "${type.slice(0, 64)}"; leave it out, or choose a model behind an upstream of the messages format`,
+    );
   return [];
 }
 

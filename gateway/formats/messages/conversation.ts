@@ -63,6 +63,7 @@ function blocksOf(content: MessageParam['content']): readonly BlockParam[] {
 
 function assertOrder(messages: readonly MessageParam[]): void {
   const [first] = messages;
-  if (first?.role === 'system') throw fieldError('invalid_request', 'messages.0.role', "the first message may not be system; use the top-level 'system' parameter");
+  if (first?.role === 'system')
+    throw fieldError('invalid_request', 'messages.0.role', "the first message may not be system; use the top-level 'system' parameter");
   if (first?.role === 'assistant') throw fieldError('invalid_request', 'messages.0.role', 'the first message must be from the user');
 }

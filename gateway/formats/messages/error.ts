@@ -10,7 +10,12 @@ const notFound = (code: string): Rendering => ({ status: 404, type: 'not_found_e
 const conflict = (code: string): Rendering => ({ status: 409, type: 'conflict_error', code, retry: 'never' });
 const unpaid = (code: string): Rendering => ({ status: 402, type: 'billing_error', code, retry: 'never' });
 const failed = (status: number, code: string | null, retry: Rendering['retry']): Rendering => ({ status, type: 'api_error', code, retry });
-const overloaded = (code: string, retry: Rendering['retry'] = 'unsaid'): Rendering => ({ status: 529, type: 'overloaded_error', code, retry });
+const overloaded = (code: string, retry: Rendering['retry'] = 'unsaid'): Rendering => ({
+  status: 529,
+  type: 'overloaded_error',
+  code,
+  retry,
+});
 const timedOut = (code: string): Rendering => ({ status: 504, type: 'timeout_error', code, retry: 'unsaid' });
 
 /** How this format tells every reason. */
@@ -81,7 +86,8 @@ export function renderError(error: AppError, requestId: string): HttpError {
 /** The code that newer clients of this format look for. */
 function machineReadable({ code, param, reason }: ErrorObject): { details?: Record<string, unknown> } {
   // The tool runner of @anthropic-ai/sdk 1 asks for a conversation held by the server, and does without one only if told so in these words.
-  if (reason === 'unsupported_field' && param === 'thread') return { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
+  if (reason === 'unsupported_field' && param === 'thread')
+    return { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
   return code === null ? {} : { details: { error_code: code } };
 }
 

@@ -20,8 +20,10 @@ export function imageParts({ source, ...block }: BlockOf<'image'>, path: string,
 function imageSource(source: BlockOf<'image'>['source'], path: string, reading: Reading): ImagePart['source'] | undefined {
   switch (source.type) {
     case 'base64':
-      if (!source.media_type.startsWith('image/')) throw fieldError('invalid_request', `${path}.media_type`, `must be one of ${imageTypes.join(', ')}`);
-      if (!imageTypes.includes(source.media_type)) reading.demands.refuseElsewhere(`${path}.media_type`, `the model takes images of type ${imageTypes.join(', ')}; convert it`);
+      if (!source.media_type.startsWith('image/'))
+        throw fieldError('invalid_request', `${path}.media_type`, `must be one of ${imageTypes.join(', ')}`);
+      if (!imageTypes.includes(source.media_type))
+        reading.demands.refuseElsewhere(`${path}.media_type`, `the model takes images of type ${imageTypes.join(', ')}; convert it`);
       return { $case: 'data', value: { mediaType: source.media_type, base64: source.data } };
     case 'url':
       return { $case: 'url', value: httpsUrl(source.url, `${path}.url`) };
@@ -51,12 +53,18 @@ export function documentParts({ source, ...block }: BlockOf<'document'>, path: s
     case 'base64':
       reading.demands.addDocument(path);
       if (source.media_type !== 'application/pdf') {
-        reading.demands.refuseElsewhere(`${path}.source.media_type`, 'the model takes documents of type application/pdf; send others as text');
+        reading.demands.refuseElsewhere(
+          `${path}.source.media_type`,
+          'the model takes documents of type application/pdf; send others as text',
+        );
       }
       return [part({ $case: 'data', value: { mediaType: source.media_type, base64: source.data } })];
     case 'url':
       reading.demands.addDocument(path);
-      reading.demands.refuseElsewhere(`${path}.source.type`, 'the model takes no documents by url; send the content itself, as base64 or text');
+      reading.demands.refuseElsewhere(
+        `${path}.source.type`,
+        'the model takes no documents by url; send the content itself, as base64 or text',
+      );
       return [part({ $case: 'url', value: httpsUrl(source.url, `${path}.source.url`) })];
     case 'file':
       throw fieldError('unsupported_field', `${path}.source.type`, fileFix);

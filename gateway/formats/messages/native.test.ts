@@ -5,8 +5,10 @@ import { clientRequests } from '../testing/requests.js';
 import { parseCountTokens, parseMessages } from './request.js';
 
 const minimal = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
-const fieldsOf = (body: object, headers: FormatHeaders = {}): Record<string, unknown> => JSON.parse(parseMessages(body, headers).request.native!.fieldsJson) as Record<string, unknown>;
-const messagesOf = (...messages: object[]): unknown => fieldsOf({ ...minimal, messages: [{ role: 'user', content: 'hi' }, ...messages] })['messages'];
+const fieldsOf = (body: object, headers: FormatHeaders = {}): Record<string, unknown> =>
+  JSON.parse(parseMessages(body, headers).request.native!.fieldsJson) as Record<string, unknown>;
+const messagesOf = (...messages: object[]): unknown =>
+  fieldsOf({ ...minimal, messages: [{ role: 'user', content: 'hi' }, ...messages] })['messages'];
 
 const text = { type: 'text', text: 'on' };
 const use = (id: string): object => ({ type: 'tool_use', id, name: 'f', input: {} });
@@ -22,7 +24,14 @@ describe('the caller’s own messages body', () => {
   });
 
   it('says nothing of models, streams, caps, people, accounts and what changes the price', () => {
-    const ours = { stream: true, stream_options: {}, max_completion_tokens: 1, user: 'alice', safety_identifier: 'alice', metadata: { user_id: 'alice', team: 't' } };
+    const ours = {
+      stream: true,
+      stream_options: {},
+      max_completion_tokens: 1,
+      user: 'alice',
+      safety_identifier: 'alice',
+      metadata: { user_id: 'alice', team: 't' },
+    };
     const unpriced = { service_tier: 'auto', speed: 'fast', inference_geo: 'us', container: 'c', diagnostics: {} };
     expect(fieldsOf({ ...minimal, ...ours, ...unpriced })).toEqual({ messages: minimal.messages });
   });
@@ -30,7 +39,10 @@ describe('the caller’s own messages body', () => {
   it('keeps fields, blocks and options that nobody knows yet', () => {
     const body = {
       messages: [user({ ...text, mood: 1 }, { type: 'hologram', data: [1, { a: null }] })],
-      tools: [{ name: 'f', input_schema: { type: 'object' }, mood: 1 }, { type: 'bash_20250124', name: 'bash' }],
+      tools: [
+        { name: 'f', input_schema: { type: 'object' }, mood: 1 },
+        { type: 'bash_20250124', name: 'bash' },
+      ],
       future_field: { a: [1] },
       output_config: { effort: 'ultra', mood: 1 },
     };
@@ -39,17 +51,33 @@ describe('the caller’s own messages body', () => {
 
   it('has no known field that is null or says nothing, for vendors differ on those', () => {
     const nothing = { temperature: null, system: [], tools: [], tool_choice: { type: 'auto' }, cache_control: null, stop_sequences: null };
-    expect(fieldsOf({ ...minimal, ...nothing, future_field: null }, { version: '2026-10-21' })).toEqual({ messages: minimal.messages, future_field: null });
+    expect(fieldsOf({ ...minimal, ...nothing, future_field: null }, { version: '2026-10-21' })).toEqual({
+      messages: minimal.messages,
+      future_field: null,
+    });
   });
 
   it('for counting has no more than what is read', () => {
-    const { fieldsJson, messagesBetas } = parseCountTokens({ ...minimal, temperature: 1, stop_sequences: ['a'], metadata: { user_id: 'u' }, stream: true, thinking: { type: 'adaptive' }, speed: 'fast' }, { betas: ['a'] }).request.native!;
+    const { fieldsJson, messagesBetas } = parseCountTokens(
+      {
+        ...minimal,
+        temperature: 1,
+        stop_sequences: ['a'],
+        metadata: { user_id: 'u' },
+        stream: true,
+        thinking: { type: 'adaptive' },
+        speed: 'fast',
+      },
+      { betas: ['a'] },
+    ).request.native!;
     expect(JSON.parse(fieldsJson)).toEqual({ messages: minimal.messages, thinking: { type: 'adaptive' } });
     expect(messagesBetas).toEqual(['a']);
   });
 
   it('takes the flags along, each once, but those that change the price, which are named', () => {
-    const { request, droppedFields } = parseMessages(minimal, { betas: ['a-1', 'context-1m-2025-08-07', 'b-2', 'a-1', 'fast-mode-2026-02-01', 'context-1million'] });
+    const { request, droppedFields } = parseMessages(minimal, {
+      betas: ['a-1', 'context-1m-2025-08-07', 'b-2', 'a-1', 'fast-mode-2026-02-01', 'context-1million'],
+    });
     expect(request.native?.messagesBetas).toEqual(['a-1', 'b-2', 'context-1million']);
     expect(droppedFields).toEqual(['anthropic-beta.context-1m-2025-08-07', 'anthropic-beta.fast-mode-2026-02-01']);
   });
@@ -58,7 +86,10 @@ describe('the caller’s own messages body', () => {
 describe('a conversation that vendors would refuse', () => {
   it('loses thinking without a signature, and a message of nothing else', () => {
     const signed = { type: 'thinking', thinking: '', signature: 's' };
-    const unsigned = [{ type: 'thinking', thinking: 'a', signature: '' }, { type: 'thinking', thinking: 'a' }];
+    const unsigned = [
+      { type: 'thinking', thinking: 'a', signature: '' },
+      { type: 'thinking', thinking: 'a' },
+    ];
     expect(messagesOf(assistant(...unsigned, signed, text), user(text), assistant(unsigned[0]!), user(text))).toEqual([
       { role: 'user', content: 'hi' },
       assistant(signed, text),
@@ -68,7 +99,9 @@ describe('a conversation that vendors would refuse', () => {
   });
 
   it('calls tools by ids in its own characters (7.9 #15)', () => {
-    const sent = messagesOf(assistant(use('functions.f:0'), use('ok')), user(result('functions.f:0'), result('ok'))) as { content: Record<string, string>[] }[];
+    const sent = messagesOf(assistant(use('functions.f:0'), use('ok')), user(result('functions.f:0'), result('ok'))) as {
+      content: Record<string, string>[];
+    }[];
     const id = sent[1]!.content[0]!['id'];
     expect(id).toMatch(/^functions_f_0_[0-9a-f]{8}$/);
     expect(sent[2]!.content[0]!['tool_use_id']).toBe(id);
@@ -76,13 +109,23 @@ describe('a conversation that vendors would refuse', () => {
   });
 
   it('has the results of tools together right behind the calls (7.9 #14)', () => {
-    expect(messagesOf(assistant(use('a'), use('b')), { role: 'system', content: 'x' }, user(result('b')), user(result('a'), text))).toEqual([
-      { role: 'user', content: 'hi' },
-      assistant(use('a'), use('b')),
-      user(result('b'), result('a'), text),
-      { role: 'system', content: 'x' },
-    ]);
-    expect(messagesOf(assistant(use('a')), assistant(use('b')), user(result('a'), result('b')), { role: 'user', content: 'on' }, { role: 'assistant', content: 'so' })).toEqual([
+    expect(messagesOf(assistant(use('a'), use('b')), { role: 'system', content: 'x' }, user(result('b')), user(result('a'), text))).toEqual(
+      [
+        { role: 'user', content: 'hi' },
+        assistant(use('a'), use('b')),
+        user(result('b'), result('a'), text),
+        { role: 'system', content: 'x' },
+      ],
+    );
+    expect(
+      messagesOf(
+        assistant(use('a')),
+        assistant(use('b')),
+        user(result('a'), result('b')),
+        { role: 'user', content: 'on' },
+        { role: 'assistant', content: 'so' },
+      ),
+    ).toEqual([
       { role: 'user', content: 'hi' },
       assistant(use('a'), use('b')),
       user(result('a'), result('b'), text),
@@ -91,7 +134,14 @@ describe('a conversation that vendors would refuse', () => {
   });
 
   it('is otherwise left as it is, turns of one side included', () => {
-    const messages = [assistant(text, use('a')), user(result('a')), { role: 'system', content: 'x' }, user(text), user(text), assistant(text)];
+    const messages = [
+      assistant(text, use('a')),
+      user(result('a')),
+      { role: 'system', content: 'x' },
+      user(text),
+      user(text),
+      assistant(text),
+    ];
     expect(messagesOf(...messages)).toEqual([{ role: 'user', content: 'hi' }, ...messages]);
   });
 });

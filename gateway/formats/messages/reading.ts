@@ -9,7 +9,8 @@ export const version2026 = '2026-10-21';
 /** The vendor's own limit on cache marks, the automatic one included. */
 const cacheMarksMax = 4;
 
-export const fileFix = 'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself, as base64 or text';
+export const fileFix =
+  'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself, as base64 or text';
 
 /** The state of reading one body. */
 export class Reading {
@@ -30,7 +31,12 @@ export class Reading {
     if (control === null || control === undefined) return undefined;
     const field = path === '' ? 'cache_control' : `${path}.cache_control`;
     this.#cacheMarks += 1;
-    if (this.#cacheMarks > cacheMarksMax) throw fieldError('invalid_request', field, `at most ${cacheMarksMax} blocks may have cache_control, the automatic one included; leave it out here`);
+    if (this.#cacheMarks > cacheMarksMax)
+      throw fieldError(
+        'invalid_request',
+        field,
+        `at most ${cacheMarksMax} blocks may have cache_control, the automatic one included; leave it out here`,
+      );
     const { ttl = null } = control as { ttl?: unknown };
     if (ttl !== null && ttl !== '5m' && ttl !== '1h') throw fieldError('invalid_request', `${field}.ttl`, 'must be one of 5m, 1h');
     return ttl ?? '5m';

@@ -13,7 +13,8 @@ export function translateReasoning({ thinking, output_config: output }: CountTok
   if (!isKnown) demands.refuseElsewhere('output_config.effort', `must be one of ${efforts.join(', ')}`);
   const common = { effort: isKnown ? effort : '', budgetTokens: undefined, disabled: false };
   if (thinking === null || thinking === undefined) return effort === '' ? undefined : common;
-  if ('display' in thinking && thinking.display !== null && thinking.display !== undefined) demands.droppedElsewhere.add('thinking.display');
+  if ('display' in thinking && thinking.display !== null && thinking.display !== undefined)
+    demands.droppedElsewhere.add('thinking.display');
   switch (thinking.type) {
     case 'enabled':
       return { ...common, budgetTokens: thinking.budget_tokens };
@@ -35,7 +36,10 @@ export function translateReasoning({ thinking, output_config: output }: CountTok
 }
 
 /** `output_config.format`, or `output_format`, which was its name before. */
-export function translateFormat({ output_config: output, output_format: older }: CountTokensRequest, { demands }: Reading): ResponseFormat | undefined {
+export function translateFormat(
+  { output_config: output, output_format: older }: CountTokensRequest,
+  { demands }: Reading,
+): ResponseFormat | undefined {
   const format = output?.format ?? older;
   if (format === null || format === undefined) return undefined;
   demands.addForeign(format);

@@ -25,7 +25,11 @@ const after = (...messages: object[]): object => ({ ...minimal, messages: [{ rol
 
 /** The conversation as short text: role, then each part. */
 function shortly(messages: readonly Message[] = []): string[] {
-  const names: Partial<Record<Role, string>> = { [Role.ROLE_USER]: 'user', [Role.ROLE_ASSISTANT]: 'assistant', [Role.ROLE_SYSTEM]: 'system' };
+  const names: Partial<Record<Role, string>> = {
+    [Role.ROLE_USER]: 'user',
+    [Role.ROLE_ASSISTANT]: 'assistant',
+    [Role.ROLE_SYSTEM]: 'system',
+  };
   return messages.map(({ role, parts }) => `${names[role]}: ${parts.map(({ part }) => JSON.stringify(part?.value)).join(' ')}`);
 }
 
@@ -36,7 +40,16 @@ describe('a messages request', () => {
 
   it('becomes the common call', () => {
     const parsed = parseMessages(
-      { ...minimal, stream: true, system: 'Be brief.', temperature: 0.5, top_p: 0.9, top_k: 5, stop_sequences: ['END'], metadata: { user_id: 'alice' } },
+      {
+        ...minimal,
+        stream: true,
+        system: 'Be brief.',
+        temperature: 0.5,
+        top_p: 0.9,
+        top_k: 5,
+        stop_sequences: ['END'],
+        metadata: { user_id: 'alice' },
+      },
       { version: '2023-06-01' },
     );
     expect(parsed).toMatchObject({ model: 'm', streaming: true, maxOutputTokens: 100, droppedFields: [], inputTokensMax: 9 + 64 + 2 + 64 });
@@ -68,24 +81,39 @@ describe('a messages request', () => {
   });
 
   it('names the missing or malformed field in the vendor’s words', () => {
-    expect(refusalOf({ model: 'm', messages: minimal.messages })).toEqual({ reason: 'invalid_request', field: 'max_tokens', message: 'max_tokens: Field required' });
+    expect(refusalOf({ model: 'm', messages: minimal.messages })).toEqual({
+      reason: 'invalid_request',
+      field: 'max_tokens',
+      message: 'max_tokens: Field required',
+    });
     expect(refusalOf({ ...minimal, max_tokens: -1 })).toMatchObject({ reason: 'invalid_request', field: 'max_tokens' });
     expect(refusalOf({ ...minimal, messages: [] })).toMatchObject({ field: 'messages' });
-    expect(refusalOf({ ...minimal, messages: Array.from({ length: 100_001 }, () => minimal.messages[0]) })).toMatchObject({ field: 'messages' });
+    expect(refusalOf({ ...minimal, messages: Array.from({ length: 100_001 }, () => minimal.messages[0]) })).toMatchObject({
+      field: 'messages',
+    });
     expect(refusalOf({ ...minimal, messages: [{ role: 'tool', content: 'x' }] })).toMatchObject({
       reason: 'invalid_request',
       field: 'messages.0.role',
       message: 'messages.0.role: "tool" is not one of user, assistant, system',
     });
-    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text' }] }] })).toMatchObject({ field: 'messages.0.content.0.text', message: 'messages.0.content.0.text: Field required' });
+    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text' }] }] })).toMatchObject({
+      field: 'messages.0.content.0.text',
+      message: 'messages.0.content.0.text: Field required',
+    });
     expect(refusalOf({ ...minimal, tools: [{ name: 'f' }] })).toMatchObject({ field: 'tools.0.input_schema' });
-    expect(refusalOf({ ...minimal, thinking: { type: 'enabled', budget_tokens: 2000 } })).toMatchObject({ field: 'thinking.budget_tokens' });
+    expect(refusalOf({ ...minimal, thinking: { type: 'enabled', budget_tokens: 2000 } })).toMatchObject({
+      field: 'thinking.budget_tokens',
+    });
     expect(refusalOf({ ...minimal, tools: [tool, tool] })).toMatchObject({ field: 'tools.1.name' });
   });
 
   it('has no sampling parameters from version 2026-10-21 on', () => {
     const body = { ...minimal, temperature: 1 };
-    expect(refusalOf(body, '2026-10-21')).toMatchObject({ reason: 'invalid_request', field: 'temperature', message: expect.stringContaining('Extra inputs are not permitted') });
+    expect(refusalOf(body, '2026-10-21')).toMatchObject({
+      reason: 'invalid_request',
+      field: 'temperature',
+      message: expect.stringContaining('Extra inputs are not permitted'),
+    });
     expect(parseMessages(body, { version: '2023-06-01' }).request.sampling?.temperature).toBe(1);
     expect(parseMessages({ ...minimal, temperature: null }, { version: '2026-10-21' }).request.sampling?.temperature).toBeUndefined();
   });
@@ -93,7 +121,10 @@ describe('a messages request', () => {
   it('leaves room for the answer beside the thinking budget', () => {
     const withBudget = (budget_tokens: number): object => ({ ...minimal, max_tokens: 2000, thinking: { type: 'enabled', budget_tokens } });
     expect(parseMessages(withBudget(1999), {}).request.reasoning?.budgetTokens).toBe(1999);
-    expect(refusalOf(withBudget(2000))).toMatchObject({ field: 'thinking.budget_tokens', message: 'thinking.budget_tokens: must be less than max_tokens' });
+    expect(refusalOf(withBudget(2000))).toMatchObject({
+      field: 'thinking.budget_tokens',
+      message: 'thinking.budget_tokens: must be less than max_tokens',
+    });
     expect(refusalOf(withBudget(1023))).toMatchObject({ field: 'thinking.budget_tokens' });
   });
 
@@ -104,8 +135,13 @@ describe('a messages request', () => {
   });
 
   it('chooses tools as the caller says', () => {
-    const toolChoiceOf = (tool_choice: object): object | undefined => parseMessages({ ...minimal, tools: [tool], tool_choice }, {}).request.prompt?.toolChoice;
-    expect(toolChoiceOf({ type: 'auto', disable_parallel_tool_use: true })).toEqual({ mode: ToolChoice_Mode.MODE_AUTO, name: '', disableParallelCalls: true });
+    const toolChoiceOf = (tool_choice: object): object | undefined =>
+      parseMessages({ ...minimal, tools: [tool], tool_choice }, {}).request.prompt?.toolChoice;
+    expect(toolChoiceOf({ type: 'auto', disable_parallel_tool_use: true })).toEqual({
+      mode: ToolChoice_Mode.MODE_AUTO,
+      name: '',
+      disableParallelCalls: true,
+    });
     expect(toolChoiceOf({ type: 'any' })).toMatchObject({ mode: ToolChoice_Mode.MODE_REQUIRED });
     expect(toolChoiceOf({ type: 'tool', name: 'f' })).toMatchObject({ mode: ToolChoice_Mode.MODE_NAMED, name: 'f' });
     expect(toolChoiceOf({ type: 'none' })).toMatchObject({ mode: ToolChoice_Mode.MODE_NONE });
@@ -127,7 +163,15 @@ describe('the conversation of a messages request', () => {
   it('may hold instructions in its middle (7.9 #19), but not at its start', () => {
     const { prompt } = parseMessages(after({ role: 'system', content: [text] }, { role: 'user', content: 'hi' }), {}).request;
     expect(shortly(prompt?.messages)[1]).toBe('system: {"text":"go on"}');
-    expect(refusalOf({ ...minimal, messages: [{ role: 'system', content: 'x' }, { role: 'user', content: 'hi' }] })).toMatchObject({
+    expect(
+      refusalOf({
+        ...minimal,
+        messages: [
+          { role: 'system', content: 'x' },
+          { role: 'user', content: 'hi' },
+        ],
+      }),
+    ).toMatchObject({
       field: 'messages.0.role',
       message: expect.stringContaining("use the top-level 'system' parameter"),
     });
@@ -137,9 +181,13 @@ describe('the conversation of a messages request', () => {
   it('is refused when text is empty (7.9 #17), but for a last assistant turn', () => {
     expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: '' }] })).toMatchObject({ field: 'messages.0.content' });
     expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [] }] })).toMatchObject({ field: 'messages.0.content' });
-    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }).message).toContain('text content blocks must be non-empty');
+    expect(refusalOf({ ...minimal, messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }).message).toContain(
+      'text content blocks must be non-empty',
+    );
     expect(refusalOf({ ...minimal, system: [{ type: 'text', text: '' }] })).toMatchObject({ field: 'system.0.text' });
-    expect(refusalOf(after({ role: 'assistant', content: '' }, { role: 'user', content: 'hi' }))).toMatchObject({ field: 'messages.1.content' });
+    expect(refusalOf(after({ role: 'assistant', content: '' }, { role: 'user', content: 'hi' }))).toMatchObject({
+      field: 'messages.1.content',
+    });
     expect(parseMessages(after({ role: 'assistant', content: '' }), {}).request.prompt?.messages).toHaveLength(1);
   });
 
@@ -153,15 +201,22 @@ describe('the conversation of a messages request', () => {
 
     expect(refusalOf(after(calls))).toMatchObject({ field: 'messages.1.content.1' });
     expect(refusalOf(after(calls, { role: 'user', content: [result('a')] }))).toMatchObject({ field: 'messages.1.content.2' });
-    expect(refusalOf(after(calls, { role: 'user', content: [result('a'), text, result('b')] }))).toMatchObject({ field: 'messages.2.content.2' });
+    expect(refusalOf(after(calls, { role: 'user', content: [result('a'), text, result('b')] }))).toMatchObject({
+      field: 'messages.2.content.2',
+    });
     expect(refusalOf(after({ role: 'user', content: [result('c')] }))).toMatchObject({ field: 'messages.1.content.0.tool_use_id' });
     expect(refusalOf(after({ role: 'assistant', content: [use('a'), use('a')] }))).toMatchObject({ field: 'messages.1.content.1.id' });
   });
 
   it('may refer to deferred tools and leave results empty', () => {
-    const results = [{ ...result('a'), content: [{ type: 'tool_reference', tool_name: 'f' }] }, { type: 'tool_result', tool_use_id: 'b' }];
+    const results = [
+      { ...result('a'), content: [{ type: 'tool_reference', tool_name: 'f' }] },
+      { type: 'tool_result', tool_use_id: 'b' },
+    ];
     const parsed = parseMessages(after({ role: 'assistant', content: [use('a'), use('b')] }, { role: 'user', content: results }), {});
-    expect(shortly(parsed.request.prompt?.messages)[2]).toBe('user: {"toolCallId":"a","text":"","isError":false,"content":[]} {"toolCallId":"b","text":"","isError":false,"content":[]}');
+    expect(shortly(parsed.request.prompt?.messages)[2]).toBe(
+      'user: {"toolCallId":"a","text":"","isError":false,"content":[]} {"toolCallId":"b","text":"","isError":false,"content":[]}',
+    );
     expect(parsed.request.native?.droppedElsewhere).toEqual(['tool_reference']);
   });
 });
@@ -169,9 +224,16 @@ describe('the conversation of a messages request', () => {
 describe('a count_tokens request', () => {
   it('needs no max_tokens and follows the same rules', () => {
     const { max_tokens: _, ...body } = minimal;
-    const parsed = parseCountTokens({ ...body, system: 'Be brief.', tools: [tool], thinking: { type: 'adaptive' } }, { version: '2023-06-01' });
+    const parsed = parseCountTokens(
+      { ...body, system: 'Be brief.', tools: [tool], thinking: { type: 'adaptive' } },
+      { version: '2023-06-01' },
+    );
     expect(parsed).toMatchObject({ model: 'm', droppedFields: [] });
-    expect(parsed.request).toMatchObject({ messagesVersion: '2023-06-01', reasoning: { disabled: false }, prompt: { system: ['Be brief.'] } });
+    expect(parsed.request).toMatchObject({
+      messagesVersion: '2023-06-01',
+      reasoning: { disabled: false },
+      prompt: { system: ['Be brief.'] },
+    });
     expect(parsed.request.prompt.tools).toHaveLength(1);
     expect(() => parseCountTokens({ model: 'm' }, {})).toThrow('messages: Field required');
     expect(() => parseCountTokens(after({ role: 'assistant', content: [use('a')] }), {})).toThrow('tool_result');

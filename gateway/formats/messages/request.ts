@@ -73,7 +73,12 @@ export function parseCountTokens(value: unknown, headers: FormatHeaders): Parsed
 const generationFields = ['stop_sequences', 'temperature', 'top_p', 'top_k'];
 
 /** All that a call and a count have in common; `without` are fields that upstreams of this format are not to get. */
-function readCommon(body: CountTokensRequest, schema: TObject, { version = '', betas = [] }: FormatHeaders, without: readonly string[] = []) {
+function readCommon(
+  body: CountTokensRequest,
+  schema: TObject,
+  { version = '', betas = [] }: FormatHeaders,
+  without: readonly string[] = [],
+) {
   const reading = new Reading(version);
   const { demands } = reading;
   demands.addUnhonoured(body, schema);
@@ -86,7 +91,8 @@ function readCommon(body: CountTokensRequest, schema: TObject, { version = '', b
     else if (property === undefined && !oursToSay.includes(name)) reading.passOn(value, name);
   }
   assertNoCompaction(body.context_management);
-  if (body.context_management !== undefined && body.context_management !== null) reading.passOn(body.context_management, 'context_management');
+  if (body.context_management !== undefined && body.context_management !== null)
+    reading.passOn(body.context_management, 'context_management');
   const tools = translateTools(body.tools ?? [], reading);
   const prompt = {
     ...translateSystem(body.system, reading),
@@ -107,7 +113,11 @@ function assertSamplingAllowed(body: MessagesRequest, version = ''): void {
   if (version < version2026) return;
   for (const field of ['temperature', 'top_p', 'top_k'] as const) {
     if (body[field] === null || body[field] === undefined) continue;
-    throw fieldError('invalid_request', field, `Extra inputs are not permitted since version ${version2026}; leave it out or send an earlier version`);
+    throw fieldError(
+      'invalid_request',
+      field,
+      `Extra inputs are not permitted since version ${version2026}; leave it out or send an earlier version`,
+    );
   }
 }
 
@@ -120,7 +130,11 @@ function assertThinkingFits({ thinking, max_tokens }: MessagesRequest, betas: re
 
 function assertThinkingFreeToChoose({ thinking, tool_choice: choice }: CountTokensRequest): void {
   if (thinking?.type !== 'enabled' || (choice?.type !== 'any' && choice?.type !== 'tool')) return;
-  throw fieldError('invalid_request', 'tool_choice', 'Thinking may not be enabled when tool_choice forces tool use; use "auto", or disable thinking');
+  throw fieldError(
+    'invalid_request',
+    'tool_choice',
+    'Thinking may not be enabled when tool_choice forces tool use; use "auto", or disable thinking',
+  );
 }
 
 /** Compaction by a vendor is a generation of its own, which the usage of the answer does not count. */

@@ -1,7 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { Block } from '../blocks.js';
-import { answerContext, counts, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock } from '../testing/events.js';
+import {
+  answerContext,
+  counts,
+  finished,
+  reasoningBlock,
+  redactedBlock,
+  refusalBlock,
+  started,
+  textBlock,
+  toolBlock,
+} from '../testing/events.js';
 import { expectToMatch, whole } from '../testing/frames.js';
 import { messages } from './index.js';
 import { collectMessage, endOf } from './response.js';
@@ -48,7 +58,12 @@ describe('a messages answer', () => {
   });
 
   it('keeps thinking with its signature, even without text (7.9 #11, #12 and #21)', () => {
-    const { content } = answerOf(...reasoningBlock(0, '', 'sig'), ...redactedBlock(1, 'sealed'), ...reasoningBlock(2, 'hmm'), ...textBlock(3, 'Yes.'));
+    const { content } = answerOf(
+      ...reasoningBlock(0, '', 'sig'),
+      ...redactedBlock(1, 'sealed'),
+      ...reasoningBlock(2, 'hmm'),
+      ...textBlock(3, 'Yes.'),
+    );
     expect(content).toEqual([
       { type: 'thinking', thinking: '', signature: 'sig' },
       { type: 'redacted_thinking', data: 'sealed' },
@@ -62,7 +77,12 @@ describe('a messages answer', () => {
   });
 
   it('turns arguments into an object, and hands over as it is what is none', () => {
-    const calls = [...toolBlock(0, 'a', 'f', '{"x":', '1}'), ...toolBlock(1, 'b', 'f'), ...toolBlock(2, 'c', 'f', '{"x"'), ...toolBlock(3, 'd', 'f', '[1]')];
+    const calls = [
+      ...toolBlock(0, 'a', 'f', '{"x":', '1}'),
+      ...toolBlock(1, 'b', 'f'),
+      ...toolBlock(2, 'c', 'f', '{"x"'),
+      ...toolBlock(3, 'd', 'f', '[1]'),
+    ];
     const { content, stop_reason } = answerOf(...calls);
     expect(content[0]).toEqual({ type: 'tool_use', id: 'a', name: 'f', input: { x: 1 }, caller: { type: 'direct' } });
     expect(content.map((block) => ('input' in block ? block.input : undefined))).toEqual([{ x: 1 }, {}, { _raw: '{"x"' }, { _raw: '[1]' }]);
@@ -101,7 +121,10 @@ describe('the stop reason', () => {
   });
 
   it('names the stop sequence that was met, where it is known', () => {
-    expect(endOf(StopReason.STOP_REASON_STOP_SEQUENCE, 'END', new Set())).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+    expect(endOf(StopReason.STOP_REASON_STOP_SEQUENCE, 'END', new Set())).toMatchObject({
+      stop_reason: 'stop_sequence',
+      stop_sequence: 'END',
+    });
     expect(endOf(StopReason.STOP_REASON_STOP_SEQUENCE, '', new Set())).toMatchObject({ stop_sequence: null });
   });
 });

@@ -67,7 +67,9 @@ export function emptyContentOf(block: Block): JsonObject {
     case 'refusal':
       return { type: 'text', text: '', citations: null };
     case 'reasoning':
-      return block.redactedData === '' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'redacted_thinking', data: block.redactedData };
+      return block.redactedData === ''
+        ? { type: 'thinking', thinking: '', signature: '' }
+        : { type: 'redacted_thinking', data: block.redactedData };
     case 'toolCall':
       return { type: 'tool_use', id: messagesToolId(block.id), name: block.name, input: {}, caller: { type: 'direct' } };
     case 'foreign':
@@ -115,7 +117,12 @@ export function answerId(requestId: string): string {
 }
 
 /** The end; what the answer holds decides before the upstream's label, and a label of its own before the common one. */
-export function endOf(stopReason: StopReason, stopSequence: string, kinds: ReadonlySet<Block['kind']>, rest: EndRest = endRestOf(undefined)): End {
+export function endOf(
+  stopReason: StopReason,
+  stopSequence: string,
+  kinds: ReadonlySet<Block['kind']>,
+  rest: EndRest = endRestOf(undefined),
+): End {
   const common = stopReasonName(stopReason, kinds);
   const name = rest.stopReason === undefined || commonReasons.has(rest.stopReason) ? common : rest.stopReason;
   return {

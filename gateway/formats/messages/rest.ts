@@ -68,13 +68,22 @@ export function addForeignDelta(block: JsonObject, json: string): void {
   const delta = parseObject(json);
   const type = String(delta['type']);
   const field = Object.hasOwn(knownDeltas, type) ? knownDeltas[type] : undefined;
-  if (type === 'citations_delta') block['citations'] = [...(Array.isArray(block['citations']) ? (block['citations'] as unknown[]) : []), delta['citation']];
+  if (type === 'citations_delta')
+    block['citations'] = [...(Array.isArray(block['citations']) ? (block['citations'] as unknown[]) : []), delta['citation']];
   else if (field !== undefined) mergeInto(block, { [field]: delta[field] ?? null }, 'pieces');
   else if (type !== 'input_json_delta') mergeInto(block, without(delta, typeOnly), 'pieces');
 }
 
 // Written by the encoder itself; and an error is no part of an answer.
-const ownEvents = new Set(['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop', 'error']);
+const ownEvents = new Set([
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'error',
+]);
 
 /** The type of an event that is relayed as it is; undefined for what is none. */
 export function foreignEventType(json: string): string | undefined {

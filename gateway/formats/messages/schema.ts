@@ -5,18 +5,27 @@ import { CacheControl, MessageParam, TextBlock } from './block-schema.js';
 import { ToolChoiceParam, ToolParam } from './tool-schema.js';
 
 const Thinking = Type.Union([
-  Type.Object({ type: Type.Literal('enabled'), budget_tokens: Type.Integer({ minimum: 1024, maximum: 0xffff_ffff }), ...passedOn('display') }),
+  Type.Object({
+    type: Type.Literal('enabled'),
+    budget_tokens: Type.Integer({ minimum: 1024, maximum: 0xffff_ffff }),
+    ...passedOn('display'),
+  }),
   Type.Object({ type: Type.Literal('adaptive'), ...passedOn('display') }),
   Type.Object({ type: Type.Literal('between_tools'), ...passedOn('display') }),
   Type.Object({ type: Type.Literal('disabled') }),
   unknownKind(['enabled', 'adaptive', 'between_tools', 'disabled']),
 ]);
 
-const OutputFormat = Type.Union([Type.Object({ type: Type.Literal('json_schema'), schema: Type.Object({}) }), unknownKind(['json_schema'])]);
+const OutputFormat = Type.Union([
+  Type.Object({ type: Type.Literal('json_schema'), schema: Type.Object({}) }),
+  unknownKind(['json_schema']),
+]);
 
 /** How the answer should be made and formed. */
 export const OutputConfig = Type.Object({
-  effort: optional(Type.String({ minLength: 1, description: 'low, medium, high, xhigh or max; any other word reaches upstreams of this format only.' })),
+  effort: optional(
+    Type.String({ minLength: 1, description: 'low, medium, high, xhigh or max; any other word reaches upstreams of this format only.' }),
+  ),
   format: optional(OutputFormat),
   ...passedOn('task_budget'),
 });

@@ -2,7 +2,21 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { answerContext, blockStart, blockStop, counts, delta, finished, reasoningBlock, redactedBlock, refusalBlock, started, textBlock, toolBlock, toolStart } from '../testing/events.js';
+import {
+  answerContext,
+  blockStart,
+  blockStop,
+  counts,
+  delta,
+  finished,
+  reasoningBlock,
+  redactedBlock,
+  refusalBlock,
+  started,
+  textBlock,
+  toolBlock,
+  toolStart,
+} from '../testing/events.js';
 import { expectToMatch, framesOf, streamed } from '../testing/frames.js';
 import { messages } from './index.js';
 import { MessageStreamEvent } from './answer-schema.js';
@@ -25,7 +39,10 @@ const blocksOf = (...events: Event[]): Data[] => dataOf(...events).slice(1, -2);
 describe('a messages stream', () => {
   it('goes from message_start over the blocks to message_stop', () => {
     expect(dataOf(...textBlock(0, 'Hel', 'lo'))).toEqual([
-      { type: 'message_start', message: expect.objectContaining({ id: 'msg_0199aaaabbbbccccddddeeeeffff0000', content: [], stop_reason: null }) },
+      {
+        type: 'message_start',
+        message: expect.objectContaining({ id: 'msg_0199aaaabbbbccccddddeeeeffff0000', content: [], stop_reason: null }),
+      },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: null } },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hel' } },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'lo' } },
@@ -54,7 +71,10 @@ describe('a messages stream', () => {
     const encoder = messages.stream(answerContext);
     const before = encoder.push([started, ...textBlock(0, 'Hi'), finished(StopReason.STOP_REASON_STOP_SEQUENCE, 'END')]);
     expect(before).not.toMatch(/message_delta|message_stop/);
-    expect(framesOf(encoder.finish(counts))).toMatchObject([{ data: { delta: { stop_reason: 'stop_sequence', stop_sequence: 'END' } } }, { event: 'message_stop' }]);
+    expect(framesOf(encoder.finish(counts))).toMatchObject([
+      { data: { delta: { stop_reason: 'stop_sequence', stop_sequence: 'END' } } },
+      { event: 'message_stop' },
+    ]);
   });
 
   it('gives the signature whole, just before the thinking stops', () => {
@@ -64,32 +84,59 @@ describe('a messages stream', () => {
       { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'sig' } },
       { type: 'content_block_stop', index: 0 },
     ]);
-    expect(blocksOf(...reasoningBlock(0, '', 'sig')).map(({ type }) => type)).toEqual(['content_block_start', 'content_block_delta', 'content_block_stop']);
+    expect(blocksOf(...reasoningBlock(0, '', 'sig')).map(({ type }) => type)).toEqual([
+      'content_block_start',
+      'content_block_delta',
+      'content_block_stop',
+    ]);
     expect(blocksOf(...redactedBlock(0, 'sealed'))[0]).toMatchObject({ content_block: { type: 'redacted_thinking', data: 'sealed' } });
   });
 
   it('numbers blocks itself and leaves out empty ones, without a gap (7.9 #9 and #17)', () => {
     const events = [...reasoningBlock(0, ''), ...textBlock(1, '', ''), ...refusalBlock(2, 'No.'), ...textBlock(5, 'Bye.')];
     expect(blocksOf(...events).map(({ type, index }) => `${index} ${type}`)).toEqual([
-      '0 content_block_start', '0 content_block_delta', '0 content_block_stop',
-      '1 content_block_start', '1 content_block_delta', '1 content_block_stop',
+      '0 content_block_start',
+      '0 content_block_delta',
+      '0 content_block_stop',
+      '1 content_block_start',
+      '1 content_block_delta',
+      '1 content_block_stop',
     ]);
   });
 
   it('writes interleaved parallel calls one after another, each under its own index (7.9 #10)', () => {
     const events = [
-      toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), toolStart(2, 'c', 'h'),
-      delta(1, 'argumentsJson', '{"b":'), delta(0, 'argumentsJson', '{}'), delta(1, 'argumentsJson', '1}'),
-      blockStop(1), blockStop(0), delta(2, 'argumentsJson', '{"c":1}'), blockStop(2),
+      toolStart(0, 'a', 'f'),
+      toolStart(1, 'b', 'g'),
+      toolStart(2, 'c', 'h'),
+      delta(1, 'argumentsJson', '{"b":'),
+      delta(0, 'argumentsJson', '{}'),
+      delta(1, 'argumentsJson', '1}'),
+      blockStop(1),
+      blockStop(0),
+      delta(2, 'argumentsJson', '{"c":1}'),
+      blockStop(2),
     ];
     expect(blocksOf(...events)).toEqual([
-      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f', input: {}, caller: { type: 'direct' } } },
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'tool_use', id: 'a', name: 'f', input: {}, caller: { type: 'direct' } },
+      },
       { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{}' } },
       { type: 'content_block_stop', index: 0 },
-      { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'b', name: 'g', input: {}, caller: { type: 'direct' } } },
+      {
+        type: 'content_block_start',
+        index: 1,
+        content_block: { type: 'tool_use', id: 'b', name: 'g', input: {}, caller: { type: 'direct' } },
+      },
       { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"b":1}' } },
       { type: 'content_block_stop', index: 1 },
-      { type: 'content_block_start', index: 2, content_block: { type: 'tool_use', id: 'c', name: 'h', input: {}, caller: { type: 'direct' } } },
+      {
+        type: 'content_block_start',
+        index: 2,
+        content_block: { type: 'tool_use', id: 'c', name: 'h', input: {}, caller: { type: 'direct' } },
+      },
       { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"c":1}' } },
       { type: 'content_block_stop', index: 2 },
     ]);
@@ -105,12 +152,22 @@ describe('a messages stream', () => {
     const encoder = messages.stream(answerContext);
     encoder.push([started, toolStart(0, 'a', 'f'), toolStart(1, 'b', 'g'), delta(1, 'argumentsJson', '{}'), finished()]);
     const types = framesOf(encoder.finish(counts)).map(({ event }) => event);
-    expect(types).toEqual(['content_block_stop', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
+    expect(types).toEqual([
+      'content_block_stop',
+      'content_block_start',
+      'content_block_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ]);
   });
 
   it('tells an error as an event of its own', () => {
     const [frame] = framesOf(messages.errorFrame(new AppError('upstream_overloaded', 'Busy.'), 'req_1'));
-    expect(frame).toMatchObject({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Busy.' }, request_id: 'req_1' } });
+    expect(frame).toMatchObject({
+      event: 'error',
+      data: { type: 'error', error: { type: 'overloaded_error', message: 'Busy.' }, request_id: 'req_1' },
+    });
   });
 
   it('is kept alive by pings', () => {
@@ -124,7 +181,15 @@ describe('a messages stream', () => {
   });
 
   it('reads the same however the events were grouped', () => {
-    const events = [started, ...reasoningBlock(0, 'hm', 's'), ...textBlock(1, 'a', '\u2028"\\', 'b'), toolStart(2, 'a', 'f'), ...toolBlock(3, 'b', 'g', '{', '}'), blockStop(2), finished()];
+    const events = [
+      started,
+      ...reasoningBlock(0, 'hm', 's'),
+      ...textBlock(1, 'a', '\u2028"\\', 'b'),
+      toolStart(2, 'a', 'f'),
+      ...toolBlock(3, 'b', 'g', '{', '}'),
+      blockStop(2),
+      finished(),
+    ];
     const whole = streamed(messages, answerContext, events);
     fc.assert(
       fc.property(fc.array(fc.nat(events.length)), (cuts) => {

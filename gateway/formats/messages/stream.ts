@@ -155,7 +155,10 @@ class MessageStream implements StreamEncoder {
       block.deltas = [];
     }
     if (unwritten.text !== '') {
-      frames += unwritten.kind === 'reasoning' ? deltaFrame(block.index!, 'thinking_delta', 'thinking', unwritten.text) : deltaFrame(block.index!, 'text_delta', 'text', unwritten.text);
+      frames +=
+        unwritten.kind === 'reasoning'
+          ? deltaFrame(block.index!, 'thinking_delta', 'thinking', unwritten.text)
+          : deltaFrame(block.index!, 'text_delta', 'text', unwritten.text);
       unwritten.text = '';
     }
     if (unwritten.argumentsJson !== '') {
@@ -168,18 +171,27 @@ class MessageStream implements StreamEncoder {
   private open(block: StreamedBlock): string {
     if (block.index !== undefined) return '';
     block.index = this.nextIndex++;
-    return frame('content_block_start', { index: block.index, content_block: blockWith(emptyContentOf(block.unwritten), block.startRest), ...block.startBeside });
+    return frame('content_block_start', {
+      index: block.index,
+      content_block: blockWith(emptyContentOf(block.unwritten), block.startRest),
+      ...block.startBeside,
+    });
   }
 
   private close(block: StreamedBlock): string {
     const { signature } = block.unwritten;
     const signed = signature === '' ? '' : this.open(block) + this.signatureFrame(block, signature);
-    return block.index === undefined ? '' : `${signed}${frame('content_block_stop', { ...block.stopRest, type: 'content_block_stop', index: block.index })}`;
+    return block.index === undefined
+      ? ''
+      : `${signed}${frame('content_block_stop', { ...block.stopRest, type: 'content_block_stop', index: block.index })}`;
   }
 
   private signatureFrame({ index, signatureRest, signatureBeside }: StreamedBlock, signature: string): string {
     if (signatureRest === undefined) return deltaFrame(index!, 'signature_delta', 'signature', signature);
-    return foreignDeltaFrame(index!, { json: JSON.stringify(filled({ type: 'signature_delta', signature }, signatureRest)), beside: signatureBeside });
+    return foreignDeltaFrame(index!, {
+      json: JSON.stringify(filled({ type: 'signature_delta', signature }, signatureRest)),
+      beside: signatureBeside,
+    });
   }
 }
 
@@ -199,13 +211,22 @@ function besideText(besideJson: string | undefined): string {
 }
 
 /** A delta that has no common form, or that has something beside it. What came before it is written before it. */
-function addSpecialDelta(block: StreamedBlock, delta: NonNullable<BlockDelta['delta']>, extraJson: string | undefined, beside: string): void {
+function addSpecialDelta(
+  block: StreamedBlock,
+  delta: NonNullable<BlockDelta['delta']>,
+  extraJson: string | undefined,
+  beside: string,
+): void {
   const { unwritten, deltas } = block;
   const rest = extraJson === undefined ? {} : parseObject(extraJson);
   const textType = unwritten.kind === 'reasoning' ? (['thinking_delta', 'thinking'] as const) : (['text_delta', 'text'] as const);
-  const add = ([type, field]: readonly [string, string], value: string): void => void deltas.push({ json: JSON.stringify(filled({ type, [field]: value }, rest)), beside });
+  const add = ([type, field]: readonly [string, string], value: string): void =>
+    void deltas.push({ json: JSON.stringify(filled({ type, [field]: value }, rest)), beside });
   block.hasText ||= unwritten.text !== '' || (delta.$case === 'text' && delta.value !== '');
-  for (const [field, type] of [['text', textType], ['argumentsJson', deltaTypes.argumentsJson]] as const) {
+  for (const [field, type] of [
+    ['text', textType],
+    ['argumentsJson', deltaTypes.argumentsJson],
+  ] as const) {
     if (unwritten[field] === '') continue;
     deltas.push({ json: JSON.stringify({ type: type[0], [type[1]]: unwritten[field] }), beside: '' });
     unwritten[field] = '';

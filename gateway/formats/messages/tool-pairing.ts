@@ -38,7 +38,8 @@ function turnsOf(messages: readonly MessageParam[]): Turn[] {
 function noteCalls(turn: Turn, calls: Map<string, string>): void {
   for (const { block, path } of turn.blocks) {
     if (block.type !== 'tool_use') continue;
-    if (calls.has(block.id)) throw fieldError('invalid_request', `${path}.id`, `"${block.id}" is the id of two tool_use blocks; ids must be unique`);
+    if (calls.has(block.id))
+      throw fieldError('invalid_request', `${path}.id`, `"${block.id}" is the id of two tool_use blocks; ids must be unique`);
     calls.set(block.id, path);
   }
 }
@@ -52,7 +53,11 @@ function takeResults(turn: Turn, calls: Map<string, string>): void {
       continue;
     }
     if (!calls.delete(block.tool_use_id)) {
-      throw fieldError('invalid_request', `${path}.tool_use_id`, `"${block.tool_use_id}" has no unanswered tool_use block in the assistant turn before`);
+      throw fieldError(
+        'invalid_request',
+        `${path}.tool_use_id`,
+        `"${block.tool_use_id}" has no unanswered tool_use block in the assistant turn before`,
+      );
     }
     if (hasOtherContent) throw fieldError('invalid_request', path, 'tool_result blocks must come first in their turn');
   }

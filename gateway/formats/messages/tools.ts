@@ -44,17 +44,28 @@ function translateTool(param: CustomToolParam, cacheTtl: string | undefined, rea
 function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { demands }: Reading): void {
   const type = param.type as unknown as string;
   if (serverTools.test(type)) {
-    throw fieldError('unsupported_field', `${path}.type`, 'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it with name and input_schema');
+    throw fieldError(
+      'unsupported_field',
+      `${path}.type`,
+      'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it with name and input_schema',
+    );
   }
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
-  demands.refuseElsewhere(`${path}.type`, `the model has no built-in tools such as "${type.slice(0, 64)}"; describe your own with name and input_schema, or choose a model behind an upstream of the messages format`);
+  demands.refuseElsewhere(
+    `${path}.type`,
+    `the model has no built-in tools such as "${type.slice(0, 64)}"; describe your own with name and input_schema, or choose a model behind an upstream of the messages format`,
+  );
 }
 
 const modes = { auto: Mode.MODE_AUTO, any: Mode.MODE_REQUIRED, tool: Mode.MODE_NAMED, none: Mode.MODE_NONE } as const;
 
 /** Translates the choice among these tools; raises invalid_request when it cannot be met. */
-export function translateToolChoice(choice: ToolChoiceParam | null | undefined, params: readonly ToolParam[], reading: Reading): ToolChoice | undefined {
+export function translateToolChoice(
+  choice: ToolChoiceParam | null | undefined,
+  params: readonly ToolParam[],
+  reading: Reading,
+): ToolChoice | undefined {
   if (choice === null || choice === undefined) return undefined;
   switch (choice.type) {
     case 'auto':

@@ -7,12 +7,26 @@ const words = fc.array(fc.string({ maxLength: 8 }), { maxLength: 4 });
 
 type Piece = (index: number) => Event[];
 
-const text = words.map((parts): Piece => (index) => textBlock(index, ...parts));
-const reasoning = fc.record({ shown: fc.string(), signature: fc.string() }).map(({ shown, signature }): Piece => (index) => reasoningBlock(index, shown, signature));
-const redacted = fc.string({ minLength: 1 }).map((data): Piece => (index) => redactedBlock(index, data));
-const refusal = words.map(
-  (parts): Piece => (index) => [blockStart(index, { $case: 'refusal', value: {} }), ...parts.map((part) => delta(index, 'text', part)), blockStop(index)],
+const text = words.map(
+  (parts): Piece =>
+    (index) =>
+      textBlock(index, ...parts),
 );
+const reasoning = fc.record({ shown: fc.string(), signature: fc.string() }).map(
+  ({ shown, signature }): Piece =>
+    (index) =>
+      reasoningBlock(index, shown, signature),
+);
+const redacted = fc.string({ minLength: 1 }).map(
+  (data): Piece =>
+    (index) =>
+      redactedBlock(index, data),
+);
+const refusal = words.map((parts): Piece => (index) => [
+  blockStart(index, { $case: 'refusal', value: {} }),
+  ...parts.map((part) => delta(index, 'text', part)),
+  blockStop(index),
+]);
 
 /** The JSON of some arguments, cut into fragments. */
 const fragments = fc.tuple(fc.dictionary(fc.string(), fc.string(), { maxKeys: 3 }), fc.nat(20)).map(([value, cut]) => {
@@ -37,7 +51,12 @@ export const answers = fc
   .tuple(
     fc.array(fc.oneof(text, reasoning, redacted, refusal), { maxLength: 4 }),
     fc.option(parallelCalls, { nil: undefined }),
-    fc.constantFrom(StopReason.STOP_REASON_END, StopReason.STOP_REASON_MAX_TOKENS, StopReason.STOP_REASON_TOOL_CALLS, StopReason.STOP_REASON_REFUSAL),
+    fc.constantFrom(
+      StopReason.STOP_REASON_END,
+      StopReason.STOP_REASON_MAX_TOKENS,
+      StopReason.STOP_REASON_TOOL_CALLS,
+      StopReason.STOP_REASON_REFUSAL,
+    ),
   )
   .map(([pieces, calls, stopReason]) => [
     started,

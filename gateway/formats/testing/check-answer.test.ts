@@ -11,14 +11,21 @@ const call = (index: number, fields: object): Choice => choice({ tool_calls: [{ 
 const opening = (index: number): Choice => call(index, { id: `c${index}`, type: 'function', function: { name: 'f', arguments: '' } });
 const role = chunk(choice({ role: 'assistant', content: '' }));
 const stop = chunk(choice({}, 'stop'));
-const sse = (...chunks: unknown[]): string => chunks.map((data) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`).join('');
+const sse = (...chunks: unknown[]): string =>
+  chunks.map((data) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`).join('');
 
 describe('the checker of chat-completions streams', () => {
   it('finds nothing wrong with a right one', () => {
-    const tools = [opening(0), call(0, { function: { arguments: '{' } }), opening(1), call(0, { function: { arguments: '}' } })].map((one) => chunk(one));
+    const tools = [opening(0), call(0, { function: { arguments: '{' } }), opening(1), call(0, { function: { arguments: '}' } })].map(
+      (one) => chunk(one),
+    );
     expect(streamFaults('chat-completions', `: hi\n\n${sse(role, chunk(choice({ content: 'a' })), stop, '[DONE]')}`)).toEqual([]);
     expect(streamFaults('chat-completions', sse(role, ...tools, chunk(choice({}, 'tool_calls')), '[DONE]'))).toEqual([]);
-    expect(streamFaults('chat-completions', sse({ ...role, usage: null }, { ...stop, usage: null }, { ...chunk(), usage }, '[DONE]'), { includeUsage: true })).toEqual([]);
+    expect(
+      streamFaults('chat-completions', sse({ ...role, usage: null }, { ...stop, usage: null }, { ...chunk(), usage }, '[DONE]'), {
+        includeUsage: true,
+      }),
+    ).toEqual([]);
     expect(streamFaults('chat-completions', sse(role, { error: { message: 'm', type: 't', param: null, code: null } }))).toEqual([]);
   });
 
@@ -44,7 +51,10 @@ describe('the checker of chat-completions streams', () => {
     ['with usage beside choices', sse({ ...role, usage: null }, { ...stop, usage }, '[DONE]'), true],
     ['without the usage asked for', sse({ ...role, usage: null }, { ...stop, usage: null }, '[DONE]'), true],
     ['without usage: null before', sse(role, { ...stop, usage: null }, { ...chunk(), usage }, '[DONE]'), true],
-    ['with a call without an index', many({ ...choice({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }] }) })],
+    [
+      'with a call without an index',
+      many({ ...choice({ tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }] }) }),
+    ],
     ['with a call without a type', many(call(0, { id: 'a', function: { name: 'f', arguments: '' } }))],
     ['with an id twice', many(opening(0), call(0, { id: 'c0', function: { arguments: '{}' } }))],
     ['with a name twice', many(opening(0), call(0, { function: { name: 'f', arguments: '{}' } }))],
@@ -66,12 +76,29 @@ describe('the checker of chat-completions streams', () => {
 });
 
 const messageUsage = {
-  input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens_details: { thinking_tokens: 0 },
-  cache_creation: null, server_tool_use: null, service_tier: 'standard', inference_geo: null, speed: 'standard',
+  input_tokens: 1,
+  output_tokens: 1,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens_details: { thinking_tokens: 0 },
+  cache_creation: null,
+  server_tool_use: null,
+  service_tier: 'standard',
+  inference_geo: null,
+  speed: 'standard',
 };
 const message = {
-  id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] as object[], container: null, diagnostics: null,
-  stop_reason: null as string | null, stop_sequence: null, stop_details: null, usage: messageUsage,
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [] as object[],
+  container: null,
+  diagnostics: null,
+  stop_reason: null as string | null,
+  stop_sequence: null,
+  stop_details: null,
+  usage: messageUsage,
 };
 type Event = { type: string; [field: string]: unknown };
 const begin: Event = { type: 'message_start', message };
@@ -82,15 +109,30 @@ const text = { type: 'text', text: '', citations: null };
 const thinking = { type: 'thinking', thinking: '', signature: '' };
 const toolUse = { type: 'tool_use', id: 'a', name: 'f', input: {}, caller: { type: 'direct' } };
 const a = { type: 'text_delta', text: 'a' };
-const end = (reason: string | null = 'end_turn', usageTold: object | undefined = messageUsage): Event => ({ type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: usageTold });
+const end = (reason: string | null = 'end_turn', usageTold: object | undefined = messageUsage): Event => ({
+  type: 'message_delta',
+  delta: { stop_reason: reason, stop_sequence: null },
+  usage: usageTold,
+});
 const last: Event = { type: 'message_stop' };
 const events = (...list: Event[]): string => list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
 describe('the checker of messages streams', () => {
   it('finds nothing wrong with a right one', () => {
-    const blocks = [open(0, thinking), piece(0, { type: 'signature_delta', signature: 's' }), close(0), open(1, text), piece(1, a), close(1), open(2, toolUse), close(2)];
+    const blocks = [
+      open(0, thinking),
+      piece(0, { type: 'signature_delta', signature: 's' }),
+      close(0),
+      open(1, text),
+      piece(1, a),
+      close(1),
+      open(2, toolUse),
+      close(2),
+    ];
     expect(streamFaults('messages', events(begin, { type: 'ping' }, ...blocks, end('tool_use'), last))).toEqual([]);
-    expect(streamFaults('messages', events(begin, open(0, text), { type: 'error', error: { type: 'api_error', message: 'm' } }))).toEqual([]);
+    expect(streamFaults('messages', events(begin, open(0, text), { type: 'error', error: { type: 'api_error', message: 'm' } }))).toEqual(
+      [],
+    );
   });
 
   const around = (...blocks: Event[]): string => events(begin, ...blocks, end(), last);
@@ -118,7 +160,15 @@ describe('the checker of messages streams', () => {
     ['with a block that opens full', around(open(0, { ...text, text: 'a' }), piece(0, a), close(0))],
     ['with input of text', events(begin, open(0, { ...toolUse, input: '' }), close(0), end('tool_use'), last)],
     ['with a tool id of another vendor', events(begin, open(0, { ...toolUse, id: 'f:0' }), close(0), end('tool_use'), last)],
-    ['with thinking after its signature', around(open(0, thinking), piece(0, { type: 'signature_delta', signature: 's' }), piece(0, { type: 'thinking_delta', thinking: 'a' }), close(0))],
+    [
+      'with thinking after its signature',
+      around(
+        open(0, thinking),
+        piece(0, { type: 'signature_delta', signature: 's' }),
+        piece(0, { type: 'thinking_delta', thinking: 'a' }),
+        close(0),
+      ),
+    ],
     ['that calls tools but says it is done', around(open(0, toolUse), close(0))],
     ['with a block no other format has', around(open(0, { type: 'server_tool_use', id: 'a', name: 'f', input: {} }), close(0))],
     ['with an event of its own', events(begin, { type: 'new' }, end(), last)],
@@ -134,7 +184,12 @@ describe('the checker of messages streams', () => {
 });
 
 describe('the checker of bodies', () => {
-  const completion = { ...head, object: 'chat.completion', choices: [{ index: 0, finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: 'a', refusal: null } }], usage };
+  const completion = {
+    ...head,
+    object: 'chat.completion',
+    choices: [{ index: 0, finish_reason: 'stop', logprobs: null, message: { role: 'assistant', content: 'a', refusal: null } }],
+    usage,
+  };
   const answer = { ...message, content: [{ ...text, text: 'a' }], stop_reason: 'end_turn' };
 
   it('finds nothing wrong with right ones', () => {
@@ -146,7 +201,9 @@ describe('the checker of bodies', () => {
   });
 
   it('finds what is missing or of the other format', () => {
-    expect(answerFaults('chat-completions', { ...completion, choices: [{ ...completion.choices[0], logprobs: undefined }] })).not.toEqual([]);
+    expect(answerFaults('chat-completions', { ...completion, choices: [{ ...completion.choices[0], logprobs: undefined }] })).not.toEqual(
+      [],
+    );
     expect(answerFaults('chat-completions', answer)).not.toEqual([]);
     expect(answerFaults('messages', completion)).not.toEqual([]);
     expect(answerFaults('messages', { ...answer, content: [text] })).not.toEqual([]);

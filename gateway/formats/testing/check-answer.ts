@@ -21,7 +21,8 @@ export function answerFaults(format: FormatName, body: unknown, kind: AnswerKind
   const faults = schemaFaults('message', body, kind.native);
   if (isObject(body) && body['stop_reason'] === null) faults.push('there is no stop reason');
   const content = isObject(body) && Array.isArray(body['content']) ? (body['content'] as unknown[]) : [];
-  for (const block of content) if (isObject(block) && block['type'] === 'text' && block['text'] === '') faults.push('a text block is empty');
+  for (const block of content)
+    if (isObject(block) && block['type'] === 'text' && block['text'] === '') faults.push('a text block is empty');
   return faults;
 }
 

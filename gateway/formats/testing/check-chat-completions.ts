@@ -59,7 +59,8 @@ class StreamCheck {
     if (this.#ended === undefined) this.faults.push(`the stream ends without ${terminator} or an error`);
     if (this.#ended !== 'done') return;
     if (this.#first === undefined) this.faults.push('there is no chunk');
-    for (const [index, { finish }] of this.#choices) if (finish === undefined) this.faults.push(`choice ${String(index)} has no finish reason`);
+    for (const [index, { finish }] of this.#choices)
+      if (finish === undefined) this.faults.push(`choice ${String(index)} has no finish reason`);
     if (this.kind.includeUsage === true && !this.#usageSeen) this.faults.push('the usage chunk is missing');
   }
 
@@ -100,7 +101,8 @@ class StreamCheck {
     const { type } = call;
     if (index === calls.length) {
       const name = [call['function'], call['custom']].find(isObject)?.['name'];
-      if (typeof call['id'] !== 'string' || typeof type !== 'string' || typeof name !== 'string') this.faults.push(`tool call ${index} begins without its id, type and name`);
+      if (typeof call['id'] !== 'string' || typeof type !== 'string' || typeof name !== 'string')
+        this.faults.push(`tool call ${index} begins without its id, type and name`);
       calls.push({ type });
       return;
     }

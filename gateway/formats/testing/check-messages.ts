@@ -42,7 +42,9 @@ class StreamCheck {
 
   take(event: JsonObject): void {
     const type = String(event['type']);
-    this.faults.push(...schemaFaults('message-stream-event', event, this.kind.native).map((fault) => `${fault} in ${JSON.stringify(event).slice(0, 300)}`));
+    this.faults.push(
+      ...schemaFaults('message-stream-event', event, this.kind.native).map((fault) => `${fault} in ${JSON.stringify(event).slice(0, 300)}`),
+    );
     if (this.#state === 'stopped' || this.#state === 'error') this.faults.push(`${type} follows the end`);
     if (this.#state === 'new' && type !== 'message_start' && type !== 'error') this.faults.push(`${type} comes before message_start`);
     switch (type) {
@@ -79,7 +81,8 @@ class StreamCheck {
     const type = String(block['type']);
     if (this.#block !== undefined) this.faults.push(`block ${String(index)} opens while another is open`);
     if (index !== this.#blocks) this.faults.push(`block ${String(index)} is the ${this.#blocks + 1}th`);
-    if (this.kind.native !== true && !ownBlocks.has(type)) this.faults.push(`a block of type ${type} comes from an upstream of another format`);
+    if (this.kind.native !== true && !ownBlocks.has(type))
+      this.faults.push(`a block of type ${type} comes from an upstream of another format`);
     if (this.#state !== 'open') this.faults.push('a block opens where none may');
     this.#blocks += 1;
     if (type === 'tool_use') this.#calls += 1;
@@ -88,10 +91,12 @@ class StreamCheck {
 
   #delta(index: unknown, delta: JsonObject): void {
     const block = this.#block;
-    if (block === undefined || block.index !== index) return void this.faults.push(`a delta is for block ${String(index)}, which is not open`);
+    if (block === undefined || block.index !== index)
+      return void this.faults.push(`a delta is for block ${String(index)}, which is not open`);
     const type = String(delta['type']);
     const allowed = deltasOf[block.type];
-    if (allowed !== undefined && this.kind.native !== true && !allowed.includes(type)) this.faults.push(`a ${type} is for a block of type ${block.type}`);
+    if (allowed !== undefined && this.kind.native !== true && !allowed.includes(type))
+      this.faults.push(`a ${type} is for a block of type ${block.type}`);
     if (block.signatures > 0) this.faults.push(`a ${type} follows the signature`);
     if (type === 'signature_delta') block.signatures += 1;
     if (typeof delta['text'] === 'string') block.text += delta['text'];

@@ -14,30 +14,43 @@ const ofChoice = (fields: object): object => ({ choices: [{ index: 0, ...fields 
 
 type Piece = (index: number) => Event[];
 
-const probableText = fc.array(fc.tuple(fc.string({ minLength: 1, maxLength: 6 }), sometimes(logprob)), { minLength: 1, maxLength: 4 }).map(
-  (pieces): Piece => (index) => [
+const probableText = fc
+  .array(fc.tuple(fc.string({ minLength: 1, maxLength: 6 }), sometimes(logprob)), { minLength: 1, maxLength: 4 })
+  .map((pieces): Piece => (index) => [
     blockStart(index, { $case: 'text', value: {} }),
-    ...pieces.map(([text, probability]) => maybe(delta(index, 'text', text), probability && ofChoice({ logprobs: { content: [probability], refusal: null } }))),
+    ...pieces.map(([text, probability]) =>
+      maybe(delta(index, 'text', text), probability && ofChoice({ logprobs: { content: [probability], refusal: null } })),
+    ),
     blockStop(index),
-  ],
-);
+  ]);
 
-const call = fc.record({ isCustom: fc.boolean(), fragments: texts, extra: sometimes(json) }).map(({ isCustom, fragments, extra }): Piece => (index) => {
-  const start = blockStart(index, { $case: 'toolCall', value: { id: `call_${index}`, name: 'f', isCustom } });
-  const rest = extra === undefined ? undefined : ofChoice({ delta: { tool_calls: [{ index: 40 - index, extra_content: extra }] } });
-  return [maybe(start, rest), ...fragments.map((fragment) => delta(index, 'argumentsJson', fragment)), blockStop(index)];
-});
+const call = fc
+  .record({ isCustom: fc.boolean(), fragments: texts, extra: sometimes(json) })
+  .map(({ isCustom, fragments, extra }): Piece => (index) => {
+    const start = blockStart(index, { $case: 'toolCall', value: { id: `call_${index}`, name: 'f', isCustom } });
+    const rest = extra === undefined ? undefined : ofChoice({ delta: { tool_calls: [{ index: 40 - index, extra_content: extra }] } });
+    return [maybe(start, rest), ...fragments.map((fragment) => delta(index, 'argumentsJson', fragment)), blockStop(index)];
+  });
 
 /** The pieces of a choice other than the first. */
-const otherChoice = fc.record({ parts: texts, calls: fc.boolean(), reason: fc.constantFrom('stop', 'length') }).map(({ parts, calls, reason }) => (index: number) => {
-  const piece = (fields: object, finish: string | null = null): object => ({ choices: [{ index, delta: fields, finish_reason: finish }] });
-  const first = { index: 0, id: `other_${index}`, type: 'function', function: { name: 'g', arguments: '' } };
-  const called = [piece({ tool_calls: [first] }), ...parts.map((part) => piece({ tool_calls: [{ index: 0, function: { arguments: part } }] }))];
-  return {
-    pieces: [piece({ role: 'assistant', content: '' }), ...(calls ? called : parts.map((part) => piece({ content: part })))].map((one) => foreign(one)),
-    end: foreign(piece({}, calls ? 'tool_calls' : reason), true),
-  };
-});
+const otherChoice = fc
+  .record({ parts: texts, calls: fc.boolean(), reason: fc.constantFrom('stop', 'length') })
+  .map(({ parts, calls, reason }) => (index: number) => {
+    const piece = (fields: object, finish: string | null = null): object => ({
+      choices: [{ index, delta: fields, finish_reason: finish }],
+    });
+    const first = { index: 0, id: `other_${index}`, type: 'function', function: { name: 'g', arguments: '' } };
+    const called = [
+      piece({ tool_calls: [first] }),
+      ...parts.map((part) => piece({ tool_calls: [{ index: 0, function: { arguments: part } }] })),
+    ];
+    return {
+      pieces: [piece({ role: 'assistant', content: '' }), ...(calls ? called : parts.map((part) => piece({ content: part })))].map((one) =>
+        foreign(one),
+      ),
+      end: foreign(piece({}, calls ? 'tool_calls' : reason), true),
+    };
+  });
 
 /** Events of an answer of a chat-completions upstream. */
 export const nativeChatAnswers = fc
@@ -60,25 +73,32 @@ export const nativeChatAnswers = fc
     ];
   });
 
-const citedText = fc.array(fc.oneof(fc.string({ minLength: 1, maxLength: 6 }), fc.record({ cited_text: fc.string() })), { minLength: 1, maxLength: 4 }).map(
-  (pieces): Piece => (index) => [
+const citedText = fc
+  .array(fc.oneof(fc.string({ minLength: 1, maxLength: 6 }), fc.record({ cited_text: fc.string() })), { minLength: 1, maxLength: 4 })
+  .map((pieces): Piece => (index) => [
     withRest(blockStart(index, { $case: 'text', value: {} }), { citations: [] }),
-    ...pieces.map((piece) => (typeof piece === 'string' ? delta(index, 'text', piece) : foreignDelta(index, { type: 'citations_delta', citation: { type: 'char_location', ...piece } }))),
+    ...pieces.map((piece) =>
+      typeof piece === 'string'
+        ? delta(index, 'text', piece)
+        : foreignDelta(index, { type: 'citations_delta', citation: { type: 'char_location', ...piece } }),
+    ),
     blockStop(index),
-  ],
-);
+  ]);
 
-const thought = fc.record({ parts: fc.array(fc.string({ maxLength: 4 }), { maxLength: 3 }), signature: fc.string(), counts: fc.boolean() }).map(
-  ({ parts, signature, counts }): Piece => (index) => [
+const thought = fc
+  .record({ parts: fc.array(fc.string({ maxLength: 4 }), { maxLength: 3 }), signature: fc.string(), counts: fc.boolean() })
+  .map(({ parts, signature, counts }): Piece => (index) => [
     blockStart(index, { $case: 'reasoning', value: { redactedData: '' } }),
     ...parts.map((part) => maybe(delta(index, 'text', part), counts ? { estimated_tokens: 3 } : undefined)),
     delta(index, 'signature', signature),
     blockStop(index),
-  ],
-);
+  ]);
 
 const own = fc.tuple(json, fc.boolean()).map(([input, isCalled]): Piece => (index) => [
-  withRest(toolStart(index, `toolu_${index}`, 'f'), isCalled ? { caller: { type: 'code_execution_20260120', tool_id: 's' } } : { toolset_name: 't' }),
+  withRest(
+    toolStart(index, `toolu_${index}`, 'f'),
+    isCalled ? { caller: { type: 'code_execution_20260120', tool_id: 's' } } : { toolset_name: 't' },
+  ),
   delta(index, 'argumentsJson', `{"a":${JSON.stringify(input)}`),
   delta(index, 'argumentsJson', '}'),
   blockStop(index),
@@ -88,16 +108,31 @@ const server = json.map((input): Piece => (index) => {
   const fragments = [`{"q":${JSON.stringify(input)}`, '}'].map((fragment) => ({ type: 'input_json_delta', partial_json: fragment }));
   return foreignBlock(index, { type: 'server_tool_use', id: `srvtoolu_${index}`, name: 'tool_search_tool_bm25', input: {} }, ...fragments);
 });
-const unknownBlock = json.map((value): Piece => (index) => foreignBlock(index, { type: 'vendor_block', value }));
+const unknownBlock = json.map(
+  (value): Piece =>
+    (index) =>
+      foreignBlock(index, { type: 'vendor_block', value }),
+);
 
 /** Events of an answer of a messages upstream. */
 export const nativeMessageAnswers = fc
   .record({
     blocks: fc.array(fc.oneof(citedText, thought, own, server, unknownBlock), { maxLength: 5 }),
-    head: sometimes(fc.record({ container: fc.record({ id: fc.string() }), usage: fc.record({ service_tier: fc.constant('priority'), input_tokens: fc.nat() }) })),
+    head: sometimes(
+      fc.record({
+        container: fc.record({ id: fc.string() }),
+        usage: fc.record({ service_tier: fc.constant('priority'), input_tokens: fc.nat() }),
+      }),
+    ),
     end: sometimes(
       fc.record({
-        delta: fc.record({ stop_reason: fc.constantFrom('pause_turn', 'vendor_word'), stop_details: fc.constantFrom({ type: 'refusal', category: 'cyber', explanation: null }, { type: 'vendor_word', more: 1 }) }, { requiredKeys: [] }),
+        delta: fc.record(
+          {
+            stop_reason: fc.constantFrom('pause_turn', 'vendor_word'),
+            stop_details: fc.constantFrom({ type: 'refusal', category: 'cyber', explanation: null }, { type: 'vendor_word', more: 1 }),
+          },
+          { requiredKeys: [] },
+        ),
         usage: fc.record({ server_tool_use: fc.record({ web_search_requests: fc.nat() }), output_tokens: fc.nat() }, { requiredKeys: [] }),
       }),
     ),

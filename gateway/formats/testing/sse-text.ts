@@ -18,7 +18,8 @@ export function rawFramesOf(text: string): { frames: RawFrame[]; faults: string[
     if (lines.length === 0) return [];
     const events = lines.filter((line) => line.startsWith('event: '));
     const data = lines.filter((line) => line.startsWith('data: '));
-    if (events.length + data.length !== lines.length || events.length > 1 || data.length !== 1) faults.push(`a frame is not one event line and one data line: ${JSON.stringify(part.slice(0, 200))}`);
+    if (events.length + data.length !== lines.length || events.length > 1 || data.length !== 1)
+      faults.push(`a frame is not one event line and one data line: ${JSON.stringify(part.slice(0, 200))}`);
     return [{ event: events[0]?.slice('event: '.length), data: data[0]?.slice('data: '.length) ?? '' }];
   });
   return { frames, faults };

@@ -31,9 +31,14 @@ export function admit({ callsMax, callsPerAccountMax, isDraining }: AdmissionOpt
   return async (ctx: Context, next: Next) => {
     const { accountId } = stateOf(ctx).key!;
     if (isDraining()) throw new AppError('service_unavailable', 'This gateway is stopping. Try again.', { retryAfterMs });
-    if (underWay >= callsMax) throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs });
+    if (underWay >= callsMax)
+      throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs });
     if ((underWayOf.get(accountId) ?? 0) >= callsPerAccountMax) {
-      throw new AppError('overloaded', `Your account has ${callsPerAccountMax} calls in flight, as many as one may. Try again when some have ended.`, { retryAfterMs });
+      throw new AppError(
+        'overloaded',
+        `Your account has ${callsPerAccountMax} calls in flight, as many as one may. Try again when some have ended.`,
+        { retryAfterMs },
+      );
     }
     count(accountId, 1);
     try {

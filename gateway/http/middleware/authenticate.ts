@@ -16,7 +16,10 @@ export function authenticate(keys: KeyReplica): Middleware {
   return async (ctx: Context, next: Next) => {
     const secrets = secretsOf(ctx);
     if (secrets.length === 0) {
-      throw new AppError('key_missing', 'No platform key was sent. Send it as "Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>".');
+      throw new AppError(
+        'key_missing',
+        'No platform key was sent. Send it as "Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>".',
+      );
     }
     for (const [index, secret] of secrets.entries()) {
       try {

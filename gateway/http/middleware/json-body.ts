@@ -21,7 +21,11 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new AppError('invalid_request', `The body is not valid JSON: ${bytes.length === 0 ? 'it is empty' : (error as Error).message.slice(0, 200)}.`, { cause: error });
+    throw new AppError(
+      'invalid_request',
+      `The body is not valid JSON: ${bytes.length === 0 ? 'it is empty' : (error as Error).message.slice(0, 200)}.`,
+      { cause: error },
+    );
   }
   assertBounded(value);
   return value;
@@ -33,7 +37,9 @@ function decoded(ctx: Context): AsyncIterable<Buffer> {
   if (encoding === '' || encoding === 'identity') return ctx.req.iterator({ destroyOnReturn: false });
   if (encoding === 'gzip' || encoding === 'x-gzip') return unpacked(ctx, createGunzip());
   if (encoding === 'deflate') return unpacked(ctx, createInflate());
-  throw new AppError('invalid_request', `The content-encoding "${encoding.slice(0, 50)}" is not supported; send gzip, deflate or none.`, { details: { field: 'content-encoding' } });
+  throw new AppError('invalid_request', `The content-encoding "${encoding.slice(0, 50)}" is not supported; send gzip, deflate or none.`, {
+    details: { field: 'content-encoding' },
+  });
 }
 
 function unpacked(ctx: Context, unpacker: Gunzip | Inflate): AsyncIterable<Buffer> {

@@ -13,7 +13,10 @@ describe('the shape of a body', () => {
   });
 
   it('has values to a bound', () => {
-    const lists = (count: number): unknown => [Array.from({ length: count / 2 }, () => 'x'), Array.from({ length: count / 2 - 2 }, () => 1)];
+    const lists = (count: number): unknown => [
+      Array.from({ length: count / 2 }, () => 'x'),
+      Array.from({ length: count / 2 - 2 }, () => 1),
+    ];
     expect(() => assertBounded(lists(valuesMax))).not.toThrow();
     expect(() => assertBounded(lists(valuesMax + 2))).toThrow('more than 1000000 values');
   });

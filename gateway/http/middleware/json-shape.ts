@@ -15,7 +15,8 @@ export function assertBounded(value: unknown): void {
     if (depth > depthMax) throw new AppError('invalid_request', `The body is nested more than ${depthMax} levels deep.`);
     const parts: unknown[] = Array.isArray(each) ? each : Object.values(each);
     values += parts.length;
-    if (values > valuesMax) throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
+    if (values > valuesMax)
+      throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
     for (const part of parts) visit(part, depth + 1);
   };
   visit(value, 1);

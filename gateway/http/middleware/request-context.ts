@@ -34,7 +34,11 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
     beginState(ctx, { requestId, dialect: dialectOf(ctx) });
     setRequestId(ctx, requestId);
     const parent = propagation.extract(telemetry.active(), ctx.headers);
-    const span = tracer.startSpan(ctx.method, { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method, 'url.path': ctx.path, 'tollgate.request.id': requestId } }, parent);
+    const span = tracer.startSpan(
+      ctx.method,
+      { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method, 'url.path': ctx.path, 'tollgate.request.id': requestId } },
+      parent,
+    );
     const inSpan = trace.setSpan(parent, span);
     try {
       await telemetry.with(inSpan, next);
@@ -47,7 +51,11 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         span.setAttribute('http.response.status_code', status);
         if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       }
-      durations.record(durationMs / 1000, { 'http.request.method': ctx.method, 'http.route': state.route ?? 'unmatched', 'http.response.status_code': status });
+      durations.record(durationMs / 1000, {
+        'http.request.method': ctx.method,
+        'http.route': state.route ?? 'unmatched',
+        'http.response.status_code': status,
+      });
       const line = {
         request_id: requestId,
         method: ctx.method,

@@ -3,7 +3,16 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { AppendAuditRequest, type AuditEntry, CreateUserRequest, type DeepPartial, ListAuditRequest, ListUsersRequest, UpdateUserRequest, VerifyAuditRequest } from '#proto/auth/v1/people.js';
+import {
+  AppendAuditRequest,
+  type AuditEntry,
+  CreateUserRequest,
+  type DeepPartial,
+  ListAuditRequest,
+  ListUsersRequest,
+  UpdateUserRequest,
+  VerifyAuditRequest,
+} from '#proto/auth/v1/people.js';
 import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 describe.each(testEngines)('the audit log on %s', (engine) => {
@@ -16,7 +25,13 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     firstAtMs = auth.clock.nowMs();
     await append({ action: 'key.create', actorUserId: ada, actorName: 'ada@example.com', accountId: 'acct_a', targetId: 'key_1' });
     await append({ action: 'key.revoke', actorUserId: ada, actorName: 'ada@example.com', accountId: 'acct_a', targetId: 'key_1' });
-    await append({ action: 'account.suspend', actorName: 'operator CLI', accountId: 'acct_b', targetId: 'acct_b', detailJson: '{"reason":"x"}' });
+    await append({
+      action: 'account.suspend',
+      actorName: 'operator CLI',
+      accountId: 'acct_b',
+      targetId: 'acct_b',
+      detailJson: '{"reason":"x"}',
+    });
   });
   afterAll(() => auth.stop());
 
@@ -26,7 +41,8 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     made.push(response.entry!);
     return response.entry!;
   }
-  const numbers = async (filter: DeepPartial<ListAuditRequest>) => (await auth.people.listAudit(ListAuditRequest.fromPartial(filter), operator)).entries.map(({ number }) => Number(number));
+  const numbers = async (filter: DeepPartial<ListAuditRequest>) =>
+    (await auth.people.listAudit(ListAuditRequest.fromPartial(filter), operator)).entries.map(({ number }) => Number(number));
   const verify = (seen: DeepPartial<VerifyAuditRequest> = {}) => auth.people.verifyAudit(VerifyAuditRequest.fromPartial(seen), operator);
 
   it('is found by who, what, on what and when', async () => {
@@ -52,14 +68,30 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     let before: Uint8Array = Buffer.alloc(32);
     for (const entry of made.toSorted((a, b) => Number(a.number - b.number))) {
       const { number, id, atMs, actorUserId, actorName, clientAddress, accountId, action, targetId, detailJson } = entry;
-      const text = JSON.stringify([String(number), id, String(atMs), actorUserId, actorName, clientAddress, accountId, action, targetId, detailJson]);
+      const text = JSON.stringify([
+        String(number),
+        id,
+        String(atMs),
+        actorUserId,
+        actorName,
+        clientAddress,
+        accountId,
+        action,
+        targetId,
+        detailJson,
+      ]);
       before = createHash('sha256').update(before).update(text).digest();
       expect(Buffer.from(entry.hash)).toEqual(before);
     }
   });
 
   it('keeps texts as the chain has them, whatever is in them', async () => {
-    await append({ action: 'user.rename', actorName: `${'x'.repeat(199)}💸 `, targetId: 'ü\u0000 ', detailJson: JSON.stringify({ name: '\ud83d' }) });
+    await append({
+      action: 'user.rename',
+      actorName: `${'x'.repeat(199)}💸 `,
+      targetId: 'ü\u0000 ',
+      detailJson: JSON.stringify({ name: '\ud83d' }),
+    });
     expect((await verify()).fault).toBe('');
   });
 
@@ -92,9 +124,12 @@ describe.each(testEngines)('people as operators see them, on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  const add = async (email: string, name: string, isOperator = false) => (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name, isOperator }), operator)).user!;
-  const found = async (search: string) => (await auth.people.listUsers(ListUsersRequest.fromPartial({ search }), operator)).users.map(({ email }) => email);
-  const change = (userId: string, fields: DeepPartial<UpdateUserRequest>) => auth.people.updateUser(UpdateUserRequest.fromPartial({ userId, keepAnOperator: true, ...fields }), operator);
+  const add = async (email: string, name: string, isOperator = false) =>
+    (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name, isOperator }), operator)).user!;
+  const found = async (search: string) =>
+    (await auth.people.listUsers(ListUsersRequest.fromPartial({ search }), operator)).users.map(({ email }) => email);
+  const change = (userId: string, fields: DeepPartial<UpdateUserRequest>) =>
+    auth.people.updateUser(UpdateUserRequest.fromPartial({ userId, keepAnOperator: true, ...fields }), operator);
 
   it('are found by name, address or id', async () => {
     const grace = await add('grace@navy.mil', 'Grace Hopper');

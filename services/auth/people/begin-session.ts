@@ -6,7 +6,12 @@ import type { PeopleDeps } from './deps.js';
 import { mintToken } from './token.js';
 
 /** Raises sign_in_refused for somebody who is disabled. */
-export async function beginSession(user: User, client: Client, byLink: boolean, { sessions, lifetimes, clock, log }: PeopleDeps): Promise<SignedIn> {
+export async function beginSession(
+  user: User,
+  client: Client,
+  byLink: boolean,
+  { sessions, lifetimes, clock, log }: PeopleDeps,
+): Promise<SignedIn> {
   if (user.isDisabled) throw signInRefused();
   const nowMs = clock.nowMs();
   const { token, hash } = mintToken();
@@ -26,5 +31,8 @@ export async function beginSession(user: User, client: Client, byLink: boolean, 
 
 /** The one refusal of all who could not show who they are. */
 export function signInRefused(): AppError {
-  return new AppError('sign_in_refused', 'The e-mail address and the password do not belong together, or the link has ended. Try again, or ask for a new link.');
+  return new AppError(
+    'sign_in_refused',
+    'The e-mail address and the password do not belong together, or the link has ended. Try again, or ask for a new link.',
+  );
 }

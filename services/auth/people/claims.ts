@@ -13,8 +13,10 @@ const nameCharsMax = 200;
 /** Raises invalid_request. An address that is none is taken for unverified, and a name that could not be shown for none. */
 export function checkedClaims(claims: IdentityClaims | undefined): IdentityClaims {
   const { issuer = '', subject = '', email = '', emailIsVerified = false, name = '' } = claims ?? {};
-  if (issuer === '' || issuer.length > issuerCharsMax) throw invalidField('claims.issuer', `claims.issuer must have 1 to ${issuerCharsMax} characters.`);
-  if (subject === '' || subject.length > subjectCharsMax) throw invalidField('claims.subject', `claims.subject must have 1 to ${subjectCharsMax} characters.`);
+  if (issuer === '' || issuer.length > issuerCharsMax)
+    throw invalidField('claims.issuer', `claims.issuer must have 1 to ${issuerCharsMax} characters.`);
+  if (subject === '' || subject.length > subjectCharsMax)
+    throw invalidField('claims.subject', `claims.subject must have 1 to ${subjectCharsMax} characters.`);
   const address = addressOf(email);
   const shown = [...name.replace(/\p{Cc}/gu, ' ').trim()].slice(0, nameCharsMax).join('');
   return { issuer, subject, email: address, emailIsVerified: emailIsVerified && address !== '', name: shown };

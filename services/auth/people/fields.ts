@@ -37,7 +37,8 @@ export function checkedSearch(search: string): string {
 
 /** A role that somebody can have. */
 export function checkedRole(role: Role): Role {
-  if (role < Role.ROLE_OWNER || role > Role.ROLE_VIEWER) throw invalidField('role', 'role must be owner, admin, developer, billing or viewer.');
+  if (role < Role.ROLE_OWNER || role > Role.ROLE_VIEWER)
+    throw invalidField('role', 'role must be owner, admin, developer, billing or viewer.');
   return role;
 }
 
@@ -50,5 +51,8 @@ export function checkedId(field: string, prefix: string, id: string): Buffer {
 
 /** From where somebody signs in, cut to what is kept. */
 export function checkedClient(client: Client | undefined): Client {
-  return { address: (client?.address ?? '').slice(0, addressCharsMax), userAgent: (client?.userAgent ?? '').replace(/\p{Cc}/gu, ' ').slice(0, userAgentCharsMax) };
+  return {
+    address: (client?.address ?? '').slice(0, addressCharsMax),
+    userAgent: (client?.userAgent ?? '').replace(/\p{Cc}/gu, ' ').slice(0, userAgentCharsMax),
+  };
 }

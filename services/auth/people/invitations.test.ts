@@ -18,12 +18,16 @@ describe.each(testEngines)('invitations on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  const ask = async (account: Account, email: string): Promise<string> => (await auth.people.invite({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id }, operator)).token;
+  const ask = async (account: Account, email: string): Promise<string> =>
+    (await auth.people.invite({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id }, operator)).token;
   const open = async ({ id: accountId }: Account) => (await auth.people.listInvitations({ accountId }, operator)).invitations;
   const fill = async (account: Account, count: number): Promise<void> => {
     for (let number = 0; number < count; number += 1) await ask(account, `guest${number}@example.com`);
   };
-  const refused = expect.objectContaining({ reason: 'failed_precondition', message: expect.stringMatching(/^100 invitations .* take back some/) });
+  const refused = expect.objectContaining({
+    reason: 'failed_precondition',
+    message: expect.stringMatching(/^100 invitations .* take back some/),
+  });
 
   it('are a hundred at most, of which those that were taken back or have ended do not count', async () => {
     const [full, other] = [await newAccount(auth.service, 'Full'), await newAccount(auth.service, 'Other')];

@@ -4,5 +4,12 @@ import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 
 /** An active account of this name, not stored yet. */
 export function newAccountOf(name: string, nowMs: number): Account {
-  return { id: newId('acct', nowMs), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: BigInt(nowMs), version: 1n, stateReason: '' };
+  return {
+    id: newId('acct', nowMs),
+    name,
+    state: AccountState.ACCOUNT_STATE_ACTIVE,
+    createdAtMs: BigInt(nowMs),
+    version: 1n,
+    stateReason: '',
+  };
 }

@@ -28,13 +28,21 @@ export async function isPassword(password: string, stored: string | undefined): 
   const parameters =
     match === null
       ? { ...present, message: password, nonce: randomBytes(16), tagLength }
-      : { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), message: password, nonce: Buffer.from(nonce!, 'base64'), tagLength };
+      : {
+          memory: Number(memory),
+          passes: Number(passes),
+          parallelism: Number(parallelism),
+          message: password,
+          nonce: Buffer.from(nonce!, 'base64'),
+          tagLength,
+        };
   const tag = await bounded(() => derive('argon2id', parameters));
   return match !== null && timingSafeEqual(tag, Buffer.from(expected!, 'base64'));
 }
 
 async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  if (underWay >= underWayMax) throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
+  if (underWay >= underWayMax)
+    throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
   underWay += 1;
   try {
     return await work();

@@ -17,7 +17,12 @@ describe('passwords', () => {
     const [one, two] = [await hashPassword(password), await hashPassword(password)];
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(one).not.toBe(two);
-    expect([await isPassword(password, one), await isPassword(`${password} `, one), await isPassword(password, undefined), await isPassword(password, 'x')]).toEqual([true, false, false, false]);
+    expect([
+      await isPassword(password, one),
+      await isPassword(`${password} `, one),
+      await isPassword(password, undefined),
+      await isPassword(password, 'x'),
+    ]).toEqual([true, false, false, false]);
   });
 });
 
@@ -34,8 +39,14 @@ describe.each(testEngines)('people on %s', (engine) => {
   // Each from a network address of its own, so that the tests do not throttle each other.
   const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
   const add = async (email: string, fields: { password?: string; isOperator?: boolean } = {}): Promise<User> =>
-    (await auth.people.createUser({ email, name: 'Ada', password: fields.password ?? password, isOperator: fields.isOperator ?? false }, operator)).user!;
-  const signIn = async (email: string, secret = password, from = client()): Promise<SignedIn> => (await auth.people.signIn({ email, password: secret, client: from }, operator)).signedIn!;
+    (
+      await auth.people.createUser(
+        { email, name: 'Ada', password: fields.password ?? password, isOperator: fields.isOperator ?? false },
+        operator,
+      )
+    ).user!;
+  const signIn = async (email: string, secret = password, from = client()): Promise<SignedIn> =>
+    (await auth.people.signIn({ email, password: secret, client: from }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.people.getSession({ tokenHash: hashOf(token) }, operator);
 
   it('sign in by address, whatever its case, and password', async () => {
@@ -51,19 +62,28 @@ describe.each(testEngines)('people on %s', (engine) => {
   it('have one address each', async () => {
     await add('only@example.com');
     await expect(add('ONLY@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
-    for (const email of ['', 'nobody', 'a b@example.com', `${'x'.repeat(250)}@example.com`]) await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request' });
-    await expect(add('short@example.com', { password: 'too short' })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'password' } });
+    for (const email of ['', 'nobody', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
+      await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request' });
+    await expect(add('short@example.com', { password: 'too short' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'password' },
+    });
   });
 
   it('are told the same whether the address or the password is wrong', async () => {
     await add('known@example.com');
-    const refusals = await Promise.all([signIn('known@example.com', 'something else'), signIn('unknown@example.com')].map((attempt) => attempt.catch((error: Error) => error.message)));
+    const refusals = await Promise.all(
+      [signIn('known@example.com', 'something else'), signIn('unknown@example.com')].map((attempt) =>
+        attempt.catch((error: Error) => error.message),
+      ),
+    );
     expect(new Set(refusals).size).toBe(1);
   });
 
   it('cannot try passwords without end, for one address or from one place, but can again after a while', async () => {
     await add('tried@example.com');
-    for (let attempt = 0; attempt < failuresMax.email; attempt += 1) await expect(signIn('tried@example.com', `wrong guess ${attempt}`)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
+      await expect(signIn('tried@example.com', `wrong guess ${attempt}`)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await expect(signIn('tried@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled', retryAfterMs: failureWindowMs });
     auth.clock.advance(failureWindowMs);
     await signIn('tried@example.com');
@@ -72,7 +92,8 @@ describe.each(testEngines)('people on %s', (engine) => {
   it('are forgiven their failures once they succeed', async () => {
     await add('forgetful@example.com');
     for (let round = 0; round < 3; round += 1) {
-      for (let attempt = 1; attempt < failuresMax.email; attempt += 1) await signIn('forgetful@example.com', 'wrong guess').catch(() => undefined);
+      for (let attempt = 1; attempt < failuresMax.email; attempt += 1)
+        await signIn('forgetful@example.com', 'wrong guess').catch(() => undefined);
       await signIn('forgetful@example.com');
     }
   });
@@ -80,10 +101,16 @@ describe.each(testEngines)('people on %s', (engine) => {
   it('see where they are signed in, and end a session or all others', async () => {
     const user = await add('many@example.com');
     const [one, two, three] = [await signIn('many@example.com'), await signIn('many@example.com'), await signIn('many@example.com')];
-    expect((await auth.people.listSessions({ userId: user.id }, operator)).sessions.map(({ id }) => id).sort()).toEqual([one, two, three].map(({ session }) => session!.id).sort());
-    expect(await auth.people.endSessions({ userId: user.id, sessionId: one.session!.id, butSessionId: '' }, operator)).toEqual({ ended: 1 });
+    expect((await auth.people.listSessions({ userId: user.id }, operator)).sessions.map(({ id }) => id).sort()).toEqual(
+      [one, two, three].map(({ session }) => session!.id).sort(),
+    );
+    expect(await auth.people.endSessions({ userId: user.id, sessionId: one.session!.id, butSessionId: '' }, operator)).toEqual({
+      ended: 1,
+    });
     await expect(sessionOf(one.token)).rejects.toMatchObject({ reason: 'session_unknown' });
-    expect(await auth.people.endSessions({ userId: user.id, sessionId: '', butSessionId: three.session!.id }, operator)).toEqual({ ended: 1 });
+    expect(await auth.people.endSessions({ userId: user.id, sessionId: '', butSessionId: three.session!.id }, operator)).toEqual({
+      ended: 1,
+    });
     await expect(sessionOf(two.token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await sessionOf(three.token);
   });
@@ -105,7 +132,8 @@ describe.each(testEngines)('people on %s', (engine) => {
   it('change their password only with the present one, which ends their other sessions', async () => {
     await add('change@example.com');
     const [here, elsewhere] = [await signIn('change@example.com'), await signIn('change@example.com')];
-    const set = (presentPassword: string) => auth.people.setPassword({ sessionId: here.session!.id, presentPassword, newPassword: 'another good phrase' }, operator);
+    const set = (presentPassword: string) =>
+      auth.people.setPassword({ sessionId: here.session!.id, presentPassword, newPassword: 'another good phrase' }, operator);
     await expect(set('wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await set(password);
     await sessionOf(here.token);
@@ -118,7 +146,8 @@ describe.each(testEngines)('people on %s', (engine) => {
     const user = await add('link@example.com', { password: '' });
     expect(user.hasPassword).toBe(false);
     const link = async (): Promise<string> => (await auth.people.createSignInLink({ email: user.email, sendMail: false }, operator)).token;
-    const redeem = async (token: string): Promise<SignedIn> => (await auth.people.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
+    const redeem = async (token: string): Promise<SignedIn> =>
+      (await auth.people.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
     const [old, fresh] = [await link(), await link()];
     await expect(redeem(old)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     const uses = await Promise.allSettled([redeem(fresh), redeem(fresh), redeem(fresh)]);
@@ -148,11 +177,17 @@ describe.each(testEngines)('people on %s', (engine) => {
     await put(owner, Role.ROLE_OWNER);
     await put(other, Role.ROLE_VIEWER);
     expect((await put(other, Role.ROLE_DEVELOPER)).member).toMatchObject({ user: other, role: Role.ROLE_DEVELOPER });
-    expect((await sessionOf((await signIn('other@example.com')).token)).memberships).toMatchObject([{ account: { id: account.id }, role: Role.ROLE_DEVELOPER }]);
+    expect((await sessionOf((await signIn('other@example.com')).token)).memberships).toMatchObject([
+      { account: { id: account.id }, role: Role.ROLE_DEVELOPER },
+    ]);
     await expect(put(owner, Role.ROLE_ADMIN)).rejects.toMatchObject({ reason: 'failed_precondition' });
-    await expect(auth.people.removeMember({ accountId: account.id, userId: owner.id }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await expect(auth.people.removeMember({ accountId: account.id, userId: owner.id }, operator)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+    });
     await put(other, Role.ROLE_OWNER);
-    const leaving = await Promise.allSettled([owner, other].map((user) => auth.people.removeMember({ accountId: account.id, userId: user.id }, operator)));
+    const leaving = await Promise.allSettled(
+      [owner, other].map((user) => auth.people.removeMember({ accountId: account.id, userId: user.id }, operator)),
+    );
     expect(leaving.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await auth.people.listMembers({ accountId: account.id }, operator)).members).toHaveLength(1);
   });
@@ -161,12 +196,17 @@ describe.each(testEngines)('people on %s', (engine) => {
     const home = await newAccount(auth.service, 'Home');
     const host = await add('host@example.com');
     await auth.people.putMember({ accountId: home.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
-    const ask = async (email: string): Promise<string> => (await auth.people.invite({ accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id }, operator)).token;
-    const accept = (token: string, secret = password) => auth.people.acceptInvitation({ token, name: 'New', password: secret, client: client(), sessionId: '' }, operator);
+    const ask = async (email: string): Promise<string> =>
+      (await auth.people.invite({ accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id }, operator)).token;
+    const accept = (token: string, secret = password) =>
+      auth.people.acceptInvitation({ token, name: 'New', password: secret, client: client(), sessionId: '' }, operator);
 
     const [superseded, token] = [await ask('new@example.com'), await ask('new@example.com')];
     await expect(accept(superseded)).rejects.toMatchObject({ reason: 'not_found' });
-    expect(await auth.people.getInvitation({ token }, operator)).toMatchObject({ isKnown: false, invitation: { accountName: 'Home', email: 'new@example.com' } });
+    expect(await auth.people.getInvitation({ token }, operator)).toMatchObject({
+      isKnown: false,
+      invitation: { accountName: 'Home', email: 'new@example.com' },
+    });
     const { signedIn } = await accept(token);
     expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([{ account: { id: home.id }, role: Role.ROLE_BILLING }]);
     await expect(accept(token)).rejects.toMatchObject({ reason: 'not_found' });
@@ -176,11 +216,14 @@ describe.each(testEngines)('people on %s', (engine) => {
     await add('friend@example.com');
     const friend = await ask('friend@example.com');
     await expect(accept(friend, 'wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    const before = (await auth.people.listUsers({ email: 'friend@example.com', search: '', pageSize: 0, pageToken: '' }, operator)).users[0]!;
+    const before = (await auth.people.listUsers({ email: 'friend@example.com', search: '', pageSize: 0, pageToken: '' }, operator))
+      .users[0]!;
     await auth.people.putMember({ accountId: home.id, userId: before.id, role: Role.ROLE_ADMIN }, operator);
     // An invitation from before takes nothing away from who has been given more since.
     await accept(friend);
-    expect((await auth.people.listMembers({ accountId: home.id }, operator)).members.find(({ user: each }) => each!.id === before.id)!.role).toBe(Role.ROLE_ADMIN);
+    expect(
+      (await auth.people.listMembers({ accountId: home.id }, operator)).members.find(({ user: each }) => each!.id === before.id)!.role,
+    ).toBe(Role.ROLE_ADMIN);
     const revoked = await ask('late@example.com');
     const { invitations } = await auth.people.listInvitations({ accountId: home.id }, operator);
     expect(invitations.map(({ email }) => email)).toEqual(['late@example.com']);
@@ -193,8 +236,10 @@ describe.each(testEngines)('people on %s', (engine) => {
     const [keeper, leaver] = [await add('keeper@example.com'), await add('leaver@example.com')];
     const put = (userId: string, role: Role) => auth.people.putMember({ accountId: firm.id, userId, role }, operator);
     await put(keeper.id, Role.ROLE_OWNER);
-    const ask = async (by: string, email: string, role: Role): Promise<string> => (await auth.people.invite({ accountId: firm.id, email, role, invitedByUserId: by }, operator)).token;
-    const open = async () => (await auth.people.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
+    const ask = async (by: string, email: string, role: Role): Promise<string> =>
+      (await auth.people.invite({ accountId: firm.id, email, role, invitedByUserId: by }, operator)).token;
+    const open = async () =>
+      (await auth.people.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
     await ask(keeper.id, 'kept@example.com', Role.ROLE_OWNER);
 
     await put(leaver.id, Role.ROLE_OWNER);
@@ -207,21 +252,29 @@ describe.each(testEngines)('people on %s', (engine) => {
     await put(leaver.id, Role.ROLE_ADMIN);
     const token = await ask(leaver.id, 'alias3@example.com', Role.ROLE_ADMIN);
     await auth.people.removeMember({ accountId: firm.id, userId: leaver.id }, operator);
-    await expect(auth.people.acceptInvitation({ token, name: 'Back', password, client: client(), sessionId: '' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(
+      auth.people.acceptInvitation({ token, name: 'Back', password, client: client(), sessionId: '' }, operator),
+    ).rejects.toMatchObject({ reason: 'not_found' });
     expect(await open()).toEqual(['kept@example.com']);
   });
 
   it('leave a log of what they did, newest first, by pages', async () => {
     for (let number = 0; number < 5; number += 1) {
       auth.clock.advance(1);
-      await auth.people.appendAudit(AppendAuditRequest.fromPartial({ entry: { accountId: account.id, action: 'key.create', targetId: `key ${number}` } }), operator);
+      await auth.people.appendAudit(
+        AppendAuditRequest.fromPartial({ entry: { accountId: account.id, action: 'key.create', targetId: `key ${number}` } }),
+        operator,
+      );
     }
-    const page = (pageToken: string) => auth.people.listAudit(ListAuditRequest.fromPartial({ accountId: account.id, pageSize: 3, pageToken }), operator);
+    const page = (pageToken: string) =>
+      auth.people.listAudit(ListAuditRequest.fromPartial({ accountId: account.id, pageSize: 3, pageToken }), operator);
     const first = await page('');
     expect(first.entries.map(({ targetId }) => targetId)).toEqual(['key 4', 'key 3', 'key 2']);
     const second = await page(first.nextPageToken);
     expect([second.entries.map(({ targetId }) => targetId), second.nextPageToken]).toEqual([['key 1', 'key 0'], '']);
-    await expect(auth.people.appendAudit(AppendAuditRequest.fromPartial({ entry: { action: 'DROP TABLE' } }), operator)).rejects.toMatchObject({ reason: 'invalid_request' });
+    await expect(
+      auth.people.appendAudit(AppendAuditRequest.fromPartial({ entry: { action: 'DROP TABLE' } }), operator),
+    ).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
   it('have no secret of theirs stored or logged', async () => {
@@ -233,7 +286,8 @@ describe.each(testEngines)('people on %s', (engine) => {
     const content: string[] = [...auth.logLines];
     for (const table of ['person', 'session', 'sign_in_link', 'sign_in_failure', 'invitation']) {
       const rows: Record<string, unknown>[] = await auth.db.knex(table).select();
-      for (const value of rows.flatMap((row) => Object.values(row))) content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
+      for (const value of rows.flatMap((row) => Object.values(row)))
+        content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
     }
     for (const secret of secrets) expect(content.join('\n')).not.toContain(secret);
   });

@@ -2,7 +2,17 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
-import { type Client, CreateUserRequest, IdentityClaims, Role, SignUpRequest, type SignedIn, UpdateProfileRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
+import {
+  type Client,
+  CreateUserRequest,
+  IdentityClaims,
+  Role,
+  SignUpRequest,
+  type SignedIn,
+  UpdateProfileRequest,
+  UpdateUserRequest,
+  type User,
+} from '#proto/auth/v1/people.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 
@@ -21,32 +31,56 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   afterAll(() => auth.stop());
 
   const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
-  const add = async (email: string, secret = password): Promise<User> => (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password: secret }), operator)).user!;
-  const signIn = async (email: string, secret = password): Promise<SignedIn> => (await auth.people.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
+  const add = async (email: string, secret = password): Promise<User> =>
+    (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password: secret }), operator)).user!;
+  const signIn = async (email: string, secret = password): Promise<SignedIn> =>
+    (await auth.people.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
   const signUp = (email: string, fields: Partial<SignUpRequest> = {}) =>
-    auth.people.signUp(SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: client(), ...fields }), operator);
+    auth.people.signUp(
+      SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: client(), ...fields }),
+      operator,
+    );
   const sessionOf = (token: string) => auth.people.getSession({ tokenHash: createHash('sha256').update(token).digest() }, operator);
   const claims = (email: string, fields: Partial<IdentityClaims> = {}): IdentityClaims =>
     IdentityClaims.fromPartial({ issuer, subject: `subject ${(subjects += 1)}`, email, emailIsVerified: true, name: 'Grace', ...fields });
-  const byIdentity = (given: IdentityClaims, maySignUp = false) => auth.people.signInByIdentity({ claims: given, maySignUp, client: client() }, operator);
+  const byIdentity = (given: IdentityClaims, maySignUp = false) =>
+    auth.people.signInByIdentity({ claims: given, maySignUp, client: client() }, operator);
   const refused = (why: string) => expect.objectContaining({ reason: 'sign_in_refused', details: expect.objectContaining({ why }) });
 
   it('sign up with an account of their own, once for an address', async () => {
     const { signedIn, account } = await signUp('Eve@Example.com');
     expect(signedIn!.user).toMatchObject({ email: 'eve@example.com', isOperator: false, emailIsProven: false });
-    expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([{ account: { id: account!.id, name: 'Eve’s' }, role: Role.ROLE_OWNER }]);
-    const accounts = async () => (await auth.service.listAccounts({ pageSize: 0, pageToken: '', search: '', state: 0, newestFirst: false, withKeyCounts: false }, operator)).accounts.length;
+    expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([
+      { account: { id: account!.id, name: 'Eve’s' }, role: Role.ROLE_OWNER },
+    ]);
+    const accounts = async () =>
+      (
+        await auth.service.listAccounts(
+          { pageSize: 0, pageToken: '', search: '', state: 0, newestFirst: false, withKeyCounts: false },
+          operator,
+        )
+      ).accounts.length;
     const before = await accounts();
     await expect(signUp('EVE@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
     expect(await accounts()).toBe(before);
-    await expect(signUp('x@example.com', { accountName: ' ' })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'account_name' } });
-    await expect(signUp('x@example.com', { password: 'short' })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'password' } });
+    await expect(signUp('x@example.com', { accountName: ' ' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'account_name' },
+    });
+    await expect(signUp('x@example.com', { password: 'short' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'password' },
+    });
   });
 
   it('cannot sign up without end from one network, of which an IPv6 address is only a part', async () => {
     const from = (number: number): Partial<SignUpRequest> => ({ client: { address: `2001:db8:7:7::${number}`, userAgent: '' } });
-    for (let attempt = 1; attempt <= attemptsMax.signUp; attempt += 1) await signUp('eve@example.com', from(attempt)).catch(() => undefined);
-    await expect(signUp('fresh@example.com', from(99))).rejects.toMatchObject({ reason: 'sign_in_throttled', retryAfterMs: failureWindowMs });
+    for (let attempt = 1; attempt <= attemptsMax.signUp; attempt += 1)
+      await signUp('eve@example.com', from(attempt)).catch(() => undefined);
+    await expect(signUp('fresh@example.com', from(99))).rejects.toMatchObject({
+      reason: 'sign_in_throttled',
+      retryAfterMs: failureWindowMs,
+    });
     auth.clock.advance(failureWindowMs);
     await signUp('fresh@example.com', from(99));
   });
@@ -55,7 +89,10 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     const given = claims('ida@example.com');
     await expect(byIdentity(given)).rejects.toEqual(refused('unknown_person'));
     const first = await byIdentity(given, true);
-    expect(first).toMatchObject({ isNew: true, signedIn: { user: { email: 'ida@example.com', name: 'Grace', hasPassword: false, emailIsProven: true } } });
+    expect(first).toMatchObject({
+      isNew: true,
+      signedIn: { user: { email: 'ida@example.com', name: 'Grace', hasPassword: false, emailIsProven: true } },
+    });
     expect((await sessionOf(first.signedIn!.token)).memberships).toMatchObject([{ account: { name: 'Grace' }, role: Role.ROLE_OWNER }]);
     const again = await byIdentity({ ...given, email: 'other@example.com', emailIsVerified: false });
     expect([again.isNew, again.signedIn!.user!.id]).toEqual([false, first.signedIn!.user!.id]);
@@ -64,7 +101,10 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   });
 
   it('are one person at each provider, whose subjects do not mix', async () => {
-    const [here, there] = [claims('here@example.com', { subject: 'same' }), claims('there@example.com', { subject: 'same', issuer: 'https://other.example.com' })];
+    const [here, there] = [
+      claims('here@example.com', { subject: 'same' }),
+      claims('there@example.com', { subject: 'same', issuer: 'https://other.example.com' }),
+    ];
     const [one, two] = [await byIdentity(here, true), await byIdentity(there, true)];
     expect(one.signedIn!.user!.id).not.toBe(two.signedIn!.user!.id);
   });
@@ -85,12 +125,19 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   it('do not fall to whoever wrote their address first: by sign-up, by a change, or by an invitation of their own', async () => {
     await signUp('victim1@example.com');
     const { session, user: mallory } = await signIn((await add('mallory@example.com')).email);
-    await auth.people.updateProfile(UpdateProfileRequest.fromPartial({ sessionId: session!.id, email: 'victim2@example.com', presentPassword: password }), operator);
+    await auth.people.updateProfile(
+      UpdateProfileRequest.fromPartial({ sessionId: session!.id, email: 'victim2@example.com', presentPassword: password }),
+      operator,
+    );
     const account = await newAccount(auth.service, 'Mallory’s');
     await auth.people.putMember({ accountId: account.id, userId: mallory!.id, role: Role.ROLE_OWNER }, operator);
-    const { token } = await auth.people.invite({ accountId: account.id, email: 'victim3@example.com', role: Role.ROLE_VIEWER, invitedByUserId: mallory!.id }, operator);
+    const { token } = await auth.people.invite(
+      { accountId: account.id, email: 'victim3@example.com', role: Role.ROLE_VIEWER, invitedByUserId: mallory!.id },
+      operator,
+    );
     await auth.people.acceptInvitation({ token, name: 'Not the victim', password, client: client(), sessionId: '' }, operator);
-    for (const number of [1, 2, 3]) await expect(byIdentity(claims(`victim${number}@example.com`), true)).rejects.toEqual(refused('email_taken'));
+    for (const number of [1, 2, 3])
+      await expect(byIdentity(claims(`victim${number}@example.com`), true)).rejects.toEqual(refused('email_taken'));
   });
 
   it('get an address back by a link and a new password, without whoever wrote it first', async () => {
@@ -113,10 +160,15 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   });
 
   it('are believed when the operator invited them, or gave them the address', async () => {
-    const boss = (await auth.people.createUser(CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }), operator)).user!;
+    const boss = (
+      await auth.people.createUser(CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }), operator)
+    ).user!;
     const account = await newAccount(auth.service, 'Firm');
     await auth.people.putMember({ accountId: account.id, userId: boss.id, role: Role.ROLE_OWNER }, operator);
-    const { token } = await auth.people.invite({ accountId: account.id, email: 'hired@example.com', role: Role.ROLE_VIEWER, invitedByUserId: boss.id }, operator);
+    const { token } = await auth.people.invite(
+      { accountId: account.id, email: 'hired@example.com', role: Role.ROLE_VIEWER, invitedByUserId: boss.id },
+      operator,
+    );
     const { signedIn } = await auth.people.acceptInvitation({ token, name: 'Hired', password, client: client(), sessionId: '' }, operator);
     expect((await byIdentity(claims('hired@example.com'))).signedIn!.user!.id).toBe(signedIn!.user!.id);
     await signUp('claimed@example.com');
@@ -131,12 +183,19 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await auth.people.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
     const { signedIn } = await byIdentity(claims('guest@example.com'), true);
     const { signedIn: stranger } = await byIdentity(claims('stranger@example.com'), true);
-    const { token } = await auth.people.invite({ accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id }, operator);
-    const accept = (sessionId: string) => auth.people.acceptInvitation({ token, name: '', password: '', client: client(), sessionId }, operator);
+    const { token } = await auth.people.invite(
+      { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id },
+      operator,
+    );
+    const accept = (sessionId: string) =>
+      auth.people.acceptInvitation({ token, name: '', password: '', client: client(), sessionId }, operator);
     await expect(accept(stranger!.session!.id)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     auth.clock.advance(1);
     const accepted = (await accept(signedIn!.session!.id)).signedIn!;
-    expect((await sessionOf(accepted.token)).memberships).toMatchObject([{ account: { name: 'Grace' } }, { account: { name: 'Club' }, role: Role.ROLE_BILLING }]);
+    expect((await sessionOf(accepted.token)).memberships).toMatchObject([
+      { account: { name: 'Grace' } },
+      { account: { name: 'Club' }, role: Role.ROLE_BILLING },
+    ]);
   });
 
   it('connect and disconnect identities, but keep a way in', async () => {
@@ -152,7 +211,9 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       const { identities } = await auth.people.listIdentities({ userId }, operator);
       await auth.people.disconnectIdentity({ userId, identityId: identities[0]!.id }, operator);
     };
-    await expect(auth.people.disconnectIdentity({ userId: other.signedIn!.user!.id, identityId: identity!.id }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(
+      auth.people.disconnectIdentity({ userId: other.signedIn!.user!.id, identityId: identity!.id }, operator),
+    ).rejects.toMatchObject({ reason: 'not_found' });
     await disconnect(user!.id);
     await expect(byIdentity(given)).rejects.toEqual(refused('unknown_person'));
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
@@ -161,20 +222,33 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   it('change their name freely, and their address by the present password only', async () => {
     await add('before@example.com');
     const { session } = await signIn('before@example.com');
-    const update = (fields: Partial<UpdateProfileRequest>) => auth.people.updateProfile(UpdateProfileRequest.fromPartial({ sessionId: session!.id, ...fields }), operator);
+    const update = (fields: Partial<UpdateProfileRequest>) =>
+      auth.people.updateProfile(UpdateProfileRequest.fromPartial({ sessionId: session!.id, ...fields }), operator);
     expect((await update({ name: 'Ada King' })).user).toMatchObject({ name: 'Ada King', email: 'before@example.com', emailIsProven: true });
     await expect(update({ email: 'after@example.com' })).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    await expect(update({ email: 'after@example.com', presentPassword: 'wrong guess' })).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    expect((await update({ email: 'After@example.com', presentPassword: password })).user).toMatchObject({ name: 'Ada King', email: 'after@example.com', emailIsProven: false });
+    await expect(update({ email: 'after@example.com', presentPassword: 'wrong guess' })).rejects.toMatchObject({
+      reason: 'sign_in_refused',
+    });
+    expect((await update({ email: 'After@example.com', presentPassword: password })).user).toMatchObject({
+      name: 'Ada King',
+      email: 'after@example.com',
+      emailIsProven: false,
+    });
     await signIn('after@example.com');
     await expect(signIn('before@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await add('theirs@example.com');
     for (let attempt = 0; attempt < attemptsMax.takenEmail; attempt += 1) {
-      await expect(update({ email: 'theirs@example.com', presentPassword: password })).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
+      await expect(update({ email: 'theirs@example.com', presentPassword: password })).rejects.toMatchObject({
+        reason: 'already_exists',
+        details: { field: 'email' },
+      });
     }
     await expect(update({ email: 'theirs@example.com', presentPassword: password })).rejects.toMatchObject({ reason: 'sign_in_throttled' });
     const { signedIn } = await byIdentity(claims('none@example.com'), true);
-    const changed = await auth.people.updateProfile(UpdateProfileRequest.fromPartial({ sessionId: signedIn!.session!.id, email: 'none2@example.com' }), operator);
+    const changed = await auth.people.updateProfile(
+      UpdateProfileRequest.fromPartial({ sessionId: signedIn!.session!.id, email: 'none2@example.com' }),
+      operator,
+    );
     expect(changed.user!.email).toBe('none2@example.com');
   });
 
@@ -182,7 +256,8 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     const { session } = await signIn((await add('confirm@example.com')).email);
     const confirm = (presentPassword: string) => auth.people.confirmPassword({ sessionId: session!.id, presentPassword }, operator);
     await confirm(password);
-    for (let attempt = 0; attempt < 5; attempt += 1) await expect(confirm('wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      await expect(confirm('wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await expect(confirm(password)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
   });
 });

@@ -13,6 +13,9 @@ export function startSweeping({ sessions, failures, members, resets, mailBudget,
     await resets.sweep(nowMs);
     await mailBudget.sweep(nowMs);
   }
-  const timer = setInterval(() => void sweep().catch((error: unknown) => log.warn({ err: error }, 'what is over could not be removed')), intervalMs).unref();
+  const timer = setInterval(
+    () => void sweep().catch((error: unknown) => log.warn({ err: error }, 'what is over could not be removed')),
+    intervalMs,
+  ).unref();
   return () => clearInterval(timer);
 }

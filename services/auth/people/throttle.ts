@@ -19,7 +19,11 @@ export function addressScope(what: string, address: string): string {
 }
 
 /** Raises sign_in_throttled, with the wait, when the scope such as "sign-up 192.0.2.1" has used its attempts up. */
-export async function assertNotThrottled(scope: string, max: number, { failures, clock }: Pick<PeopleDeps, 'failures' | 'clock'>): Promise<void> {
+export async function assertNotThrottled(
+  scope: string,
+  max: number,
+  { failures, clock }: Pick<PeopleDeps, 'failures' | 'clock'>,
+): Promise<void> {
   const nowMs = clock.nowMs();
   const seen = await failures.count(scopeHash(scope), nowMs);
   if (seen.failures < max) return;
@@ -36,7 +40,12 @@ export async function noteAttempt(scope: string, { failures, clock }: Pick<Peopl
  * Whether the password is the stored one (undefined: nobody's). Raises sign_in_throttled, with the wait, when there were too many
  * failures, and overloaded.
  */
-export async function checkPassword(who: { email: string; address: string }, password: string, stored: string | undefined, deps: Pick<PeopleDeps, 'failures' | 'clock'>): Promise<boolean> {
+export async function checkPassword(
+  who: { email: string; address: string },
+  password: string,
+  stored: string | undefined,
+  deps: Pick<PeopleDeps, 'failures' | 'clock'>,
+): Promise<boolean> {
   const { failures, clock } = deps;
   const scopes = [
     { scope: scopeHash(`email ${who.email}`), max: failuresMax.email },
@@ -47,7 +56,11 @@ export async function checkPassword(who: { email: string; address: string }, pas
     const seen = await failures.count(scope, nowMs);
     if (seen.failures < max) continue;
     const retryAfterMs = seen.endsAtMs - nowMs;
-    throw new AppError('sign_in_throttled', `There were too many failed attempts; try again in ${minutes(retryAfterMs)}, or sign in by a link.`, { retryAfterMs });
+    throw new AppError(
+      'sign_in_throttled',
+      `There were too many failed attempts; try again in ${minutes(retryAfterMs)}, or sign in by a link.`,
+      { retryAfterMs },
+    );
   }
   if (await isPassword(password, stored)) {
     await failures.clear(scopes[0]!.scope);

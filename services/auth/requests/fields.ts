@@ -40,7 +40,8 @@ function idBytes(field: string, prefix: string, id: string): Buffer {
 /** A name that people can read: 1 to 200 characters, not blank, without control characters. */
 export function checkedName(name: string): string {
   const length = [...name].length;
-  if (name.trim() === '' || length > nameCharactersMax) throw invalidField('name', `name must have 1 to ${nameCharactersMax} characters, not only spaces.`);
+  if (name.trim() === '' || length > nameCharactersMax)
+    throw invalidField('name', `name must have 1 to ${nameCharactersMax} characters, not only spaces.`);
   if (/\p{Cc}/u.test(name)) throw invalidField('name', 'name must not have control characters such as line breaks.');
   return name;
 }
@@ -59,7 +60,10 @@ export function checkedSearch(search: string): string {
 export function checkedIdempotencyKey(idempotencyKey: string): string | undefined {
   if (idempotencyKey === '') return undefined;
   if (idempotencyKey.length > idempotencyKeyCharactersMax || /\p{Cc}/u.test(idempotencyKey)) {
-    throw invalidField('idempotency_key', `idempotency_key must have at most ${idempotencyKeyCharactersMax} characters and no control characters.`);
+    throw invalidField(
+      'idempotency_key',
+      `idempotency_key must have at most ${idempotencyKeyCharactersMax} characters and no control characters.`,
+    );
   }
   return idempotencyKey;
 }
@@ -71,7 +75,8 @@ export function checkedModels(models: ModelPermission): ModelPermission {
     return models;
   }
   const modelIds = [...new Set(models.modelIds)];
-  if (modelIds.length === 0) throw invalidField('models.model_ids', 'models.model_ids must name a model at least; set all_models to permit every model.');
+  if (modelIds.length === 0)
+    throw invalidField('models.model_ids', 'models.model_ids must name a model at least; set all_models to permit every model.');
   if (modelIds.length > modelIdsMax) throw invalidField('models.model_ids', `models.model_ids must name at most ${modelIdsMax} models.`);
   if (!modelIds.every((id) => modelIdForm.test(id))) {
     throw invalidField('models.model_ids', 'Each of models.model_ids must have 1 to 200 characters of ASCII, without spaces.');
@@ -90,20 +95,26 @@ export function checkedLifetimeLimit(limitNanoUsd: bigint): bigint {
 /** An expiry that is neither past nor beyond the year 9999. */
 export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
   if (expiresAtMs <= BigInt(nowMs)) {
-    throw invalidField('expires_at_ms', 'expires_at_ms must be in the future, in epoch milliseconds; disable or revoke a key to stop it now.');
+    throw invalidField(
+      'expires_at_ms',
+      'expires_at_ms must be in the future, in epoch milliseconds; disable or revoke a key to stop it now.',
+    );
   }
-  if (expiresAtMs > expiresAtMsMax) throw invalidField('expires_at_ms', 'expires_at_ms must be before the year 10000, in epoch milliseconds.');
+  if (expiresAtMs > expiresAtMsMax)
+    throw invalidField('expires_at_ms', 'expires_at_ms must be before the year 10000, in epoch milliseconds.');
   return expiresAtMs;
 }
 
 /** How long secrets of before are accepted after a rotation. */
 export function checkedOverlap(overlapMs: bigint): bigint {
-  if (overlapMs < 0n || overlapMs > overlapMsMax) throw invalidField('overlap_ms', `overlap_ms must be from 0 to ${overlapMsMax} milliseconds (30 days).`);
+  if (overlapMs < 0n || overlapMs > overlapMsMax)
+    throw invalidField('overlap_ms', `overlap_ms must be from 0 to ${overlapMsMax} milliseconds (30 days).`);
   return overlapMs;
 }
 
 /** A SHA-256. */
 export function checkedSecretHash(secretHash: Uint8Array): Buffer {
-  if (secretHash.length !== secretHashBytes) throw invalidField('secret_hash', `secret_hash must be the ${secretHashBytes} bytes of a SHA-256.`);
+  if (secretHash.length !== secretHashBytes)
+    throw invalidField('secret_hash', `secret_hash must be the ${secretHashBytes} bytes of a SHA-256.`);
   return Buffer.from(secretHash);
 }

@@ -36,7 +36,10 @@ export function parsePageRequest(request: PageRequest, idPrefix: string): PageSt
 }
 
 /** Cuts a page out of what `list` finds. One thing more than the page is asked for, which tells whether another page follows. */
-export async function readPage<T extends { id: string }>(start: PageStart, list: (after: Buffer | undefined, limit: number) => Promise<T[]>): Promise<Page<T>> {
+export async function readPage<T extends { id: string }>(
+  start: PageStart,
+  list: (after: Buffer | undefined, limit: number) => Promise<T[]>,
+): Promise<Page<T>> {
   const found = await list(start.after, start.size + 1);
   const items = found.slice(0, start.size);
   const last = items.at(-1);

@@ -37,9 +37,13 @@ async function findEarlier(call: RepeatableCall | undefined, idempotency: Idempo
   const earlier = await idempotency.find(call.method, call.idempotencyKey);
   if (earlier === undefined) return undefined;
   if (!earlier.fingerprint.equals(call.fingerprint)) {
-    throw new AppError('idempotency_mismatch', 'This idempotency_key was used before with other parameters; choose a new one for a new call.', {
-      details: { field: 'idempotency_key' },
-    });
+    throw new AppError(
+      'idempotency_mismatch',
+      'This idempotency_key was used before with other parameters; choose a new one for a new call.',
+      {
+        details: { field: 'idempotency_key' },
+      },
+    );
   }
   return earlier.createdId;
 }

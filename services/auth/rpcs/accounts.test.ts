@@ -17,7 +17,12 @@ describe.each(testEngines)('accounts on %s', (engine) => {
 
   it('are created active and found by their id', async () => {
     const account = await newAccount(auth.service, 'Zoë & 友だち');
-    expect(account).toMatchObject({ name: 'Zoë & 友だち', state: AccountState.ACCOUNT_STATE_ACTIVE, version: 1n, createdAtMs: BigInt(auth.clock.nowMs()) });
+    expect(account).toMatchObject({
+      name: 'Zoë & 友だち',
+      state: AccountState.ACCOUNT_STATE_ACTIVE,
+      version: 1n,
+      createdAtMs: BigInt(auth.clock.nowMs()),
+    });
     expect(await get(account.id)).toEqual(account);
   });
 

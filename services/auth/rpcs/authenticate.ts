@@ -14,5 +14,10 @@ export async function authenticate(request: AuthenticateRequest, _context: CallC
   if (match === undefined || !timingSafeEqual(match.secretHash, secretHash)) {
     throw new AppError('key_unknown', 'There is no such key; check that it was copied whole and belongs to this service.');
   }
-  return { key: match.key, accountState: match.accountState, accountStateReason: match.accountStateReason, secretExpiresAtMs: match.secretExpiresAtMs };
+  return {
+    key: match.key,
+    accountState: match.accountState,
+    accountStateReason: match.accountStateReason,
+    secretExpiresAtMs: match.secretExpiresAtMs,
+  };
 }

@@ -15,7 +15,14 @@ export async function createAccount(request: CreateAccountRequest, _context: Cal
 
   const create = async (): Promise<Account | undefined> => {
     const nowMs = clock.nowMs();
-    const account: Account = { id: newId('acct', nowMs), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: BigInt(nowMs), version: 1n, stateReason: '' };
+    const account: Account = {
+      id: newId('acct', nowMs),
+      name,
+      state: AccountState.ACCOUNT_STATE_ACTIVE,
+      createdAtMs: BigInt(nowMs),
+      version: 1n,
+      stateReason: '',
+    };
     if (!(await accounts.add(account, call))) return undefined;
     feed.wake();
     log.info({ account_id: account.id }, 'account created');

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { type Account, AccountState, type DeepPartial, KeyState, ListKeysRequest, UpdateAccountRequest, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import {
+  type Account,
+  AccountState,
+  type DeepPartial,
+  KeyState,
+  ListKeysRequest,
+  UpdateAccountRequest,
+  UpdateKeyRequest,
+} from '#proto/auth/v1/auth.js';
 import { hashSecret, isWellFormedSecret } from '../key-secret.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
@@ -15,7 +23,8 @@ describe.each(testEngines)('keys on %s', (engine) => {
   afterAll(() => auth.stop());
 
   const create = (fields: Parameters<typeof newKey>[2]) => newKey(auth.service, account, fields);
-  const update = async (fields: DeepPartial<UpdateKeyRequest>) => (await auth.service.updateKey(UpdateKeyRequest.fromPartial(fields), operator)).key!;
+  const update = async (fields: DeepPartial<UpdateKeyRequest>) =>
+    (await auth.service.updateKey(UpdateKeyRequest.fromPartial(fields), operator)).key!;
   const revoke = async (keyId: string) => (await auth.service.revokeKey({ keyId }, operator)).key!;
   const get = async (keyId: string) => (await auth.service.getKey({ keyId }, operator)).key!;
   const authenticate = (secret: string) => auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
@@ -25,12 +34,22 @@ describe.each(testEngines)('keys on %s', (engine) => {
       const { key, secret } = await create({});
       expect(isWellFormedSecret(secret)).toBe(true);
       expect(key.lastFour).toBe(secret.slice(-4));
-      expect(key).toMatchObject({ accountId: account.id, name: 'laptop', state: KeyState.KEY_STATE_ACTIVE, version: 1n, createdAtMs: BigInt(auth.clock.nowMs()) });
+      expect(key).toMatchObject({
+        accountId: account.id,
+        name: 'laptop',
+        state: KeyState.KEY_STATE_ACTIVE,
+        version: 1n,
+        createdAtMs: BigInt(auth.clock.nowMs()),
+      });
     });
 
     it('for all models, without a limit and without expiry unless told otherwise', async () => {
       const { key } = await create({});
-      expect(await get(key.id)).toMatchObject({ models: { allModels: true, modelIds: [] }, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined });
+      expect(await get(key.id)).toMatchObject({
+        models: { allModels: true, modelIds: [] },
+        lifetimeLimitNanoUsd: undefined,
+        expiresAtMs: undefined,
+      });
     });
 
     it('with what was asked for, to the last nano-dollar', async () => {
@@ -42,7 +61,11 @@ describe.each(testEngines)('keys on %s', (engine) => {
       });
       const stored = await get(key.id);
       expect(stored).toEqual(key);
-      expect(stored).toMatchObject({ models: { allModels: false, modelIds: ['sandbox/echo', 'future/model'] }, lifetimeLimitNanoUsd: 9_007_199_254_740_993n, expiresAtMs });
+      expect(stored).toMatchObject({
+        models: { allModels: false, modelIds: ['sandbox/echo', 'future/model'] },
+        lifetimeLimitNanoUsd: 9_007_199_254_740_993n,
+        expiresAtMs,
+      });
     });
 
     it('with as many as 150 models of 200 characters', async () => {
@@ -111,12 +134,17 @@ describe.each(testEngines)('keys on %s', (engine) => {
     it('with the state of their account', async () => {
       const suspended = await newAccount(auth.service);
       const { secret } = await newKey(auth.service, suspended);
-      await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: suspended.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }), operator);
+      await auth.service.updateAccount(
+        UpdateAccountRequest.fromPartial({ accountId: suspended.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }),
+        operator,
+      );
       expect((await authenticate(secret)).accountState).toBe(AccountState.ACCOUNT_STATE_SUSPENDED);
     });
 
     it('not by anything that is no SHA-256', async () => {
-      await expect(auth.service.authenticate({ secretHash: Buffer.alloc(31) }, operator)).rejects.toMatchObject({ details: { field: 'secret_hash' } });
+      await expect(auth.service.authenticate({ secretHash: Buffer.alloc(31) }, operator)).rejects.toMatchObject({
+        details: { field: 'secret_hash' },
+      });
     });
   });
 
@@ -124,7 +152,11 @@ describe.each(testEngines)('keys on %s', (engine) => {
     it('only in the fields that are present', async () => {
       const { key } = await create({ models: { modelIds: ['a'] }, lifetimeLimitNanoUsd: 5n });
       expect(await update({ keyId: key.id, name: 'server' })).toEqual({ ...key, name: 'server', version: 2n });
-      expect(await update({ keyId: key.id, models: { allModels: true } })).toMatchObject({ models: { allModels: true, modelIds: [] }, lifetimeLimitNanoUsd: 5n, version: 3n });
+      expect(await update({ keyId: key.id, models: { allModels: true } })).toMatchObject({
+        models: { allModels: true, modelIds: [] },
+        lifetimeLimitNanoUsd: 5n,
+        version: 3n,
+      });
       expect(await get(key.id)).toMatchObject({ name: 'server', version: 3n });
     });
 
@@ -193,7 +225,8 @@ describe.each(testEngines)('keys on %s', (engine) => {
       ids.push((await newKey(auth.service, owner)).key.id);
     }
     await revoke(ids[0]!);
-    const list = (fields: Partial<ListKeysRequest>) => auth.service.listKeys(ListKeysRequest.fromPartial({ accountId: owner.id, ...fields }), operator);
+    const list = (fields: Partial<ListKeysRequest>) =>
+      auth.service.listKeys(ListKeysRequest.fromPartial({ accountId: owner.id, ...fields }), operator);
 
     const first = await list({ pageSize: 2 });
     const second = await list({ pageSize: 2, pageToken: first.nextPageToken });
@@ -216,7 +249,13 @@ describe.each(testEngines)('keys on %s', (engine) => {
       const rotated = await rotate(key.id, 3_600_000n);
       expect(isWellFormedSecret(rotated.secret)).toBe(true);
       expect(rotated.secret).not.toBe(secret);
-      expect(rotated.key).toEqual({ ...key, lastFour: rotated.secret.slice(-4), version: 2n, secretVersion: 2n, formerSecretsUntilMs: untilMs });
+      expect(rotated.key).toEqual({
+        ...key,
+        lastFour: rotated.secret.slice(-4),
+        version: 2n,
+        secretVersion: 2n,
+        formerSecretsUntilMs: untilMs,
+      });
       expect(await get(key.id)).toEqual(rotated.key);
       expect(await authenticate(rotated.secret)).toMatchObject({ key: rotated.key, secretExpiresAtMs: undefined });
       expect(await authenticate(secret)).toMatchObject({ key: rotated.key, secretExpiresAtMs: untilMs });
@@ -248,7 +287,10 @@ describe.each(testEngines)('keys on %s', (engine) => {
 
     it('not when revoked, unknown or for longer than 30 days', async () => {
       const { key } = await create({});
-      await expect(rotate(key.id, 30n * 86_400_000n + 1n)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'overlap_ms' } });
+      await expect(rotate(key.id, 30n * 86_400_000n + 1n)).rejects.toMatchObject({
+        reason: 'invalid_request',
+        details: { field: 'overlap_ms' },
+      });
       await expect(rotate(newId('key'), 0n)).rejects.toMatchObject({ reason: 'not_found' });
       await revoke(key.id);
       await expect(rotate(key.id, 0n)).rejects.toMatchObject({ reason: 'failed_precondition' });

@@ -59,13 +59,26 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
 
   it('keeps to a state, and says why an account is suspended until it is active again', async () => {
     const { id } = accounts[0]!;
-    const update = async (fields: DeepPartial<UpdateAccountRequest>) => (await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: id, ...fields }), operator)).account!;
-    await expect(update({ state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: 'a\nb' })).rejects.toMatchObject({ reason: 'invalid_request' });
-    expect(await update({ state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: 'invoice 7 is unpaid' })).toMatchObject({ stateReason: 'invoice 7 is unpaid', version: 2n });
+    const update = async (fields: DeepPartial<UpdateAccountRequest>) =>
+      (await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: id, ...fields }), operator)).account!;
+    await expect(update({ state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: 'a\nb' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+    });
+    expect(await update({ state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: 'invoice 7 is unpaid' })).toMatchObject({
+      stateReason: 'invoice 7 is unpaid',
+      version: 2n,
+    });
     expect(await update({ name: 'Acme Ltd' })).toMatchObject({ stateReason: 'invoice 7 is unpaid', version: 2n });
     expect(await names({ state: AccountState.ACCOUNT_STATE_SUSPENDED })).toEqual(['Acme Ltd']);
-    const { secretHash } = (await auth.db.knex('platform_key').where({ id: await keyBytes() }).first('secret_hash').then((row) => ({ secretHash: row.secret_hash as Buffer }))) as { secretHash: Buffer };
-    expect(await auth.service.authenticate({ secretHash }, operator)).toMatchObject({ accountState: AccountState.ACCOUNT_STATE_SUSPENDED, accountStateReason: 'invoice 7 is unpaid' });
+    const { secretHash } = (await auth.db
+      .knex('platform_key')
+      .where({ id: await keyBytes() })
+      .first('secret_hash')
+      .then((row) => ({ secretHash: row.secret_hash as Buffer }))) as { secretHash: Buffer };
+    expect(await auth.service.authenticate({ secretHash }, operator)).toMatchObject({
+      accountState: AccountState.ACCOUNT_STATE_SUSPENDED,
+      accountStateReason: 'invoice 7 is unpaid',
+    });
     expect(await update({ state: AccountState.ACCOUNT_STATE_ACTIVE })).toMatchObject({ stateReason: '', version: 3n });
     expect(await names({ state: AccountState.ACCOUNT_STATE_SUSPENDED })).toEqual([]);
   });

@@ -7,11 +7,19 @@ import { checkedSearch, invalidField } from '../requests/fields.js';
 import { parsePageRequest, readPage } from '../requests/paging.js';
 
 /** Raises invalid_request. */
-export async function listAccounts(request: ListAccountsRequest, _context: CallContext, { accounts, keys }: RpcDeps): Promise<ListAccountsResponse> {
+export async function listAccounts(
+  request: ListAccountsRequest,
+  _context: CallContext,
+  { accounts, keys }: RpcDeps,
+): Promise<ListAccountsResponse> {
   const which = { search: checkedSearch(request.search), state: checkedState(request.state), newestFirst: request.newestFirst };
   const page = await readPage(parsePageRequest(request, 'acct'), (after, limit) => accounts.list(which, after, limit));
   const counts = request.withKeyCounts ? await keys.countByAccount(page.items.map(({ id }) => idToBytes('acct', id)!)) : undefined;
-  return { accounts: page.items, nextPageToken: page.nextPageToken, keyCounts: counts === undefined ? [] : page.items.map(({ id }) => counts.get(id) ?? 0) };
+  return {
+    accounts: page.items,
+    nextPageToken: page.nextPageToken,
+    keyCounts: counts === undefined ? [] : page.items.map(({ id }) => counts.get(id) ?? 0),
+  };
 }
 
 function checkedState(state: AccountState): AccountState | undefined {

@@ -14,7 +14,8 @@ export async function rotateKey(request: RotateKeyRequest, _context: CallContext
   const secret = mintSecret();
   const rotation = { secretHash: hashSecret(secret), lastFour: lastFour(secret), nowMs: BigInt(deps.clock.nowMs()), overlapMs };
   const rotated = await deps.keys.rotate(id, rotation, ({ state }) => {
-    if (state === KeyState.KEY_STATE_REVOKED) throw new AppError('failed_precondition', 'The key is revoked and cannot be rotated; create a new key.');
+    if (state === KeyState.KEY_STATE_REVOKED)
+      throw new AppError('failed_precondition', 'The key is revoked and cannot be rotated; create a new key.');
   });
   const key = found(rotated, 'key');
   deps.feed.wake();

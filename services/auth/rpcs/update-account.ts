@@ -27,7 +27,8 @@ export async function updateAccount(request: UpdateAccountRequest, _context: Cal
 }
 
 function checkedReason(reason: string): string {
-  if ([...reason].length > reasonCharsMax) throw invalidField('state_reason', `state_reason must have at most ${reasonCharsMax} characters.`);
+  if ([...reason].length > reasonCharsMax)
+    throw invalidField('state_reason', `state_reason must have at most ${reasonCharsMax} characters.`);
   if (/\p{Cc}/u.test(reason)) throw invalidField('state_reason', 'state_reason must not have control characters such as line breaks.');
   return reason;
 }

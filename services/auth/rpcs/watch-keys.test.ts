@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
-import { AccountState, type AuthService, KeyState, UpdateAccountRequest, UpdateKeyRequest, type WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import {
+  AccountState,
+  type AuthService,
+  KeyState,
+  UpdateAccountRequest,
+  UpdateKeyRequest,
+  type WatchKeysResponse,
+} from '#proto/auth/v1/auth.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
@@ -72,11 +79,17 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
     const heard = await watch();
     const account = await newAccount(auth.service);
     await heard.untilHeard({ id: account.id, version: 1n });
-    await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }), operator);
+    await auth.service.updateAccount(
+      UpdateAccountRequest.fromPartial({ accountId: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }),
+      operator,
+    );
     await heard.untilHeard({ id: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED });
     const { key } = await newKey(auth.service, account);
     await heard.untilHeard({ id: key.id, version: 1n });
-    await auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: key.id, lifetimeLimitNanoUsd: 5n, models: { modelIds: ['a'] } }), operator);
+    await auth.service.updateKey(
+      UpdateKeyRequest.fromPartial({ keyId: key.id, lifetimeLimitNanoUsd: 5n, models: { modelIds: ['a'] } }),
+      operator,
+    );
     await heard.untilHeard({ id: key.id, lifetimeLimitNanoUsd: 5n, models: { allModels: false, modelIds: ['a'] } });
     const revoked = await auth.service.revokeKey({ keyId: key.id }, operator);
     await heard.untilHeard({ ...revoked.key });
@@ -97,10 +110,15 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
     const heard = await watch();
     const { key } = await newKey(auth.service, await newAccount(auth.service));
     await Promise.all(
-      Array.from({ length: 30 }, (_, index) => auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: key.id, name: `name ${index}` }), operator)),
+      Array.from({ length: 30 }, (_, index) =>
+        auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: key.id, name: `name ${index}` }), operator),
+      ),
     );
     await heard.untilHeard({ id: key.id, version: 31n });
-    const versions = heard.changes.map((change) => change as { id: string; version: bigint }).filter((change) => change.id === key.id).map((change) => change.version);
+    const versions = heard.changes
+      .map((change) => change as { id: string; version: bigint })
+      .filter((change) => change.id === key.id)
+      .map((change) => change.version);
     expect(versions).toEqual([...versions].sort((a, b) => Number(a - b)));
   });
 

@@ -22,7 +22,11 @@ function folded(text: string): string {
 }
 
 /** Inserts an account, as this change, in a transaction of the caller's. */
-export async function insertAccount(tx: Knex.Transaction, account: Account, changeNumber: Awaited<ReturnType<typeof nextChangeNumber>>): Promise<void> {
+export async function insertAccount(
+  tx: Knex.Transaction,
+  account: Account,
+  changeNumber: Awaited<ReturnType<typeof nextChangeNumber>>,
+): Promise<void> {
   await tx('account').insert({
     id: idToBytes('acct', account.id),
     name: account.name,
@@ -42,12 +46,17 @@ export class AccountStore {
   add(account: Account, call: RepeatableCall | undefined): Promise<boolean> {
     const id = idToBytes('acct', account.id);
     assert(id !== undefined);
-    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) => insertAccount(tx, account, await nextChangeNumber(tx)));
+    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) =>
+      insertAccount(tx, account, await nextChangeNumber(tx)),
+    );
   }
 
   /** The account with this id. */
   async find(id: Buffer): Promise<Account | undefined> {
-    const row: Row | undefined = await this.db.knex('account').where({ id }).first(...accountColumns);
+    const row: Row | undefined = await this.db
+      .knex('account')
+      .where({ id })
+      .first(...accountColumns);
     return row === undefined ? undefined : toAccount(row);
   }
 
@@ -57,7 +66,11 @@ export class AccountStore {
    */
   async list(which: AccountSearch, after: Buffer | undefined, limit: number): Promise<Account[]> {
     const { search, state, newestFirst } = which;
-    const query = this.db.knex('account').orderBy('id', newestFirst ? 'desc' : 'asc').limit(limit).select(...accountColumns);
+    const query = this.db
+      .knex('account')
+      .orderBy('id', newestFirst ? 'desc' : 'asc')
+      .limit(limit)
+      .select(...accountColumns);
     if (after !== undefined) query.where('id', newestFirst ? '<' : '>', after);
     if (state !== undefined) query.where({ state });
     if (search.startsWith('acct_')) {
@@ -77,7 +90,10 @@ export class AccountStore {
    */
   change(id: Buffer, change: (account: Account) => Account): Promise<Account | undefined> {
     return this.db.transaction(async (tx) => {
-      const row: Row | undefined = await tx('account').where({ id }).forUpdate().first(...accountColumns);
+      const row: Row | undefined = await tx('account')
+        .where({ id })
+        .forUpdate()
+        .first(...accountColumns);
       if (row === undefined) return undefined;
       const before = toAccount(row);
       const after = change(before);
@@ -86,7 +102,14 @@ export class AccountStore {
       const changeNumber = await nextChangeNumber(tx);
       const updated = await tx('account')
         .where({ id, version: before.version })
-        .update({ name: after.name, search_name: folded(after.name), state: after.state, state_reason: after.stateReason, version, change_number: changeNumber });
+        .update({
+          name: after.name,
+          search_name: folded(after.name),
+          state: after.state,
+          state_reason: after.stateReason,
+          version,
+          change_number: changeNumber,
+        });
       assert.equal(updated, 1);
       return { ...after, version };
     });

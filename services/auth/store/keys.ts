@@ -65,7 +65,10 @@ export class KeyStore {
 
   /** The key with this id. */
   async find(id: Buffer): Promise<Key | undefined> {
-    const row: Row | undefined = await this.db.knex('platform_key').where({ id }).first(...keyColumns);
+    const row: Row | undefined = await this.db
+      .knex('platform_key')
+      .where({ id })
+      .first(...keyColumns);
     return row === undefined ? undefined : toKey(row);
   }
 
@@ -83,7 +86,12 @@ export class KeyStore {
       .join('platform_key', 'platform_key.id', 'former_secret.key_id')
       .join('account', 'account.id', 'platform_key.account_id')
       .where('former_secret.secret_hash', secretHash)
-      .first<Row | undefined>(['former_secret.secret_hash', 'former_secret.expires_at_ms as secret_expires_at_ms', ...accountState, ...qualifiedKeyColumns]);
+      .first<Row | undefined>([
+        'former_secret.secret_hash',
+        'former_secret.expires_at_ms as secret_expires_at_ms',
+        ...accountState,
+        ...qualifiedKeyColumns,
+      ]);
     return former === undefined ? undefined : foundKey(former, asBigInt(former['secret_expires_at_ms']));
   }
 
@@ -93,7 +101,10 @@ export class KeyStore {
    */
   rotate(id: Buffer, { secretHash, lastFour, nowMs, overlapMs }: Rotation, check: (key: Key) => void): Promise<Key | undefined> {
     return this.db.transaction(async (tx) => {
-      const row: Row | undefined = await tx('platform_key').where({ id }).forUpdate().first(['secret_hash', ...keyColumns]);
+      const row: Row | undefined = await tx('platform_key')
+        .where({ id })
+        .forUpdate()
+        .first(['secret_hash', ...keyColumns]);
       if (row === undefined) return undefined;
       const before = toKey(row);
       check(before);
@@ -119,8 +130,16 @@ export class KeyStore {
   }
 
   /** Up to `limit` keys of an account in order of creation or against it, from the one behind `after` on. */
-  async list(accountId: Buffer, { after, limit, isNewestFirst }: { after: Buffer | undefined; limit: number; isNewestFirst: boolean }): Promise<Key[]> {
-    const query = this.db.knex('platform_key').where({ account_id: accountId }).orderBy('id', isNewestFirst ? 'desc' : 'asc').limit(limit).select(...keyColumns);
+  async list(
+    accountId: Buffer,
+    { after, limit, isNewestFirst }: { after: Buffer | undefined; limit: number; isNewestFirst: boolean },
+  ): Promise<Key[]> {
+    const query = this.db
+      .knex('platform_key')
+      .where({ account_id: accountId })
+      .orderBy('id', isNewestFirst ? 'desc' : 'asc')
+      .limit(limit)
+      .select(...keyColumns);
     if (after !== undefined) query.where('id', isNewestFirst ? '<' : '>', after);
     const rows: Row[] = await query;
     return rows.map(toKey);
@@ -145,7 +164,10 @@ export class KeyStore {
    */
   change(id: Buffer, change: (key: Key) => Key): Promise<Key | undefined> {
     return this.db.transaction(async (tx) => {
-      const row: Row | undefined = await tx('platform_key').where({ id }).forUpdate().first(...keyColumns);
+      const row: Row | undefined = await tx('platform_key')
+        .where({ id })
+        .forUpdate()
+        .first(...keyColumns);
       if (row === undefined) return undefined;
       const before = toKey(row);
       const after = change(before);

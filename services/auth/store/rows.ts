@@ -23,8 +23,19 @@ export function toAccount(row: Row): Account {
 
 /** The columns of a key that `toKey` reads. */
 export const keyColumns = [
-  'id', 'account_id', 'name', 'last_four', 'model_ids', 'lifetime_limit_nano_usd', 'expires_at_ms', 'state', 'created_at_ms', 'revoked_at_ms', 'version',
-  'secret_version', 'former_secrets_until_ms',
+  'id',
+  'account_id',
+  'name',
+  'last_four',
+  'model_ids',
+  'lifetime_limit_nano_usd',
+  'expires_at_ms',
+  'state',
+  'created_at_ms',
+  'revoked_at_ms',
+  'version',
+  'secret_version',
+  'former_secrets_until_ms',
 ] as const;
 
 /** The key of a row, never with its hash. */

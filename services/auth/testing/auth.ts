@@ -30,7 +30,10 @@ export interface TestAuth {
 }
 
 /** Starts auth on an empty database of this engine; without mail unless there is a mailer and an address. */
-export async function startTestAuth(engine: Engine, { mailer, publicUrl }: { mailer?: Mailer; publicUrl?: string } = {}): Promise<TestAuth> {
+export async function startTestAuth(
+  engine: Engine,
+  { mailer, publicUrl }: { mailer?: Mailer; publicUrl?: string } = {},
+): Promise<TestAuth> {
   const { db, url, drop } = await createTestDatabase(engine);
   const clock = new ManualClock();
   const logLines: string[] = [];
@@ -38,7 +41,10 @@ export async function startTestAuth(engine: Engine, { mailer, publicUrl }: { mai
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
   const start = async (on: Database): Promise<AuthModule> => {
-    const module = createAuth({ ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20 }, { db: on, clock, log, mailer, publicUrl });
+    const module = createAuth(
+      { ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20 },
+      { db: on, clock, log, mailer, publicUrl },
+    );
     await module.start();
     return module;
   };
@@ -81,6 +87,9 @@ export interface MintedKey {
 
 /** A new key with its secret. */
 export async function newKey(auth: AuthService, account: Account, fields: DeepPartial<CreateKeyRequest> = {}): Promise<MintedKey> {
-  const { key, secret } = await auth.createKey(CreateKeyRequest.fromPartial({ accountId: account.id, name: 'laptop', ...fields }), operator);
+  const { key, secret } = await auth.createKey(
+    CreateKeyRequest.fromPartial({ accountId: account.id, name: 'laptop', ...fields }),
+    operator,
+  );
   return { key: key!, secret };
 }

@@ -7,7 +7,11 @@ import { noDraft } from './get-price-draft.js';
 import { draftChanged } from './put-price-draft.js';
 
 /** Raises model_unknown, not_found when there is no draft, failed_precondition when it is not of the version that was named. */
-export async function discardPriceDraft({ modelId, version }: DiscardPriceDraftRequest, _context: CallContext, { store }: RpcDeps): Promise<DiscardPriceDraftResponse> {
+export async function discardPriceDraft(
+  { modelId, version }: DiscardPriceDraftRequest,
+  _context: CallContext,
+  { store }: RpcDeps,
+): Promise<DiscardPriceDraftResponse> {
   await store.change(async (change) => {
     const model = modelNamed(await change.models(), modelId);
     const present = await change.draft(model.id);

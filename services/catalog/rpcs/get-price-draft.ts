@@ -7,7 +7,11 @@ import { modelNamed } from '../model.js';
 import { priceDiff } from '../price-diff.js';
 
 /** The draft against the prices as they are now. Raises model_unknown, and not_found when there is no draft. */
-export async function getPriceDraft({ modelId }: GetPriceDraftRequest, _context: CallContext, { store, clock }: RpcDeps): Promise<GetPriceDraftResponse> {
+export async function getPriceDraft(
+  { modelId }: GetPriceDraftRequest,
+  _context: CallContext,
+  { store, clock }: RpcDeps,
+): Promise<GetPriceDraftResponse> {
   const nowMs = clock.nowMs();
   const model = modelNamed((await store.load(nowMs)).models, modelId);
   const draft = await store.draft(model.id);

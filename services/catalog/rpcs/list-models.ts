@@ -5,7 +5,11 @@ import type { RpcDeps } from '../deps.js';
 import { snapshotAt } from '../view.js';
 
 /** Every model, retired ones included, in the order of their ids. */
-export async function listModels(_request: ListModelsRequest, _context: CallContext, { store, clock }: RpcDeps): Promise<ListModelsResponse> {
+export async function listModels(
+  _request: ListModelsRequest,
+  _context: CallContext,
+  { store, clock }: RpcDeps,
+): Promise<ListModelsResponse> {
   const nowMs = clock.nowMs();
   return snapshotAt(await store.load(nowMs), nowMs);
 }

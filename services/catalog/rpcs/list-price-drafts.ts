@@ -4,6 +4,10 @@ import type { ListPriceDraftsRequest, ListPriceDraftsResponse } from '#proto/cat
 import type { RpcDeps } from '../deps.js';
 
 /** In the order of the models' ids. */
-export async function listPriceDrafts(_request: ListPriceDraftsRequest, _context: CallContext, { store }: RpcDeps): Promise<ListPriceDraftsResponse> {
+export async function listPriceDrafts(
+  _request: ListPriceDraftsRequest,
+  _context: CallContext,
+  { store }: RpcDeps,
+): Promise<ListPriceDraftsResponse> {
   return { drafts: await store.drafts() };
 }

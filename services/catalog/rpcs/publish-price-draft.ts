@@ -13,7 +13,11 @@ import { draftChanged } from './put-price-draft.js';
  * model_unknown, failed_precondition when the draft or the price before it is not the one that was looked at, and what adding a
  * version raises.
  */
-export async function publishPriceDraft(request: PublishPriceDraftRequest, _context: CallContext, { store, feed, clock }: RpcDeps): Promise<PublishPriceDraftResponse> {
+export async function publishPriceDraft(
+  request: PublishPriceDraftRequest,
+  _context: CallContext,
+  { store, feed, clock }: RpcDeps,
+): Promise<PublishPriceDraftResponse> {
   const { version, beforePriceId } = request;
   const price = await store.change(async (change) => {
     const model = modelNamed(await change.models(), request.modelId);
@@ -26,9 +30,13 @@ export async function publishPriceDraft(request: PublishPriceDraftRequest, _cont
     const startMs = wanted.effectiveFromMs === 0n ? nowMs : Number(wanted.effectiveFromMs);
     const before = priceInForce(await change.prices(model.id), startMs)?.id ?? '';
     if (beforePriceId !== undefined && beforePriceId !== before) {
-      throw new AppError('failed_precondition', `The price of "${model.id}" that this draft replaces has changed since you compared them. Look at the difference again.`, {
-        details: { field: 'before_price_id' },
-      });
+      throw new AppError(
+        'failed_precondition',
+        `The price of "${model.id}" that this draft replaces has changed since you compared them. Look at the difference again.`,
+        {
+          details: { field: 'before_price_id' },
+        },
+      );
     }
     const added = await addPrice(change, wanted, nowMs, '', version);
     await change.removeDraft(model.id);

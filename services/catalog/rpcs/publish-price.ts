@@ -13,7 +13,11 @@ import { priceFaults } from '../price.js';
  * for a price out of bounds or a start in the past, model_unknown, already_exists when another version starts at that
  * millisecond, failed_precondition when the model has too many versions.
  */
-export async function publishPrice(request: PublishPriceRequest, _context: CallContext, { store, feed, clock }: RpcDeps): Promise<PublishPriceResponse> {
+export async function publishPrice(
+  request: PublishPriceRequest,
+  _context: CallContext,
+  { store, feed, clock }: RpcDeps,
+): Promise<PublishPriceResponse> {
   const wanted = request.price;
   if (wanted === undefined) throw new AppError('invalid_request', 'price is missing.', { details: { field: 'price' } });
   refuseFaults('price', priceFaults(wanted));

@@ -12,7 +12,11 @@ import type { StoredModel } from '../rows.js';
  * Stores the model; from then on it is the operator's, and the seed file leaves it alone. Raises invalid_request for a field
  * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full.
  */
-export async function putModel(request: PutModelRequest, _context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {
+export async function putModel(
+  request: PutModelRequest,
+  _context: CallContext,
+  { store, feed, clock }: RpcDeps,
+): Promise<PutModelResponse> {
   const { model } = request;
   if (model === undefined) throw new AppError('invalid_request', 'model is missing.', { details: { field: 'model' } });
   refuseFaults('model', modelFaults(model));

@@ -15,10 +15,15 @@ const authorCharsMax = 200;
  * Stores the draft in place of the one that there is. Raises invalid_request for a price out of bounds or a start in the past,
  * model_unknown, failed_precondition when the draft is not the one that it is to replace.
  */
-export async function putPriceDraft({ price: wanted, author, replacesVersion }: PutPriceDraftRequest, _context: CallContext, { store, clock }: RpcDeps): Promise<PutPriceDraftResponse> {
+export async function putPriceDraft(
+  { price: wanted, author, replacesVersion }: PutPriceDraftRequest,
+  _context: CallContext,
+  { store, clock }: RpcDeps,
+): Promise<PutPriceDraftResponse> {
   if (wanted === undefined) throw new AppError('invalid_request', 'price is missing.', { details: { field: 'price' } });
   refuseFaults('price', priceFaults(wanted));
-  if (author.length > authorCharsMax) throw new AppError('invalid_request', `author must have at most ${authorCharsMax} characters.`, { details: { field: 'author' } });
+  if (author.length > authorCharsMax)
+    throw new AppError('invalid_request', `author must have at most ${authorCharsMax} characters.`, { details: { field: 'author' } });
   return store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);
     const nowMs = clock.nowMs();
@@ -35,6 +40,11 @@ export async function putPriceDraft({ price: wanted, author, replacesVersion }: 
 
 /** The refusal of somebody who looked at another draft than there is now. */
 export function draftChanged(modelId: string, present: PriceDraft | undefined): AppError {
-  const what = present === undefined ? 'is gone: it was published or discarded' : `was changed${present.author === '' ? '' : ` by ${present.author}`} since you looked at it`;
-  return new AppError('failed_precondition', `The price draft of "${modelId}" ${what}. Look at it again.`, { details: { field: 'version' } });
+  const what =
+    present === undefined
+      ? 'is gone: it was published or discarded'
+      : `was changed${present.author === '' ? '' : ` by ${present.author}`} since you looked at it`;
+  return new AppError('failed_precondition', `The price draft of "${modelId}" ${what}. Look at it again.`, {
+    details: { field: 'version' },
+  });
 }

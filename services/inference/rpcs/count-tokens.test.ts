@@ -14,8 +14,21 @@ let inference: TestInference;
 beforeEach(async () => {
   stub = await startStubUpstream();
   inference = await startInference();
-  for (const [id, wireFormat, secret] of [['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, stubApiKey], ['m', WireFormat.WIRE_FORMAT_MESSAGES, stubApiKey], ['wrong-key', WireFormat.WIRE_FORMAT_MESSAGES, 'x']] as const) {
-    const upstream = { id, wireFormat, baseUrl: stub.baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+  for (const [id, wireFormat, secret] of [
+    ['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, stubApiKey],
+    ['m', WireFormat.WIRE_FORMAT_MESSAGES, stubApiKey],
+    ['wrong-key', WireFormat.WIRE_FORMAT_MESSAGES, 'x'],
+  ] as const) {
+    const upstream = {
+      id,
+      wireFormat,
+      baseUrl: stub.baseUrl,
+      secretLastFour: '',
+      allowPrivateNetwork: true,
+      enabled: true,
+      managed: false,
+      createdAtMs: 0n,
+    };
     await inference.service.putUpstream({ upstream, secret }, operator);
   }
 });
@@ -26,27 +39,53 @@ afterEach(async () => {
 });
 
 const count = (upstreamId: string, changes: Partial<CountTokensRequest> = {}) =>
-  inference.service.countTokens({ targets: [{ upstreamId, upstreamModel: 'x' }], prompt, reasoning: undefined, messagesVersion: '', native: undefined, responseFormat: undefined, ...changes }, operator);
+  inference.service.countTokens(
+    {
+      targets: [{ upstreamId, upstreamModel: 'x' }],
+      prompt,
+      reasoning: undefined,
+      messagesVersion: '',
+      native: undefined,
+      responseFormat: undefined,
+      ...changes,
+    },
+    operator,
+  );
 
 describe('counting tokens', () => {
   it("is the vendor's own where it has a count", async () => {
     const sent = JSON.stringify([{ role: 'user', content: [{ type: 'text', text: 'Hello world' }] }]);
     expect(await count('m')).toEqual({ inputTokens: sent.length, estimated: false });
-    expect(stub.requests[0]).toMatchObject({ path: '/v1/messages/count_tokens', headers: { 'anthropic-version': '2023-06-01', 'x-api-key': stubApiKey } });
+    expect(stub.requests[0]).toMatchObject({
+      path: '/v1/messages/count_tokens',
+      headers: { 'anthropic-version': '2023-06-01', 'x-api-key': stubApiKey },
+    });
     await count('m', { messagesVersion: '2026-10-21' });
     expect(stub.requests[1]!.headers['anthropic-version']).toBe('2026-10-21');
   });
 
   it("is the vendor's own for all that a caller of its format wrote", async () => {
     const fieldsJson = JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], cache_control: { type: 'ephemeral' } });
-    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson, messagesBetas: ['token-counting-2024-11-01'], droppedElsewhere: [], refusedElsewhere: [] };
+    const native = {
+      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      fieldsJson,
+      messagesBetas: ['token-counting-2024-11-01'],
+      droppedElsewhere: [],
+      refusedElsewhere: [],
+    };
     expect(await count('m', { native })).toEqual({ inputTokens: '[{"role":"user","content":"Hello"}]'.length, estimated: false });
     expect(stub.requests[0]!.body).toEqual({ model: 'x', ...(JSON.parse(fieldsJson) as object) });
     expect(stub.requests[0]!.headers['anthropic-beta']).toBe('token-counting-2024-11-01');
   });
 
   it('is made by the first target that can honour the request, and refused where none can', async () => {
-    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{"messages":[{"role":"user","content":"Hello"}]}', messagesBetas: [], droppedElsewhere: [], refusedElsewhere: [{ field: 'tools.0', text: 'only there' }] };
+    const native = {
+      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      fieldsJson: '{"messages":[{"role":"user","content":"Hello"}]}',
+      messagesBetas: [],
+      droppedElsewhere: [],
+      refusedElsewhere: [{ field: 'tools.0', text: 'only there' }],
+    };
     const targets = ['cc', 'm'].map((upstreamId) => ({ upstreamId, upstreamModel: 'x' }));
     expect((await count('cc', { native, targets })).estimated).toBe(false);
     await expect(count('cc', { native })).rejects.toMatchObject({ reason: 'unsupported_field', details: { field: 'tools.0' } });
@@ -62,7 +101,14 @@ describe('counting tokens', () => {
     const busy = await startStubbed({ connectionsMax: 1 });
     const call = busy.inference.service.generate(ask('stall', 'm'), operator)[Symbol.asyncIterator]();
     await call.next();
-    const request = { targets: [{ upstreamId: 'm', upstreamModel: 'x' }], prompt, reasoning: undefined, messagesVersion: '', native: undefined, responseFormat: undefined };
+    const request = {
+      targets: [{ upstreamId: 'm', upstreamModel: 'x' }],
+      prompt,
+      reasoning: undefined,
+      messagesVersion: '',
+      native: undefined,
+      responseFormat: undefined,
+    };
     expect(await busy.inference.service.countTokens(request, operator)).toEqual({ inputTokens: 6, estimated: true });
     await call.return?.(undefined);
     await busy.stop();

@@ -6,7 +6,11 @@ import type { RpcDeps } from '../deps.js';
 import { refuseManaged } from './put-upstream.js';
 
 /** InferenceService.DeleteUpstream. */
-export async function deleteUpstream({ upstreamId }: DeleteUpstreamRequest, _context: CallContext, deps: RpcDeps): Promise<DeleteUpstreamResponse> {
+export async function deleteUpstream(
+  { upstreamId }: DeleteUpstreamRequest,
+  _context: CallContext,
+  deps: RpcDeps,
+): Promise<DeleteUpstreamResponse> {
   refuseManaged(upstreamId, deps.registry);
   const isDeleted = await deps.store.delete(upstreamId);
   if (!isDeleted) throw new AppError('not_found', 'There is no upstream with this id.', { details: { what: 'upstream' } });

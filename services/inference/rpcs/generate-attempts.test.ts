@@ -19,11 +19,17 @@ describe('attempts', () => {
   };
 
   /** What is told in a call to these targets, in order: words of the answer between failures, and the reason of the error. */
-  async function told(request: Partial<GenerateRequest>, signal = new AbortController().signal): Promise<{ failed: FailedAttempt[]; words: string[]; error: string }> {
+  async function told(
+    request: Partial<GenerateRequest>,
+    signal = new AbortController().signal,
+  ): Promise<{ failed: FailedAttempt[]; words: string[]; error: string }> {
     const failed: FailedAttempt[] = [];
     const words: string[] = [];
     try {
-      for await (const message of inference.service.generate(textRequest('Hi', { tellAttempts: true, ...request }), { ...operator, signal })) {
+      for await (const message of inference.service.generate(textRequest('Hi', { tellAttempts: true, ...request }), {
+        ...operator,
+        signal,
+      })) {
         words.push(...summary(eventsOf([message])).slice(0, 1));
         if (message.failedAttempt === undefined) continue;
         failed.push(message.failedAttempt);
@@ -32,7 +38,13 @@ describe('attempts', () => {
       }
       return { failed, words, error: '' };
     } catch (error) {
-      return { failed, words, error: hasReason(error, 'upstream_rejected', 'upstream_failed', 'upstream_rate_limited', 'upstream_timeout', 'cancelled') ? error.reason : String(error) };
+      return {
+        failed,
+        words,
+        error: hasReason(error, 'upstream_rejected', 'upstream_failed', 'upstream_rate_limited', 'upstream_timeout', 'cancelled')
+          ? error.reason
+          : String(error),
+      };
     }
   }
 
@@ -44,8 +56,24 @@ describe('attempts', () => {
     expect(words.slice(0, 3)).toEqual(['failed status-503', 'failed status-401', 'started']);
     expect(error).toBe('');
     expect(failed).toEqual([
-      { target: targetOf('status-503'), offsetMs: expect.any(Number), durationMs: expect.any(Number), reason: 'upstream_overloaded', httpStatus: 503, upstreamRequestId: 'req_stub', next: targetOf('status-401', 'm') },
-      { target: targetOf('status-401', 'm'), offsetMs: expect.any(Number), durationMs: expect.any(Number), reason: 'upstream_unavailable', httpStatus: 401, upstreamRequestId: 'req_stub', next: targetOf('text') },
+      {
+        target: targetOf('status-503'),
+        offsetMs: expect.any(Number),
+        durationMs: expect.any(Number),
+        reason: 'upstream_overloaded',
+        httpStatus: 503,
+        upstreamRequestId: 'req_stub',
+        next: targetOf('status-401', 'm'),
+      },
+      {
+        target: targetOf('status-401', 'm'),
+        offsetMs: expect.any(Number),
+        durationMs: expect.any(Number),
+        reason: 'upstream_unavailable',
+        httpStatus: 401,
+        upstreamRequestId: 'req_stub',
+        next: targetOf('text'),
+      },
     ]);
     expect(failed[1]!.offsetMs).toBeGreaterThanOrEqual(failed[0]!.offsetMs + failed[0]!.durationMs);
   });
@@ -67,9 +95,17 @@ describe('attempts', () => {
   });
 
   it('that pass a target over take no time and have no status', async () => {
-    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}', messagesBetas: [], droppedElsewhere: [], refusedElsewhere: [{ field: 'container', text: 'is not known here' }] };
+    const native = {
+      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}',
+      messagesBetas: [],
+      droppedElsewhere: [],
+      refusedElsewhere: [{ field: 'container', text: 'is not known here' }],
+    };
     const { failed, words } = await told({ native, targets: [targetOf('text'), targetOf('text', 'm')] });
-    expect(failed).toEqual([expect.objectContaining({ target: targetOf('text'), reason: 'unsupported_field', httpStatus: 0, upstreamRequestId: '' })]);
+    expect(failed).toEqual([
+      expect.objectContaining({ target: targetOf('text'), reason: 'unsupported_field', httpStatus: 0, upstreamRequestId: '' }),
+    ]);
     expect(words[1]).toBe('started');
     expect(stub.requests).toHaveLength(1);
   });
@@ -77,7 +113,16 @@ describe('attempts', () => {
   it('that nobody answers in time, or at all, have no status', async () => {
     await stop();
     await start({ firstTokenTimeoutMs: 300 });
-    const nobody = { id: 'nobody', wireFormat: WireFormat.WIRE_FORMAT_MESSAGES, baseUrl: 'http://127.0.0.1:9/v1', secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+    const nobody = {
+      id: 'nobody',
+      wireFormat: WireFormat.WIRE_FORMAT_MESSAGES,
+      baseUrl: 'http://127.0.0.1:9/v1',
+      secretLastFour: '',
+      allowPrivateNetwork: true,
+      enabled: true,
+      managed: false,
+      createdAtMs: 0n,
+    };
     await inference.service.putUpstream({ upstream: nobody, secret: '' }, operator);
     const { failed } = await told({ targets: [targetOf('x', 'nobody'), targetOf('slow-headers'), targetOf('text')] });
     expect(failed.map(({ reason, httpStatus, upstreamRequestId }) => [reason, httpStatus, upstreamRequestId])).toEqual([

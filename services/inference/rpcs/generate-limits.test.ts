@@ -81,7 +81,10 @@ describe('a consumer that is slow', () => {
     const stream = inference.service.generate(ask('x', 'cc', { maxOutputTokens: 10_000_000 }), operator)[Symbol.asyncIterator]();
     await stream.next();
     await new Promise((resolve) => setTimeout(resolve, 200));
-    const left = await Promise.race([stub.requests[0]!.clientLeft.then(() => 'answer sent'), new Promise((resolve) => setTimeout(() => resolve('waiting for us'), 100))]);
+    const left = await Promise.race([
+      stub.requests[0]!.clientLeft.then(() => 'answer sent'),
+      new Promise((resolve) => setTimeout(() => resolve('waiting for us'), 100)),
+    ]);
     expect(left).toBe('waiting for us');
     await stream.return?.();
   });
@@ -97,14 +100,19 @@ describe('several targets', () => {
 
   beforeEach(() => start());
 
-  it.each(['status-401', 'status-429', 'status-500', 'html-502', 'json-page'])('the next is tried when one fails before its first event: %s', async (model) => {
-    const messages = await collect(inference.service, textRequest('Hi', both(model, 'text')));
-    expect(eventsOf(messages)[0]).toMatchObject({ value: { target: { upstreamId: 'm' } } });
-    expect(finishedOf(messages).usageReported).toBe(true);
-  });
+  it.each(['status-401', 'status-429', 'status-500', 'html-502', 'json-page'])(
+    'the next is tried when one fails before its first event: %s',
+    async (model) => {
+      const messages = await collect(inference.service, textRequest('Hi', both(model, 'text')));
+      expect(eventsOf(messages)[0]).toMatchObject({ value: { target: { upstreamId: 'm' } } });
+      expect(finishedOf(messages).usageReported).toBe(true);
+    },
+  );
 
   it('the next is not tried when the request itself is refused', async () => {
-    await expect(collect(inference.service, textRequest('Hi', both('status-400', 'text')))).rejects.toMatchObject({ reason: 'upstream_rejected' });
+    await expect(collect(inference.service, textRequest('Hi', both('status-400', 'text')))).rejects.toMatchObject({
+      reason: 'upstream_rejected',
+    });
     expect(stub.requests).toHaveLength(1);
   });
 
@@ -114,13 +122,20 @@ describe('several targets', () => {
   });
 
   it('the last failure is what the caller sees', async () => {
-    await expect(collect(inference.service, textRequest('Hi', both('status-500', 'status-429')))).rejects.toMatchObject({ reason: 'upstream_rate_limited' });
+    await expect(collect(inference.service, textRequest('Hi', both('status-500', 'status-429')))).rejects.toMatchObject({
+      reason: 'upstream_rate_limited',
+    });
   });
 
   it('ones that are unknown or disabled are passed over, and without any left the model is unavailable', async () => {
-    const targets = [{ upstreamId: 'gone', upstreamModel: 'x' }, { upstreamId: 'cc', upstreamModel: 'text' }];
+    const targets = [
+      { upstreamId: 'gone', upstreamModel: 'x' },
+      { upstreamId: 'cc', upstreamModel: 'text' },
+    ];
     expect(finishedOf(await collect(inference.service, textRequest('Hi', { targets }))).usageReported).toBe(true);
-    await expect(collect(inference.service, textRequest('Hi', { targets: targets.slice(0, 1) }))).rejects.toMatchObject({ reason: 'model_unavailable' });
+    await expect(collect(inference.service, textRequest('Hi', { targets: targets.slice(0, 1) }))).rejects.toMatchObject({
+      reason: 'model_unavailable',
+    });
   });
 });
 

@@ -29,12 +29,22 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
     return { events, rests };
   };
 
-  it('sends the caller\'s own fields with ours', async () => {
-    const fields = { messages: [{ role: 'developer', content: 'Be brief.' }, question], verbosity: 'low', logit_bias: { 50: -1 }, metadata: { a: 'b' } };
+  it("sends the caller's own fields with ours", async () => {
+    const fields = {
+      messages: [{ role: 'developer', content: 'Be brief.' }, question],
+      verbosity: 'low',
+      logit_bias: { 50: -1 },
+      metadata: { a: 'b' },
+    };
     await answer(native('text', fields));
     expect(stubbed.stub.requests.at(-1)!.body).toEqual({
-      model: 'text', max_tokens: 1000, user: 'hashed', stream: true, stream_options: { include_usage: true },
-      ...fields, messages: [{ role: 'system', content: 'Be brief.' }, question],
+      model: 'text',
+      max_tokens: 1000,
+      user: 'hashed',
+      stream: true,
+      stream_options: { include_usage: true },
+      ...fields,
+      messages: [{ role: 'system', content: 'Be brief.' }, question],
     });
   });
 
@@ -42,7 +52,8 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
     const { events } = await answer(native('logprobs', { logprobs: true, top_logprobs: 1 }));
     const texts = events.filter(({ event }) => event?.$case === 'blockDelta');
     expect(texts.length).toBeGreaterThan(0);
-    for (const { extraJson } of texts) expect(JSON.parse(extraJson!)).toMatchObject({ choices: [{ index: 0, logprobs: { content: expect.any(Array) } }] });
+    for (const { extraJson } of texts)
+      expect(JSON.parse(extraJson!)).toMatchObject({ choices: [{ index: 0, logprobs: { content: expect.any(Array) } }] });
   });
 
   it('gets other answers as pieces of their own, with their ends told apart', async () => {
@@ -67,7 +78,9 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
   it('gets nothing of the kind in another format', async () => {
     const messages = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{}', droppedElsewhere: ['context_management'] };
     const prompt = { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text: 'Hi' } } }] }] };
-    const { events, rests } = await answer(ask('unknown-fields', 'cc', { native: messages, prompt, sampling: { topK: 3 }, reasoning: { disabled: true } }));
+    const { events, rests } = await answer(
+      ask('unknown-fields', 'cc', { native: messages, prompt, sampling: { topK: 3 }, reasoning: { disabled: true } }),
+    );
     expect(rests).toEqual([]);
     expect(events[0]?.event).toMatchObject({ value: { droppedFields: ['context_management', 'thinking', 'top_k'] } });
   });

@@ -19,7 +19,10 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
   beforeEach(() => start());
 
   it('arrives as text with the usage that the upstream reports', async () => {
-    stub.script('x', { blocks: [{ type: 'text', text: 'Hello there.' }], usage: { input: 7, cacheRead: 3, cacheWrite5m: 2, output: 4, reasoning: 1 } });
+    stub.script('x', {
+      blocks: [{ type: 'text', text: 'Hello there.' }],
+      usage: { input: 7, cacheRead: 3, cacheWrite5m: 2, output: 4, reasoning: 1 },
+    });
     const messages = await collect(inference.service, ask('x', upstreamId));
     expect(summary(eventsOf(messages))).toEqual(['started', '0:text', 'Hello there.', '0.', `finished ${StopReason.STOP_REASON_END}`]);
     expect(finishedOf(messages)).toMatchObject({
@@ -28,7 +31,9 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
       usageFault: '',
     });
     expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
-    expect(eventsOf(messages)[0]).toMatchObject({ value: { target: { upstreamId }, upstreamRequestId: 'req_stub', upstreamReportedModel: 'x' } });
+    expect(eventsOf(messages)[0]).toMatchObject({
+      value: { target: { upstreamId }, upstreamRequestId: 'req_stub', upstreamReportedModel: 'x' },
+    });
   });
 
   it('arrives with reasoning first, and with tool calls one after another', async () => {
@@ -42,9 +47,15 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     const words = summary(eventsOf(await collect(inference.service, ask('x', upstreamId))));
     expect(words.filter((word) => !word.startsWith('signature='))).toEqual([
       'started',
-      '0:reasoning', 'Hm.', '0.',
-      '1:toolCall(a,f)', '{"x":1}', '1.',
-      '2:toolCall(b,g)', '{}', '2.',
+      '0:reasoning',
+      'Hm.',
+      '0.',
+      '1:toolCall(a,f)',
+      '{"x":1}',
+      '1.',
+      '2:toolCall(b,g)',
+      '{}',
+      '2.',
       `finished ${StopReason.STOP_REASON_TOOL_CALLS}`,
     ]);
     expect(words.includes('signature=c2ln')).toBe(upstreamId === 'm');
@@ -53,7 +64,11 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
   it('is counted by us when the upstream reports no usage', async () => {
     stub.script('x', { blocks: [{ type: 'text', text: 'one two three four five' }], usage: 'none', rawUsage: undefined });
     const { usage, usageReported, usageFault } = finishedOf(await collect(inference.service, ask('x', upstreamId)));
-    expect({ usageReported, usageFault, output: usage?.outputTokens }).toEqual({ usageReported: false, usageFault: upstreamId === 'm' ? 'input_zero' : '', output: 5 });
+    expect({ usageReported, usageFault, output: usage?.outputTokens }).toEqual({
+      usageReported: false,
+      usageFault: upstreamId === 'm' ? 'input_zero' : '',
+      output: 5,
+    });
     expect(usage?.inputTokens).toBeGreaterThan(3);
   });
 
@@ -79,7 +94,8 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
   ])('delivers what came before it broke: %s', async (model, reason) => {
     const delivered: string[] = [];
     const reading = (async () => {
-      for await (const message of inference.service.generate(ask(model, upstreamId), operator)) delivered.push(...summary(eventsOf([message])));
+      for await (const message of inference.service.generate(ask(model, upstreamId), operator))
+        delivered.push(...summary(eventsOf([message])));
     })();
     await expect(reading).rejects.toMatchObject({ reason });
     expect(delivered[0]).toBe('started');

@@ -12,7 +12,11 @@ import { retryableReasons } from '../upstreams/upstream.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
 /** InferenceService.Generate. */
-export async function* generate(request: GenerateRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<GenerateResponse, void, undefined> {
+export async function* generate(
+  request: GenerateRequest,
+  context: CallContext,
+  deps: RpcDeps,
+): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
   const targets = await deps.registry.resolve(request.targets);
   const cameAtMs = deps.clock.monotonicMs();
@@ -56,7 +60,12 @@ async function* attempt(
   const span = new AttemptSpan(resolved, request, clock);
   const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
   try {
-    for await (const message of upstream.generate(request, { target, signal, traceHeaders: learnsTrace ? span.traceHeaders() : {}, onResponse: note.onResponse })) {
+    for await (const message of upstream.generate(request, {
+      target,
+      signal,
+      traceHeaders: learnsTrace ? span.traceHeaders() : {},
+      onResponse: note.onResponse,
+    })) {
       span.observe(message);
       noteUsageFault(message, request, resolved, log);
       yield message;
@@ -74,10 +83,20 @@ async function* attempt(
 }
 
 /** Figures that were not believed are for operators to look into, since the vendor will bill by them. */
-function noteUsageFault({ events }: GenerateResponse, request: GenerateRequest, { target, upstream }: ResolvedTarget, log: RpcDeps['log']): void {
+function noteUsageFault(
+  { events }: GenerateResponse,
+  request: GenerateRequest,
+  { target, upstream }: ResolvedTarget,
+  log: RpcDeps['log'],
+): void {
   const last = events.at(-1)?.event;
   if (last?.$case !== 'finished' || last.value.usageFault === '') return;
-  const fields = { call_id: request.callId, upstream: upstream.id, upstream_model: target.upstreamModel, usage_fault: last.value.usageFault };
+  const fields = {
+    call_id: request.callId,
+    upstream: upstream.id,
+    upstream_model: target.upstreamModel,
+    usage_fault: last.value.usageFault,
+  };
   log.warn(fields, "upstream's usage figures break a rule; ours are charged");
 }
 

@@ -4,7 +4,11 @@ import type { ListUpstreamsRequest, ListUpstreamsResponse } from '#proto/inferen
 import type { RpcDeps } from '../deps.js';
 
 /** InferenceService.ListUpstreams. */
-export async function listUpstreams({ withTests }: ListUpstreamsRequest, _context: CallContext, { registry, store }: RpcDeps): Promise<ListUpstreamsResponse> {
+export async function listUpstreams(
+  { withTests }: ListUpstreamsRequest,
+  _context: CallContext,
+  { registry, store }: RpcDeps,
+): Promise<ListUpstreamsResponse> {
   const upstreams = await registry.list();
   if (withTests !== true) return { upstreams };
   const tests = await store.tests();

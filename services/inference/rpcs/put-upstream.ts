@@ -13,7 +13,11 @@ import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/re
 export const secretCharsMax = 1024;
 
 /** InferenceService.PutUpstream. */
-export async function putUpstream({ upstream, secret }: PutUpstreamRequest, _context: CallContext, deps: RpcDeps): Promise<PutUpstreamResponse> {
+export async function putUpstream(
+  { upstream, secret }: PutUpstreamRequest,
+  _context: CallContext,
+  deps: RpcDeps,
+): Promise<PutUpstreamResponse> {
   const wanted = checkUpstream(upstream);
   checkSecret(secret);
   refuseManaged(wanted.id, deps.registry);
@@ -50,18 +54,27 @@ function checkSecret(secret: string | undefined): void {
 }
 
 /** The secret of the new row: a new one, none, or the present one, sealed anew because it is bound to the base_url. */
-function sealedSecret(secret: string | undefined, wanted: Wanted, present: UpstreamRow | undefined, { box }: RpcDeps): Pick<UpstreamRow, 'sealedSecret' | 'secretLastFour'> {
+function sealedSecret(
+  secret: string | undefined,
+  wanted: Wanted,
+  present: UpstreamRow | undefined,
+  { box }: RpcDeps,
+): Pick<UpstreamRow, 'sealedSecret' | 'secretLastFour'> {
   if (secret === undefined && present?.sealedSecret !== undefined && originOf(present.baseUrl) !== originOf(wanted.baseUrl)) {
     // Else whoever may change an address could have a secret sent to a server of their own, and so read it.
-    throw new AppError('invalid_request', 'base_url leads to another server than before; send the secret again, or an empty one.', { details: { field: 'secret' } });
+    throw new AppError('invalid_request', 'base_url leads to another server than before; send the secret again, or an empty one.', {
+      details: { field: 'secret' },
+    });
   }
-  const kept = secret === undefined && present?.sealedSecret !== undefined ? box.open(present.sealedSecret, secretPurpose(present)) : secret;
+  const kept =
+    secret === undefined && present?.sealedSecret !== undefined ? box.open(present.sealedSecret, secretPurpose(present)) : secret;
   if (secret === undefined && present?.sealedSecret !== undefined && kept === undefined) {
     throw new AppError('failed_precondition', 'The present secret cannot be decrypted with the present key; send the secret again.');
   }
   if (kept === undefined || kept === '') return { sealedSecret: undefined, secretLastFour: '' };
   // What is sealed for the same address stays as it is, and with it what a test has found.
-  if (secret === undefined && present?.baseUrl === wanted.baseUrl) return { sealedSecret: present.sealedSecret, secretLastFour: present.secretLastFour };
+  if (secret === undefined && present?.baseUrl === wanted.baseUrl)
+    return { sealedSecret: present.sealedSecret, secretLastFour: present.secretLastFour };
   return { sealedSecret: box.seal(kept, secretPurpose(wanted)), secretLastFour: lastFour(kept) };
 }
 

@@ -6,10 +6,17 @@ import type { RpcDeps } from '../deps.js';
 import { testConnection } from '../upstreams/connection-test/connection-test.js';
 
 /** InferenceService.TestUpstream. */
-export async function testUpstream({ upstreamId, upstreamModel }: TestUpstreamRequest, { signal }: CallContext, deps: RpcDeps): Promise<TestUpstreamResponse> {
+export async function testUpstream(
+  { upstreamId, upstreamModel }: TestUpstreamRequest,
+  { signal }: CallContext,
+  deps: RpcDeps,
+): Promise<TestUpstreamResponse> {
   const known = await deps.registry.find(upstreamId);
   if (known.remote === undefined && known.shown.wireFormat !== WireFormat.WIRE_FORMAT_SANDBOX) {
-    throw new AppError('failed_precondition', 'The secret of this upstream cannot be decrypted with the present key; put the secret again.');
+    throw new AppError(
+      'failed_precondition',
+      'The secret of this upstream cannot be decrypted with the present key; put the secret again.',
+    );
   }
   const test = await testConnection(known, upstreamModel, signal, deps);
   await deps.store.keepTest(upstreamId, known.remote?.row, test);

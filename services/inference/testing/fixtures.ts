@@ -51,7 +51,8 @@ export async function startInference(changes: Partial<InferenceConfig> = {}, clo
 /** All messages of one call. */
 export async function collect(service: InferenceService, request: GenerateRequest, signal?: AbortSignal): Promise<GenerateResponse[]> {
   const messages: GenerateResponse[] = [];
-  for await (const message of service.generate(request, callContext({ caller: 'gateway', ...(signal === undefined ? {} : { signal }) }))) messages.push(message);
+  for await (const message of service.generate(request, callContext({ caller: 'gateway', ...(signal === undefined ? {} : { signal }) })))
+    messages.push(message);
   return messages;
 }
 
@@ -81,7 +82,12 @@ function word(event: NonNullable<Event['event']>): string {
       return 'started';
     case 'blockStart': {
       const { index, block } = event.value;
-      const detail = block?.$case === 'toolCall' ? `(${block.value.id},${block.value.name})` : block?.$case === 'reasoning' ? block.value.redactedData : '';
+      const detail =
+        block?.$case === 'toolCall'
+          ? `(${block.value.id},${block.value.name})`
+          : block?.$case === 'reasoning'
+            ? block.value.redactedData
+            : '';
       return `${index}:${block?.$case}${detail}`;
     }
     case 'blockDelta':

@@ -20,9 +20,13 @@ export const { ROLE_USER: user, ROLE_ASSISTANT: assistant, ROLE_SYSTEM: system }
 /** A part with text, and with a cache mark. */
 export const text = (value: string, cacheTtl?: string) => ({ part: { $case: 'text' as const, value: { text: value } }, cacheTtl });
 /** A part with a tool call. */
-export const call = (id: string, name = 'f', argumentsJson = '{}') => ({ part: { $case: 'toolCall' as const, value: { id, name, argumentsJson } } });
+export const call = (id: string, name = 'f', argumentsJson = '{}') => ({
+  part: { $case: 'toolCall' as const, value: { id, name, argumentsJson } },
+});
 /** A part with a tool's result. */
-export const result = (toolCallId: string, value = 'ok') => ({ part: { $case: 'toolResult' as const, value: { toolCallId, text: value } } });
+export const result = (toolCallId: string, value = 'ok') => ({
+  part: { $case: 'toolResult' as const, value: { toolCallId, text: value } },
+});
 /** A part with a thought of this signature. */
 export const thought = (signature: string) => ({ part: { $case: 'reasoning' as const, value: { text: 'Hm', signature } } });
 /** A message. */

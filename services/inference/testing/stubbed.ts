@@ -19,8 +19,20 @@ export interface Stubbed {
 export async function startStubbed(changes: Partial<InferenceConfig> = {}): Promise<Stubbed> {
   const stub = await startStubUpstream();
   const inference = await startInference(changes);
-  for (const [id, wireFormat] of [['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS], ['m', WireFormat.WIRE_FORMAT_MESSAGES]] as const) {
-    const upstream = { id, wireFormat, baseUrl: stub.baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+  for (const [id, wireFormat] of [
+    ['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS],
+    ['m', WireFormat.WIRE_FORMAT_MESSAGES],
+  ] as const) {
+    const upstream = {
+      id,
+      wireFormat,
+      baseUrl: stub.baseUrl,
+      secretLastFour: '',
+      allowPrivateNetwork: true,
+      enabled: true,
+      managed: false,
+      createdAtMs: 0n,
+    };
     await inference.service.putUpstream({ upstream, secret: stubApiKey }, operator);
   }
   return {

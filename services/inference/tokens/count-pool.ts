@@ -56,7 +56,8 @@ export class CountPool {
 
   #next(): void {
     if (this.#waiting.length === 0) return;
-    const thread = this.#threads.find(({ job }) => job === undefined) ?? (this.#threads.length < this.limits.threadsMax ? this.#start() : undefined);
+    const thread =
+      this.#threads.find(({ job }) => job === undefined) ?? (this.#threads.length < this.limits.threadsMax ? this.#start() : undefined);
     if (thread === undefined) return;
     const job = this.#waiting.shift()!;
     thread.job = job;
@@ -79,7 +80,9 @@ export class CountPool {
       this.#next();
     });
     // Always followed by 'exit'.
-    worker.on('error', (error) => process.emitWarning(`A thread that counts tokens broke down, and its text is reckoned: ${error.message}`));
+    worker.on('error', (error) =>
+      process.emitWarning(`A thread that counts tokens broke down, and its text is reckoned: ${error.message}`),
+    );
     worker.on('exit', () => {
       this.#threads.splice(this.#threads.indexOf(thread), 1);
       finish(undefined);

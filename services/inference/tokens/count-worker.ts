@@ -12,7 +12,8 @@ const options = { disallowedSpecial: new Set<string>() };
 parentPort!.on('message', (texts: readonly string[]) => {
   let tokens = 0;
   for (const text of texts) {
-    for (let start = 0; start < text.length; start += sliceCharsMax) tokens += countTokens(text.slice(start, start + sliceCharsMax), options);
+    for (let start = 0; start < text.length; start += sliceCharsMax)
+      tokens += countTokens(text.slice(start, start + sliceCharsMax), options);
   }
   parentPort!.postMessage(tokens);
 });

@@ -52,7 +52,8 @@ describe('the estimate of a text prompt', () => {
   });
 
   it('is larger for Claude, by its generation', async () => {
-    const tokens = async (model: string): Promise<number> => estimateInput({ prompt: conversation(samples['prose']!), responseFormat: undefined }, model);
+    const tokens = async (model: string): Promise<number> =>
+      estimateInput({ prompt: conversation(samples['prose']!), responseFormat: undefined }, model);
     const [plain, older, newer] = [await tokens('gpt-5'), await tokens('claude-haiku-4-5'), await tokens('anthropic/claude-opus-5-5')];
     expect(older / plain).toBeCloseTo(1.12, 1);
     expect(newer / plain).toBeCloseTo(1.5, 1);
@@ -63,14 +64,22 @@ describe('the estimate of a text prompt', () => {
     const plain = await estimateInput({ prompt, responseFormat: undefined }, 'gpt-5');
     const tools = [{ name: 'f', description: 'F', parametersJson: '{"type":"object"}', strict: undefined }];
     expect(await estimateInput({ prompt: { ...prompt, tools }, responseFormat: undefined }, 'gpt-5')).toBeGreaterThan(plain + 20);
-    const responseFormat = { format: { $case: 'jsonSchema' as const, value: { name: '', description: '', schemaJson: JSON.stringify({ enum: ['red', 'green', 'blue'] }), strict: undefined } } };
+    const responseFormat = {
+      format: {
+        $case: 'jsonSchema' as const,
+        value: { name: '', description: '', schemaJson: JSON.stringify({ enum: ['red', 'green', 'blue'] }), strict: undefined },
+      },
+    };
     expect(await estimateInput({ prompt, responseFormat }, 'gpt-5')).toBeGreaterThan(plain + 8);
   });
 
   it('is never above the bound that money is held by', async () => {
     for (const text of ['\u0000\u0001'.repeat(300), '🧪'.repeat(300), '⟦⟧'.repeat(300)]) {
       for (const model of ['gpt-5', 'claude-opus-5-5']) {
-        const prompt = Prompt.fromPartial({ messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text } } }] }], tools: [{ name: 'f' }] });
+        const prompt = Prompt.fromPartial({
+          messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text } } }] }],
+          tools: [{ name: 'f' }],
+        });
         expect(await estimateInput({ prompt, responseFormat: undefined }, model)).toBeLessThanOrEqual(inputTokensMax(prompt));
       }
     }

@@ -41,7 +41,8 @@ export function roughInput(readable: Readable, model: string): number {
 function total(textTokens: number, readable: Readable, model: string): number {
   const { prompt } = readable;
   const { system, messages, tools } = prompt;
-  const toolsTokens = tools.length === 0 ? 0 : around.tool * tools.length + (claudeGeneration(model) === undefined ? around.tools : around.claudeTools);
+  const toolsTokens =
+    tools.length === 0 ? 0 : around.tool * tools.length + (claudeGeneration(model) === undefined ? around.tools : around.claudeTools);
   const tokens = Math.ceil(textTokens) + around.message * (system.length + messages.length) + toolsTokens;
   // No tokenizer makes more tokens than bytes, whatever the factor says.
   return Math.min(tokens, inputTokensMax(prompt) + Buffer.byteLength(schemaOf(readable))) + mediaTokens(prompt, model);

@@ -21,7 +21,24 @@ function png(width: number, height: number): Buffer {
 /** With a preview of so many bytes before the size. */
 function jpeg(width: number, height: number, preview = 0): Buffer {
   const segments = preview === 0 ? [] : [0xff, 0xe1, ...be16(preview + 2), ...Buffer.alloc(preview, 0xff)];
-  return Buffer.from([0xff, 0xd8, ...segments, 0xff, 0xdb, ...be16(4), 1, 2, 0xff, 0xc2, ...be16(17), 8, ...be16(height), ...be16(width), 3, ...rest]);
+  return Buffer.from([
+    0xff,
+    0xd8,
+    ...segments,
+    0xff,
+    0xdb,
+    ...be16(4),
+    1,
+    2,
+    0xff,
+    0xc2,
+    ...be16(17),
+    8,
+    ...be16(height),
+    ...be16(width),
+    3,
+    ...rest,
+  ]);
 }
 
 function webp(kind: string, payload: number[]): Buffer {
@@ -41,9 +58,12 @@ describe('the size of an image', () => {
     expect(imageSize(inline(bytes))).toEqual({ width, height });
   });
 
-  it.each([Buffer.from(''), Buffer.from('<svg width="10"/>'.repeat(5)), jpeg(0, 0), Buffer.from([0xff, 0xd8, ...Buffer.alloc(60, 1)])])('is unknown otherwise', (bytes) => {
-    expect(imageSize(inline(bytes))).toBeUndefined();
-  });
+  it.each([Buffer.from(''), Buffer.from('<svg width="10"/>'.repeat(5)), jpeg(0, 0), Buffer.from([0xff, 0xd8, ...Buffer.alloc(60, 1)])])(
+    'is unknown otherwise',
+    (bytes) => {
+      expect(imageSize(inline(bytes))).toBeUndefined();
+    },
+  );
 });
 
 describe('tokens of images', () => {
@@ -76,7 +96,9 @@ describe('tokens of images', () => {
   });
 
   it('that cannot be looked at count like a middling one', () => {
-    expect(imageTokens(ImagePart.fromPartial({ source: { $case: 'url', value: 'https://example.com/a.png' } }), 'claude-opus-5')).toBe(tokens('claude-opus-5', 1024, 1024));
+    expect(imageTokens(ImagePart.fromPartial({ source: { $case: 'url', value: 'https://example.com/a.png' } }), 'claude-opus-5')).toBe(
+      tokens('claude-opus-5', 1024, 1024),
+    );
   });
 });
 
@@ -91,9 +113,16 @@ describe('tokens of documents', () => {
   });
 
   it('count in messages and tool results, and not for documents of text', () => {
-    const pdf = { part: { $case: 'document' as const, value: { source: { $case: 'data' as const, value: inline(Buffer.from('<</Count 2/Type/Pages>>'), 'application/pdf') } } } };
+    const pdf = {
+      part: {
+        $case: 'document' as const,
+        value: { source: { $case: 'data' as const, value: inline(Buffer.from('<</Count 2/Type/Pages>>'), 'application/pdf') } },
+      },
+    };
     const plain = { part: { $case: 'document' as const, value: { source: { $case: 'text' as const, value: 'x' } } } };
-    const prompt = Prompt.fromPartial({ messages: [{ parts: [pdf, plain, { part: { $case: 'toolResult', value: { content: [pdf] } } }] }] });
+    const prompt = Prompt.fromPartial({
+      messages: [{ parts: [pdf, plain, { part: { $case: 'toolResult', value: { content: [pdf] } } }] }],
+    });
     expect(mediaTokens(prompt, 'claude-opus-5')).toBe(4 * 2300);
   });
 });
@@ -102,7 +131,8 @@ describe('a meter', () => {
   const image = { part: { $case: 'image' as const, value: { source: { $case: 'data' as const, value: inline(png(1024, 1024)) } } } };
 
   it('reckons images before the vendor has counted, and never beyond what was held', async () => {
-    const meter = (inputTokensMax: number) => new Meter(textRequest('', { prompt: { messages: [{ parts: [image] }] }, inputTokensMax }), 'claude-opus-5');
+    const meter = (inputTokensMax: number) =>
+      new Meter(textRequest('', { prompt: { messages: [{ parts: [image] }] }, inputTokensMax }), 'claude-opus-5');
     expect(meter(5000).soFar().inputTokens).toBe(1373);
     expect((await meter(5000).finish()).usage.inputTokens).toBe(1373);
     expect(meter(900).soFar().inputTokens).toBe(900);
@@ -111,8 +141,13 @@ describe('a meter', () => {
 
   it('counts the words of a delta without a common form, and not what it cites', () => {
     const meter = new Meter(textRequest('Hi'), 'm');
-    const delta = (json: object) => ({ event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'foreignJson' as const, value: JSON.stringify(json) } } } });
-    meter.add([delta({ type: 'beam_delta', beam: 'x'.repeat(40) }), delta({ type: 'citations_delta', citation: { cited_text: 'y'.repeat(400) } })]);
+    const delta = (json: object) => ({
+      event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'foreignJson' as const, value: JSON.stringify(json) } } },
+    });
+    meter.add([
+      delta({ type: 'beam_delta', beam: 'x'.repeat(40) }),
+      delta({ type: 'citations_delta', citation: { cited_text: 'y'.repeat(400) } }),
+    ]);
     expect(meter.soFar().outputTokens).toBe(10);
   });
 });

@@ -83,7 +83,8 @@ export function pagesOf(base64: string): number {
   const tail = base64.length <= lookedAtChars ? '' : base64.slice(Math.floor((base64.length - lookedAtChars) / 4) * 4);
   let pages = 0;
   for (const piece of [base64.slice(0, lookedAtChars), tail]) {
-    for (const [, one, other] of Buffer.from(piece, 'base64').toString('latin1').matchAll(countPattern)) pages = Math.max(pages, Number(one ?? other));
+    for (const [, one, other] of Buffer.from(piece, 'base64').toString('latin1').matchAll(countPattern))
+      pages = Math.max(pages, Number(one ?? other));
   }
   return pages > 0 ? pages : Math.max(1, Math.ceil(bytes / bytesPerPage));
 }

@@ -4,7 +4,15 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { estimateInput, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens } from './prompt-text.js';
 import { countTexts, exactCharsMax } from './tokenizer.js';
-import { type InputCounts, inputFault, noReport, type OutputCounts, outputFault, type UsageFault, type UsageReport } from './usage-report.js';
+import {
+  type InputCounts,
+  inputFault,
+  noReport,
+  type OutputCounts,
+  outputFault,
+  type UsageFault,
+  type UsageReport,
+} from './usage-report.js';
 
 /** The usage at the end of a call. */
 export interface FinalUsage {
@@ -126,7 +134,8 @@ export class Meter {
 /** The texts of a delta without a common form. What it nests (a citation, say) is not the model's own words. */
 function foreignText(json: string): string {
   const texts: string[] = [];
-  for (const [name, value] of Object.entries(JSON.parse(json) as object)) if (name !== 'type' && name !== 'signature' && typeof value === 'string') texts.push(value);
+  for (const [name, value] of Object.entries(JSON.parse(json) as object))
+    if (name !== 'type' && name !== 'signature' && typeof value === 'string') texts.push(value);
   return texts.join('');
 }
 

@@ -101,7 +101,9 @@ describe('bounds', () => {
 
   it('on output hold for our own count too', async () => {
     const meter = new Meter(textRequest('Hi', { maxOutputTokens: 10 }), 'm');
-    const delta = { event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'one two three '.repeat(100) } } } };
+    const delta = {
+      event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'one two three '.repeat(100) } } },
+    };
     meter.add([{ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } }, delta]);
     expect(meter.soFar().outputTokens).toBe(10);
     expect((await meter.finish()).usage.outputTokens).toBe(10);
@@ -112,9 +114,21 @@ describe('a meter', () => {
   it('takes input that was reported although the output never was', async () => {
     const meter = new Meter(textRequest('Hi'), 'm');
     meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined });
-    const deltas = ['Hello', ' world'].map((value) => ({ event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } } }));
-    meter.add([{ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'reasoning', value: { redactedData: '' } } } } }, ...deltas]);
-    expect(meter.soFar()).toEqual({ inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, outputTokens: 3, reasoningTokens: 3 });
+    const deltas = ['Hello', ' world'].map((value) => ({
+      event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } },
+    }));
+    meter.add([
+      { event: { $case: 'blockStart', value: { index: 0, block: { $case: 'reasoning', value: { redactedData: '' } } } } },
+      ...deltas,
+    ]);
+    expect(meter.soFar()).toEqual({
+      inputTokens: 9,
+      cacheReadTokens: 1,
+      cacheWrite5mTokens: 0,
+      cacheWrite1hTokens: 0,
+      outputTokens: 3,
+      reasoningTokens: 3,
+    });
     expect(await meter.finish()).toEqual({
       usage: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, outputTokens: 2, reasoningTokens: 2 },
       usageReported: false,

@@ -38,7 +38,7 @@ function* piecesOf(texts: Iterable<string>): Generator<string[]> {
   let piece: string[] = [];
   let room = pieceCharsMax;
   for (const text of texts) {
-    for (let start = 0; start < text.length; ) {
+    for (let start = 0; start < text.length;) {
       // A text that would fit whole is not cut only because others came before it.
       if (text.length > room && room < pieceCharsMax) {
         yield piece;

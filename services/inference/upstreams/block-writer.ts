@@ -23,7 +23,10 @@ export class BlockWriter {
   start(upstreamRequestId: string, upstreamReportedModel: string): void {
     if (this.#started) return;
     this.#started = true;
-    this.#write({ $case: 'started', value: { target: this.target, upstreamRequestId, upstreamReportedModel, droppedFields: [...this.droppedFields] } });
+    this.#write({
+      $case: 'started',
+      value: { target: this.target, upstreamRequestId, upstreamReportedModel, droppedFields: [...this.droppedFields] },
+    });
   }
 
   /** Opens a block; one that is still open is ended first. */

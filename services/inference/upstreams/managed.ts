@@ -36,14 +36,27 @@ export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
   ];
 }
 
-function vendor(id: string, format: RemoteWireFormat, baseUrlText: string, secret: string | undefined, setting: string, deps: HttpUpstreamDeps): KnownUpstream[] {
+function vendor(
+  id: string,
+  format: RemoteWireFormat,
+  baseUrlText: string,
+  secret: string | undefined,
+  setting: string,
+  deps: HttpUpstreamDeps,
+): KnownUpstream[] {
   if (secret === undefined) return [];
   // Whoever sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
   const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn };
   const upstream = createHttpUpstream(format, settings, deps);
-  return [{ shown: { ...shown(id, format, baseUrl, lastFour(secret)), managedBy: setting, allowPrivateNetwork: !isVendorsOwn }, upstream, remote: { format, settings } }];
+  return [
+    {
+      shown: { ...shown(id, format, baseUrl, lastFour(secret)), managedBy: setting, allowPrivateNetwork: !isVendorsOwn },
+      upstream,
+      remote: { format, settings },
+    },
+  ];
 }
 
 function shown(id: string, wireFormat: WireFormat, baseUrl: string, secretLastFour: string): UpstreamMessage {

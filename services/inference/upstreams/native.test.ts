@@ -2,9 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
 import { droppedFor, nativeFor, refusalFor } from './native.js';
 
-const [chat, messages, sandbox] = [WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, WireFormat.WIRE_FORMAT_MESSAGES, WireFormat.WIRE_FORMAT_SANDBOX] as const;
+const [chat, messages, sandbox] = [
+  WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+  WireFormat.WIRE_FORMAT_MESSAGES,
+  WireFormat.WIRE_FORMAT_SANDBOX,
+] as const;
 const request = GenerateRequest.fromPartial({
-  native: { format: chat, fieldsJson: '{"n":2}', droppedElsewhere: ['seed'], refusedElsewhere: [{ field: 'n', text: 'only 1 answer a call here' }] },
+  native: {
+    format: chat,
+    fieldsJson: '{"n":2}',
+    droppedElsewhere: ['seed'],
+    refusedElsewhere: [{ field: 'n', text: 'only 1 answer a call here' }],
+  },
 });
 
 describe('a request that carries the caller’s own fields', () => {
@@ -16,7 +25,11 @@ describe('a request that carries the caller’s own fields', () => {
 
   it('is refused elsewhere for a field that would change the answer, by the caller’s name of it', () => {
     expect(refusalFor(request, chat)).toBeUndefined();
-    expect(refusalFor(request, messages)).toMatchObject({ reason: 'unsupported_field', message: 'n: only 1 answer a call here', details: { field: 'n' } });
+    expect(refusalFor(request, messages)).toMatchObject({
+      reason: 'unsupported_field',
+      message: 'n: only 1 answer a call here',
+      details: { field: 'n' },
+    });
     expect(refusalFor(request, sandbox)).toBeDefined();
   });
 

@@ -127,11 +127,17 @@ export class UpstreamRegistry {
     const { id, baseUrl, allowPrivateNetwork, sealedSecret, wireFormat } = row;
     const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
     if (sealedSecret !== undefined && secret === undefined) {
-      this.deps.log.error({ upstream: id }, 'the secret of this upstream cannot be decrypted with the present key; it is not used until its secret is put again');
+      this.deps.log.error(
+        { upstream: id },
+        'the secret of this upstream cannot be decrypted with the present key; it is not used until its secret is put again',
+      );
       return undefined;
     }
     if (!isRemoteWireFormat(wireFormat)) {
-      this.deps.log.error({ upstream: id, wire_format: wireFormat }, 'the wire format of this upstream is unknown to this version; it is not used');
+      this.deps.log.error(
+        { upstream: id, wire_format: wireFormat },
+        'the wire format of this upstream is unknown to this version; it is not used',
+      );
       return undefined;
     }
     return { format: wireFormat, settings: { id, baseUrl, secret, allowPrivateNetwork }, row };

@@ -8,7 +8,9 @@ export function toolParameters(tool: Tool): JsonObject | undefined {
   if (tool.parametersJson === '') return undefined;
   const schema = parse(tool.parametersJson);
   if (!isObject(schema)) {
-    throw new AppError('invalid_request', `The parameters of the tool "${tool.name}" are not a JSON object.`, { details: { field: 'tools' } });
+    throw new AppError('invalid_request', `The parameters of the tool "${tool.name}" are not a JSON object.`, {
+      details: { field: 'tools' },
+    });
   }
   return schema;
 }

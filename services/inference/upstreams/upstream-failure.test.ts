@@ -5,7 +5,8 @@ import { redact, refusalError, retryAfter } from './upstream-failure.js';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const chat = (status: number, error: unknown, model = 'm') => chatError(status, {}, JSON.stringify({ error }), nowMs, model);
-const messages = (status: number, error: unknown) => messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs, 'claude-opus-5-5');
+const messages = (status: number, error: unknown) =>
+  messagesError(status, {}, JSON.stringify({ type: 'error', error }), nowMs, 'claude-opus-5-5');
 
 describe("a chat-completions upstream's refusal", () => {
   it.each([
@@ -36,7 +37,11 @@ describe("a messages upstream's refusal", () => {
     [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'upstream_unavailable'],
     [401, { type: 'authentication_error', message: 'invalid x-api-key' }, 'upstream_unavailable'],
     [413, { type: 'request_too_large', message: 'Request exceeds the maximum size' }, 'body_too_large'],
-    [400, { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000' }, 'context_length_exceeded'],
+    [
+      400,
+      { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000' },
+      'context_length_exceeded',
+    ],
     [400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }, 'upstream_rejected'],
     [400, { type: 'invalid_request_error', message: 'You have reached your specified API usage limits.' }, 'upstream_unavailable'],
     [402, { type: 'billing_error', message: 'pay' }, 'upstream_unavailable'],
@@ -52,37 +57,45 @@ describe("a messages upstream's refusal", () => {
 
 describe("the words of a messages upstream's refusal", () => {
   it('name no model of the upstream', () => {
-    expect(messages(400, { type: 'invalid_request_error', message: 'max_tokens: 9 > 8, which is the maximum allowed for claude-opus-5-5' }).message).toBe(
-      'max_tokens: 9 > 8, which is the maximum allowed for the model',
-    );
+    expect(
+      messages(400, { type: 'invalid_request_error', message: 'max_tokens: 9 > 8, which is the maximum allowed for claude-opus-5-5' })
+        .message,
+    ).toBe('max_tokens: 9 > 8, which is the maximum allowed for the model');
   });
 
   it('tell that a filter withheld the answer, by the code that callers know', () => {
-    expect(messages(400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }).details).toEqual({ code: 'content_filter' });
+    expect(messages(400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }).details).toEqual({
+      code: 'content_filter',
+    });
   });
 });
 
 describe('what a caller reads', () => {
-  it('is the vendor\'s text only where it is about the request, and then bounded', () => {
+  it("is the vendor's text only where it is about the request, and then bounded", () => {
     expect(chat(400, { message: 'x'.repeat(5000) }).message).toHaveLength(1000);
     expect(chat(400, { message: 'bad sk-abcdefgh12345 key' }).message).toBe('bad [redacted] key');
     expect(chatError(400, {}, '<html>proxy</html>', nowMs, 'm').message).toBe('The upstream refused the request with status 400.');
-    for (const status of [401, 402, 403, 404, 429, 500, 503]) expect(chat(status, { message: 'org-12345 is in debt' }).message).not.toContain('org-12345');
+    for (const status of [401, 402, 403, 404, 429, 500, 503])
+      expect(chat(status, { message: 'org-12345 is in debt' }).message).not.toContain('org-12345');
   });
 
   it('keeps the truth for operators', () => {
-    expect(String(chat(401, { message: 'Key sk-live-abc is revoked', code: 'invalid_api_key' }).cause)).toContain('status 401 invalid_api_key: Key [redacted] is revoked');
+    expect(String(chat(401, { message: 'Key sk-live-abc is revoked', code: 'invalid_api_key' }).cause)).toContain(
+      'status 401 invalid_api_key: Key [redacted] is revoked',
+    );
   });
 
   it('holds nothing that looks like a credential', () => {
-    expect(redact('Bearer abc.def-ghi and sk-proj-123456\n and\tkey-9999 in org-abcdef')).toBe('[redacted] and [redacted] and [redacted] in [redacted]');
+    expect(redact('Bearer abc.def-ghi and sk-proj-123456\n and\tkey-9999 in org-abcdef')).toBe(
+      '[redacted] and [redacted] and [redacted] in [redacted]',
+    );
   });
 });
 
 describe('a prompt that is too long', () => {
   it.each([
     ["This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."],
-    ['This endpoint\'s maximum context length is 32768 tokens. However, you requested about 40000 tokens.'],
+    ["This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens."],
     ['The decoder prompt (length 5000) is longer than the maximum model length of 4096.'],
     ['The prompt (total length 5000) is too long to fit into the model (context length 4096).'],
     ['the request exceeds the available context size. try increasing the context size or enable context shift'],
@@ -97,10 +110,15 @@ describe('a prompt that is too long', () => {
   });
 
   it('is not what a cap, a rate or a bad value is called', () => {
-    for (const text of ['max_tokens is too large: 100000. This model supports at most 16384 completion tokens.', "Invalid 'messages[0].content': string too long."]) {
+    for (const text of [
+      'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.',
+      "Invalid 'messages[0].content': string too long.",
+    ]) {
       expect(refusalError({ status: 400, labels: [], text }).reason).toBe('upstream_rejected');
     }
-    expect(refusalError({ status: 429, labels: [], text: 'Too many tokens per minute for this context length.' }).reason).toBe('upstream_rate_limited');
+    expect(refusalError({ status: 429, labels: [], text: 'Too many tokens per minute for this context length.' }).reason).toBe(
+      'upstream_rate_limited',
+    );
   });
 });
 

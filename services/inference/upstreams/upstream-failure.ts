@@ -28,7 +28,11 @@ export interface Refusal {
 export class VendorRefusal extends Error {
   override readonly name = 'VendorRefusal';
 
-  constructor(readonly status: number, readonly labels: readonly string[], text: string) {
+  constructor(
+    readonly status: number,
+    readonly labels: readonly string[],
+    text: string,
+  ) {
     super(`status ${status} ${labels.join(' ')}: ${text === '' ? '(no text)' : redact(text)}`);
   }
 }

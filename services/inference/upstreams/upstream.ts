@@ -1,5 +1,12 @@
 // What every upstream can do, whichever wire format it speaks.
-import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse, Target, WireFormat } from '#proto/inference/v1/inference.js';
+import type {
+  CountTokensRequest,
+  CountTokensResponse,
+  GenerateRequest,
+  GenerateResponse,
+  Target,
+  WireFormat,
+} from '#proto/inference/v1/inference.js';
 
 /** The circumstances of one attempt. */
 export interface Attempt {
@@ -41,4 +48,11 @@ export interface Upstream {
 }
 
 /** Failures after which another target is worth trying: they say nothing about the request itself. */
-export const retryableReasons = ['overloaded', 'upstream_rate_limited', 'upstream_overloaded', 'upstream_unavailable', 'upstream_failed', 'upstream_timeout'] as const;
+export const retryableReasons = [
+  'overloaded',
+  'upstream_rate_limited',
+  'upstream_overloaded',
+  'upstream_unavailable',
+  'upstream_failed',
+  'upstream_timeout',
+] as const;

@@ -8,15 +8,27 @@ import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type V
 export function commonSettings(name: string) {
   return {
     logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'least severe level of log lines', logLevels, { default: 'info' }),
-    otlpEndpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', 'base url of an OTLP/HTTP receiver; without it no traces and metrics are sent'),
-    otelMetricsIntervalMs: integer('OTEL_METRIC_EXPORT_INTERVAL', 'how often metrics are sent there, in milliseconds', { min: 100, max: 3_600_000, default: 60_000 }),
-    metricsListen: optionalText(`TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`, 'host:port where Prometheus finds the metrics of this process at GET /metrics; without it nowhere'),
+    otlpEndpoint: optionalText(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'base url of an OTLP/HTTP receiver; without it no traces and metrics are sent',
+    ),
+    otelMetricsIntervalMs: integer('OTEL_METRIC_EXPORT_INTERVAL', 'how often metrics are sent there, in milliseconds', {
+      min: 100,
+      max: 3_600_000,
+      default: 60_000,
+    }),
+    metricsListen: optionalText(
+      `TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`,
+      'host:port where Prometheus finds the metrics of this process at GET /metrics; without it nowhere',
+    ),
     otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans and metrics', { default: `tollgate-${name}` }),
     instanceId: text('TOLLGATE_INSTANCE_ID', 'tells replicas apart in telemetry', { default: hostname() }),
     tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the authority behind every certificate of the installation'),
     tlsCert: optionalText('TOLLGATE_TLS_CERT', "PEM file of this process's certificate; its common name is the process's name"),
     tlsKey: optionalText('TOLLGATE_TLS_KEY', "PEM file of this process's key"),
-    trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'believe callers without certificates on addresses that are not loopback', { default: false }),
+    trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'believe callers without certificates on addresses that are not loopback', {
+      default: false,
+    }),
     drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls under way may take to finish at shutdown', {
       // Within the 30 s that Kubernetes gives a pod by default.
       default: 25_000,

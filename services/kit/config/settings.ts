@@ -27,7 +27,9 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
   constructor(readonly faults: readonly string[]) {
-    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
   }
 }
 

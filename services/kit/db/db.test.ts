@@ -40,8 +40,14 @@ describe.each(testEngines)('a database on %s', (engine) => {
   it('tells duplicates and broken checks apart', async () => {
     const insert = (byte: number, amount: bigint) => test.db.knex('thing').insert({ id: Buffer.alloc(16, byte), amount, name: 'x' });
     await insert(1, 1n);
-    await insert(1, 1n).then(() => expect('inserted').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
-    await insert(2, -1n).then(() => expect('inserted').toBe('refused'), (error) => expect(isCheckViolation(error)).toBe(true));
+    await insert(1, 1n).then(
+      () => expect('inserted').toBe('refused'),
+      (error) => expect(isDuplicate(error)).toBe(true),
+    );
+    await insert(2, -1n).then(
+      () => expect('inserted').toBe('refused'),
+      (error) => expect(isCheckViolation(error)).toBe(true),
+    );
   });
 
   it('loses no update of concurrent transactions that lock first', async () => {
@@ -50,7 +56,9 @@ describe.each(testEngines)('a database on %s', (engine) => {
     const add = () =>
       test.db.transaction(async (tx) => {
         const row = await tx('thing').where({ id }).forUpdate().first();
-        await tx('thing').where({ id }).update({ amount: asBigInt(row.amount) + 1n });
+        await tx('thing')
+          .where({ id })
+          .update({ amount: asBigInt(row.amount) + 1n });
       });
     await Promise.all(Array.from({ length: 20 }, add));
     expect(asNumber((await test.db.knex('thing').where({ id }).first()).amount)).toBe(20);
@@ -86,7 +94,10 @@ describe.each(testEngines)('a database on %s', (engine) => {
         await tx.run(insert, [id, 1n, 'gone']);
         await tx.run(insert, [id, 2n, 'twice']);
       });
-      await failing.then(() => expect('inserted').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
+      await failing.then(
+        () => expect('inserted').toBe('refused'),
+        (error) => expect(isDuplicate(error)).toBe(true),
+      );
       expect(await test.db.plainTransaction((tx) => tx.query(select, [id]))).toEqual([]);
     });
 
@@ -97,7 +108,10 @@ describe.each(testEngines)('a database on %s', (engine) => {
         await tx.run(insert, [first, 1n, 'twice']).catch(() => undefined);
         await tx.run(insert, [second, 1n, 'after']).catch(() => undefined);
       });
-      await failing.then(() => expect('committed').toBe('refused'), (error) => expect(isDuplicate(error)).toBe(true));
+      await failing.then(
+        () => expect('committed').toBe('refused'),
+        (error) => expect(isDuplicate(error)).toBe(true),
+      );
       expect(await test.db.knex('thing').whereIn('id', [first, second])).toEqual([]);
     });
 
@@ -115,13 +129,22 @@ describe.each(testEngines)('a database on %s', (engine) => {
       const ids = [40, 41, 42].map((byte) => Buffer.alloc(16, byte));
       const things = new Table('thing', { key: ['id'], fixed: ['name'], changing: ['amount'] });
       const rows = await test.db.plainTransaction(async (tx) => {
-        await tx.insert(things, [[ids[0], 'a', 1n], [ids[1], 'b', 2n]]);
+        await tx.insert(things, [
+          [ids[0], 'a', 1n],
+          [ids[1], 'b', 2n],
+        ]);
         await tx.overwrite(things, [[ids[1], 'b', 20n]]);
         expect(await tx.find(things, [])).toEqual([]);
         expect(await tx.lock(things, [[ids[0]]])).toHaveLength(1);
-        return tx.find(things, ids.map((id) => [id]));
+        return tx.find(
+          things,
+          ids.map((id) => [id]),
+        );
       });
-      expect(rows.map(([id, name, amount]) => [asBytes(id), name, asNumber(amount)])).toEqual([[ids[0], 'a', 1], [ids[1], 'b', 20]]);
+      expect(rows.map(([id, name, amount]) => [asBytes(id), name, asNumber(amount)])).toEqual([
+        [ids[0], 'a', 1],
+        [ids[1], 'b', 20],
+      ]);
     });
 
     it('loses no update of concurrent transactions, of knex and plain', async () => {
@@ -136,7 +159,9 @@ describe.each(testEngines)('a database on %s', (engine) => {
       const addKnex = () =>
         test.db.transaction(async (tx) => {
           const row = await tx('thing').where({ id }).forUpdate().first();
-          await tx('thing').where({ id }).update({ amount: asBigInt(row.amount) + 1n });
+          await tx('thing')
+            .where({ id })
+            .update({ amount: asBigInt(row.amount) + 1n });
         });
       await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? addPlain() : addKnex())));
       expect(asNumber((await test.db.knex('thing').where({ id }).first()).amount)).toBe(20);
@@ -151,7 +176,10 @@ describe.each(testEngines)('a database on %s', (engine) => {
         await tx.run(upsert(2), [ids[1], 20n, 'never', ids[2], 30n, 'c']);
         return tx.query(found(3), [ids[0], 'a', ids[1], 'b', ids[2], 'not c']);
       });
-      expect(rows.map((row) => [asNumber(row['amount']), row['name']])).toEqual([[1, 'a'], [20, 'b']]);
+      expect(rows.map((row) => [asNumber(row['amount']), row['name']])).toEqual([
+        [1, 'a'],
+        [20, 'b'],
+      ]);
     });
   });
 });

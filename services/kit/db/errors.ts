@@ -41,9 +41,18 @@ export function isCheckViolation(error: unknown): boolean {
 // of Galera: not in the cluster (1047), the commit failed (1180).
 const lostErrnos: ReadonlySet<number | undefined> = new Set([1040, 1053, 1317, 1927, 1047, 1180]);
 const lostCodes: ReadonlySet<string | undefined> = new Set([
-  'PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOENT',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
   // A name or a network that comes and goes with the machine behind it, as in a compose network.
-  'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
 ]);
 
 /** The database cannot be reached; whether the last statement took effect is unknown. */

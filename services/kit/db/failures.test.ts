@@ -46,7 +46,9 @@ describe('a failure of the database', () => {
     const insert = (): Promise<unknown> => db.plainTransaction((tx) => tx.run('INSERT INTO t (a) VALUES (?)', ['x'.repeat(100_000)]));
     await db.knex.raw('PRAGMA max_page_count = 10');
     expect(await failureOf(insert())).toMatchObject({ reason: 'service_unavailable', cause: { code: 'SQLITE_FULL' } });
-    expect(await failureOf(db.transaction((tx) => tx('t').insert({ a: 'x'.repeat(100_000) })))).toMatchObject({ reason: 'service_unavailable' });
+    expect(await failureOf(db.transaction((tx) => tx('t').insert({ a: 'x'.repeat(100_000) })))).toMatchObject({
+      reason: 'service_unavailable',
+    });
     await db.knex.raw('PRAGMA max_page_count = 1000');
     await insert();
     expect(await db.knex('t').select('a')).toHaveLength(1);
@@ -64,31 +66,34 @@ describe('a failure of the database', () => {
   });
 
   it('stays what it is when it is a fault of ours or a refusal', () => {
-    for (const error of [new AppError('balance_empty', 'no'), Object.assign(new Error('driver'), { errno: 1054 })]) expect(fromDatabase(error)).toBe(error);
+    for (const error of [new AppError('balance_empty', 'no'), Object.assign(new Error('driver'), { errno: 1054 })])
+      expect(fromDatabase(error)).toBe(error);
   });
 });
 
 // Only a server can end a connection; a run on SQLite alone has none.
-for (const engine of testEngines.filter((each) => each === 'mysql')) describe(`a connection that ${engine} ends`, () => {
-  it('fails every statement of its transaction alike, and is not used again', async () => {
-    const { db, drop } = await createTestDatabase(engine);
-    for (const open of ['transaction', 'plainTransaction'] as const) {
-      const failures: unknown[] = [];
-      const run = async (statement: () => Promise<unknown>): Promise<void> => {
-        failures.push(await failureOf(statement()));
-        failures.push(await failureOf(statement()));
-        throw new Error('over');
-      };
-      await (open === 'transaction'
-        ? db.transaction((tx) => run(async () => tx.raw('KILL CONNECTION_ID()')))
-        : db.plainTransaction((tx) => run(() => tx.run('KILL CONNECTION_ID()', [])))
-      ).catch(() => undefined);
-      // More than two where the whole transaction is run again.
-      expect(failures.length).toBeGreaterThanOrEqual(2);
-      for (const failure of failures) expect(failure).toMatchObject({ reason: 'service_unavailable' });
-      for (let count = 0; count < 10; count += 1) await db.knex.raw('SELECT 1');
-      await db.plainTransaction((tx) => tx.query('SELECT 1', []));
-    }
-    await drop();
+for (const engine of testEngines.filter((each) => each === 'mysql'))
+  describe(`a connection that ${engine} ends`, () => {
+    it('fails every statement of its transaction alike, and is not used again', async () => {
+      const { db, drop } = await createTestDatabase(engine);
+      for (const open of ['transaction', 'plainTransaction'] as const) {
+        const failures: unknown[] = [];
+        const run = async (statement: () => Promise<unknown>): Promise<void> => {
+          failures.push(await failureOf(statement()));
+          failures.push(await failureOf(statement()));
+          throw new Error('over');
+        };
+        await (
+          open === 'transaction'
+            ? db.transaction((tx) => run(async () => tx.raw('KILL CONNECTION_ID()')))
+            : db.plainTransaction((tx) => run(() => tx.run('KILL CONNECTION_ID()', [])))
+        ).catch(() => undefined);
+        // More than two where the whole transaction is run again.
+        expect(failures.length).toBeGreaterThanOrEqual(2);
+        for (const failure of failures) expect(failure).toMatchObject({ reason: 'service_unavailable' });
+        for (let count = 0; count < 10; count += 1) await db.knex.raw('SELECT 1');
+        await db.plainTransaction((tx) => tx.query('SELECT 1', []));
+      }
+      await drop();
+    });
   });
-});

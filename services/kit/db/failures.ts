@@ -10,8 +10,14 @@ const retryAfterMs = 1000;
  */
 export function fromDatabase(error: unknown): unknown {
   if (error instanceof AppError) return error;
-  if (isConnectionLost(error)) return new AppError('service_unavailable', 'A service cannot reach its database. Try again.', { cause: error, retryAfterMs });
-  if (isUnwritable(error)) return new AppError('service_unavailable', 'A service’s database cannot write; its operator must make room. Try again.', { cause: error, retryAfterMs });
-  if (isPoolExhausted(error) || isRetryable(error)) return new AppError('overloaded', 'A service waits for its database. Try again.', { cause: error, retryAfterMs });
+  if (isConnectionLost(error))
+    return new AppError('service_unavailable', 'A service cannot reach its database. Try again.', { cause: error, retryAfterMs });
+  if (isUnwritable(error))
+    return new AppError('service_unavailable', 'A service’s database cannot write; its operator must make room. Try again.', {
+      cause: error,
+      retryAfterMs,
+    });
+  if (isPoolExhausted(error) || isRetryable(error))
+    return new AppError('overloaded', 'A service waits for its database. Try again.', { cause: error, retryAfterMs });
   return error;
 }

@@ -18,7 +18,9 @@ export function lockFolder(folder: string, setting = 'TOLLGATE_DATA_DIR'): () =>
   } catch (error) {
     database.close();
     if (!isRetryable(error)) throw error;
-    throw new AppError('failed_precondition', `Another process works with ${folder}; stop it first, or choose another ${setting}.`, { cause: error });
+    throw new AppError('failed_precondition', `Another process works with ${folder}; stop it first, or choose another ${setting}.`, {
+      cause: error,
+    });
   }
   return () => database.close();
 }

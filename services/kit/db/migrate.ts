@@ -20,9 +20,7 @@ export interface Migration {
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   const dialect = dialects[db.engine];
   const apply = async (knex: Knex): Promise<string[]> => {
-    await knex.raw(
-      `CREATE TABLE IF NOT EXISTS schema_migration (name ${dialect.text(100)} NOT NULL PRIMARY KEY) ${dialect.tableOptions}`,
-    );
+    await knex.raw(`CREATE TABLE IF NOT EXISTS schema_migration (name ${dialect.text(100)} NOT NULL PRIMARY KEY) ${dialect.tableOptions}`);
     const done = new Set((await knex('schema_migration').select('name')).map((row: { name: string }) => row.name));
     const applied: string[] = [];
     for (const migration of migrations) {
@@ -66,7 +64,10 @@ async function runStatement(knex: Knex, statement: string): Promise<void> {
 /** Waits for its turn, however long the replica before takes over a large table. Raises service_unavailable after `lockMinutesMax`. */
 async function lock(connection: Knex): Promise<void> {
   for (let minutes = 0; minutes < lockMinutesMax; minutes += 1) {
-    const [rows] = (await connection.raw("SELECT GET_LOCK(CONCAT(DATABASE(), '.migrate'), 60) AS is_mine")) as [{ is_mine: unknown }[], unknown];
+    const [rows] = (await connection.raw("SELECT GET_LOCK(CONCAT(DATABASE(), '.migrate'), 60) AS is_mine")) as [
+      { is_mine: unknown }[],
+      unknown,
+    ];
     if (Number(rows[0]?.is_mine) === 1) return;
   }
   throw new AppError('service_unavailable', 'Another process has been bringing the schema up to date for hours, so this one cannot start.');

@@ -51,7 +51,9 @@ async function take(knex: Knex, { staleMs, waitMs }: LeaseTimes): Promise<string
   const own = newId('l');
   const untilMs = performance.now() + waitMs;
   for (let seen = { mark: '', sinceMs: 0 }; ; await delay(pollMs)) {
-    const inserted = await knex('schema_lease').insert({ name: lease, mark: own }).then(() => true, lostRace);
+    const inserted = await knex('schema_lease')
+      .insert({ name: lease, mark: own })
+      .then(() => true, lostRace);
     if (inserted) return own;
     const row = await knex('schema_lease').where({ name: lease }).first('mark');
     const mark = row === undefined ? '' : asText(row.mark);
@@ -60,7 +62,8 @@ async function take(knex: Knex, { staleMs, waitMs }: LeaseTimes): Promise<string
       const taken = await knex('schema_lease').where({ name: lease, mark }).update({ mark: own }).catch(lostRace);
       if (taken === 1) return own;
     }
-    if (performance.now() > untilMs) throw new AppError('service_unavailable', 'Another process has been changing the schema for too long.');
+    if (performance.now() > untilMs)
+      throw new AppError('service_unavailable', 'Another process has been changing the schema for too long.');
   }
 }
 

@@ -37,7 +37,8 @@ export function parseMysqlUrl(url: string): MysqlAddress {
   const parsed = parseWhole(`mysql://${login === '' ? '' : `${login}@`}host${rest}`);
   refuseParameters(parsed, rest);
   const socketPath = parsed.searchParams.get('socketPath') ?? undefined;
-  if (socketPath !== undefined && hosts.length > 1) throw new AppError('invalid_request', 'A MySQL address with a socketPath names one host.');
+  if (socketPath !== undefined && hosts.length > 1)
+    throw new AppError('invalid_request', 'A MySQL address with a socketPath names one host.');
   return {
     hosts,
     socketPath,

@@ -19,7 +19,10 @@ class Proxy {
     this.server = createServer((client) => {
       this.connections += 1;
       const upstream = connect(this.target.port, this.target.host);
-      for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
+      for (const [from, to] of [
+        [client, upstream],
+        [upstream, client],
+      ] as const) {
         this.sockets.add(from);
         from.on('data', (bytes) => this.isSilent || to.write(bytes));
         from.on('error', () => undefined).on('close', () => to.destroy());
@@ -35,123 +38,137 @@ class Proxy {
   }
 }
 
-for (const engine of testEngines.filter((each) => each === 'mysql')) describe(`a ${engine} address with several hosts`, () => {
-  const { log, lines } = recordingLogger();
-  let test: TestDatabase;
-  let first: Proxy;
-  let second: Proxy;
-  let db: Database;
+for (const engine of testEngines.filter((each) => each === 'mysql'))
+  describe(`a ${engine} address with several hosts`, () => {
+    const { log, lines } = recordingLogger();
+    let test: TestDatabase;
+    let first: Proxy;
+    let second: Proxy;
+    let db: Database;
 
-  beforeEach(async () => {
-    test = await createTestDatabase(engine);
-    await test.db.knex.raw('CREATE TABLE thing (id INT NOT NULL PRIMARY KEY)');
-    const server = new URL(test.url);
-    [first, second] = [0, 1].map(() => new Proxy({ host: server.hostname, port: Number(server.port) })) as [Proxy, Proxy];
-    await first.open();
-    await second.open();
-    lines.length = 0;
-    db = openDatabase(test.url.replace(/@[^/]*/, `@127.0.0.1:${first.port},127.0.0.1:${second.port}`), { log });
-  });
-
-  afterEach(async () => {
-    await db.close();
-    await Promise.all([first.kill(), second.kill()]);
-    await test.drop();
-  });
-
-  const insert = (id: number): Promise<number> => db.plainTransaction((tx) => tx.run('INSERT INTO thing (id) VALUES (?)', [id]));
-  const stored = async (): Promise<number[]> => (await test.db.knex('thing').select('id').orderBy('id')).map((row: { id: number }) => row.id);
-
-  it('writes to the first host, and all of its connections do', async () => {
-    await Promise.all([1, 2, 3, 4].map(insert));
-    await db.knex('thing').select('id');
-    // The second one was asked once whether it could be written to.
-    expect(second.connections).toBe(1);
-    expect(await stored()).toEqual([1, 2, 3, 4]);
-  });
-
-  it('goes to the second host when the first is away, and stays there when it is back', async () => {
-    await insert(1);
-    await first.kill();
-    await insert(2);
-    await first.open();
-    const before = second.connections;
-    await Promise.all([3, 4, 5].map(insert));
-    expect(second.connections).toBeGreaterThan(before);
-    expect(await stored()).toEqual([1, 2, 3, 4, 5]);
-    expect(lines.map((line) => line['msg'])).toEqual(['this database node failed; choosing another', 'writing to this database node from now on']);
-  });
-
-  it('runs a transaction again that a lost host broke off', async () => {
-    let runs = 0;
-    await db.plainTransaction(async (tx) => {
-      await tx.run('INSERT INTO thing (id) VALUES (?)', [7]);
-      if (++runs === 1) await first.kill();
-      await tx.run('INSERT INTO thing (id) VALUES (?)', [8]);
+    beforeEach(async () => {
+      test = await createTestDatabase(engine);
+      await test.db.knex.raw('CREATE TABLE thing (id INT NOT NULL PRIMARY KEY)');
+      const server = new URL(test.url);
+      [first, second] = [0, 1].map(() => new Proxy({ host: server.hostname, port: Number(server.port) })) as [Proxy, Proxy];
+      await first.open();
+      await second.open();
+      lines.length = 0;
+      db = openDatabase(test.url.replace(/@[^/]*/, `@127.0.0.1:${first.port},127.0.0.1:${second.port}`), { log });
     });
-    expect([runs, await stored()]).toEqual([2, [7, 8]]);
-    await first.open();
-  });
 
-  it.each(['transaction', 'plainTransaction'] as const)('notices in a %s that a host is silent', async (method) => {
-    await insert(1);
-    let runs = 0;
-    const id = (): number => {
-      if (++runs === 1) first.isSilent = true;
-      return 2;
-    };
-    const startedMs = performance.now();
-    if (method === 'transaction') await db.transaction((tx) => tx('thing').insert({ id: id() }));
-    else await db.plainTransaction((tx) => tx.run('INSERT INTO thing (id) VALUES (?)', [id()]));
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
-    expect([runs, await stored()]).toEqual([2, [1, 2]]);
-  }, 20_000);
+    afterEach(async () => {
+      await db.close();
+      await Promise.all([first.kill(), second.kill()]);
+      await test.drop();
+    });
 
-  it('ends what waits on a silent host that others have left before', async () => {
-    await insert(1);
-    first.isSilent = true;
-    // One waits on the open connection. Another opens a new one, and leaves the host before the silence of the first is long enough.
-    await Promise.all([insert(2), insert(3)]);
-    expect(await stored()).toEqual([1, 2, 3]);
-  }, 20_000);
+    const insert = (id: number): Promise<number> => db.plainTransaction((tx) => tx.run('INSERT INTO thing (id) VALUES (?)', [id]));
+    const stored = async (): Promise<number[]> =>
+      (await test.db.knex('thing').select('id').orderBy('id')).map((row: { id: number }) => row.id);
 
-  it.each([1026, 1290])('goes to the second host when the first cannot write (%i)', async (errno) => {
-    await insert(1);
-    await expect(db.knex.raw(`SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`)).rejects.toMatchObject({ errno });
-    const before = second.connections;
-    await insert(2);
-    expect(second.connections).toBeGreaterThan(before);
-    expect(await stored()).toEqual([1, 2]);
-    expect(lines.map((line) => line['msg'])).toEqual(['this database node failed; choosing another', 'writing to this database node from now on']);
-  });
+    it('writes to the first host, and all of its connections do', async () => {
+      await Promise.all([1, 2, 3, 4].map(insert));
+      await db.knex('thing').select('id');
+      // The second one was asked once whether it could be written to.
+      expect(second.connections).toBe(1);
+      expect(await stored()).toEqual([1, 2, 3, 4]);
+    });
 
-  it('leaves a slow statement alone', async () => {
-    await db.knex.raw('SELECT SLEEP(4)');
-    expect(lines).toEqual([]);
-  }, 20_000);
+    it('goes to the second host when the first is away, and stays there when it is back', async () => {
+      await insert(1);
+      await first.kill();
+      await insert(2);
+      await first.open();
+      const before = second.connections;
+      await Promise.all([3, 4, 5].map(insert));
+      expect(second.connections).toBeGreaterThan(before);
+      expect(await stored()).toEqual([1, 2, 3, 4, 5]);
+      expect(lines.map((line) => line['msg'])).toEqual([
+        'this database node failed; choosing another',
+        'writing to this database node from now on',
+      ]);
+    });
 
-  it('does not repeat a transaction whose COMMIT may have taken effect, unless it is said to be repeatable', async () => {
-    const cutAtCommit = async (id: number, isRepeatable: boolean): Promise<number> => {
+    it('runs a transaction again that a lost host broke off', async () => {
       let runs = 0;
-      await db.plainTransaction(
-        async (tx) => {
-          const [known] = await tx.query('SELECT id FROM thing WHERE id = ?', [id]);
-          if (known === undefined) await tx.run('INSERT INTO thing (id) VALUES (?)', [id]);
-          if (++runs === 1) for (const socket of [...first.sockets, ...second.sockets]) socket.resetAndDestroy();
-        },
-        { isRepeatable },
-      );
-      return runs;
-    };
-    await expect(cutAtCommit(1, false)).rejects.toMatchObject({ fatal: true });
-    expect(await cutAtCommit(2, true)).toBe(2);
-    expect(await stored()).toContain(2);
-  });
+      await db.plainTransaction(async (tx) => {
+        await tx.run('INSERT INTO thing (id) VALUES (?)', [7]);
+        if (++runs === 1) await first.kill();
+        await tx.run('INSERT INTO thing (id) VALUES (?)', [8]);
+      });
+      expect([runs, await stored()]).toEqual([2, [7, 8]]);
+      await first.open();
+    });
 
-  it('says of each host why it cannot be used', async () => {
-    await first.kill();
-    second.isSilent = true;
-    await expect(insert(1)).rejects.toThrow(new RegExp(`:${first.port}: .*ECONNREFUSED.*127.0.0.1:${second.port}: (it does not answer|connect ETIMEDOUT)`));
-    await first.open();
-  }, 20_000);
-});
+    it.each(['transaction', 'plainTransaction'] as const)(
+      'notices in a %s that a host is silent',
+      async (method) => {
+        await insert(1);
+        let runs = 0;
+        const id = (): number => {
+          if (++runs === 1) first.isSilent = true;
+          return 2;
+        };
+        const startedMs = performance.now();
+        if (method === 'transaction') await db.transaction((tx) => tx('thing').insert({ id: id() }));
+        else await db.plainTransaction((tx) => tx.run('INSERT INTO thing (id) VALUES (?)', [id()]));
+        expect(performance.now() - startedMs).toBeLessThan(10_000);
+        expect([runs, await stored()]).toEqual([2, [1, 2]]);
+      },
+      20_000,
+    );
+
+    it('ends what waits on a silent host that others have left before', async () => {
+      await insert(1);
+      first.isSilent = true;
+      // One waits on the open connection. Another opens a new one, and leaves the host before the silence of the first is long enough.
+      await Promise.all([insert(2), insert(3)]);
+      expect(await stored()).toEqual([1, 2, 3]);
+    }, 20_000);
+
+    it.each([1026, 1290])('goes to the second host when the first cannot write (%i)', async (errno) => {
+      await insert(1);
+      await expect(db.knex.raw(`SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`)).rejects.toMatchObject({ errno });
+      const before = second.connections;
+      await insert(2);
+      expect(second.connections).toBeGreaterThan(before);
+      expect(await stored()).toEqual([1, 2]);
+      expect(lines.map((line) => line['msg'])).toEqual([
+        'this database node failed; choosing another',
+        'writing to this database node from now on',
+      ]);
+    });
+
+    it('leaves a slow statement alone', async () => {
+      await db.knex.raw('SELECT SLEEP(4)');
+      expect(lines).toEqual([]);
+    }, 20_000);
+
+    it('does not repeat a transaction whose COMMIT may have taken effect, unless it is said to be repeatable', async () => {
+      const cutAtCommit = async (id: number, isRepeatable: boolean): Promise<number> => {
+        let runs = 0;
+        await db.plainTransaction(
+          async (tx) => {
+            const [known] = await tx.query('SELECT id FROM thing WHERE id = ?', [id]);
+            if (known === undefined) await tx.run('INSERT INTO thing (id) VALUES (?)', [id]);
+            if (++runs === 1) for (const socket of [...first.sockets, ...second.sockets]) socket.resetAndDestroy();
+          },
+          { isRepeatable },
+        );
+        return runs;
+      };
+      await expect(cutAtCommit(1, false)).rejects.toMatchObject({ fatal: true });
+      expect(await cutAtCommit(2, true)).toBe(2);
+      expect(await stored()).toContain(2);
+    });
+
+    it('says of each host why it cannot be used', async () => {
+      await first.kill();
+      second.isSilent = true;
+      await expect(insert(1)).rejects.toThrow(
+        new RegExp(`:${first.port}: .*ECONNREFUSED.*127.0.0.1:${second.port}: (it does not answer|connect ETIMEDOUT)`),
+      );
+      await first.open();
+    }, 20_000);
+  });

@@ -25,7 +25,14 @@ export async function faultOf(host: MysqlHost, login: Login, timeoutMs: number):
 
 // What of an attempt to connect tells that nothing is there. A name that is not found or a lack of files of ours tells nothing.
 const deadCodes: ReadonlySet<unknown> = new Set([
-  'ETIMEDOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'PROTOCOL_CONNECTION_LOST',
+  'ETIMEDOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'PROTOCOL_CONNECTION_LOST',
 ]);
 
 /** Whether a server gives no answer at all in time; an error from it, as when it has no connection to spare, is one. Never raises. */
@@ -44,12 +51,19 @@ export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): 
 export async function isLeftDonor(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
   return probe(host, login, timeoutMs, async (ask) => {
     const status = await ask(galeraStatus);
-    return status.get('wsrep_cluster_status') === 'Primary' && status.get('wsrep_local_state') === donor && !isOn(status.get('wsrep_ready'));
+    return (
+      status.get('wsrep_cluster_status') === 'Primary' && status.get('wsrep_local_state') === donor && !isOn(status.get('wsrep_ready'))
+    );
   }).catch(() => false);
 }
 
 /** What the server says in time. Raises when it does not answer in time or answers with an error. */
-async function probe<T>({ host, port }: MysqlHost, { user, password }: Login, timeoutMs: number, question: (ask: Ask) => Promise<T>): Promise<T> {
+async function probe<T>(
+  { host, port }: MysqlHost,
+  { user, password }: Login,
+  timeoutMs: number,
+  question: (ask: Ask) => Promise<T>,
+): Promise<T> {
   const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs });
   // Its errors are those of the statements too.
   connection.on('error', () => undefined);
@@ -79,7 +93,9 @@ async function stateFault(ask: Ask): Promise<string | undefined> {
   if (!isOn(variables.get('wsrep_on'))) return undefined;
   const status = await ask(galeraStatus);
   if (status.get('wsrep_cluster_status') !== 'Primary') return 'it is not in the primary part of its cluster';
-  return isOn(status.get('wsrep_ready')) && status.get('wsrep_local_state') === synced ? undefined : 'it does not have all data of its cluster yet';
+  return isOn(status.get('wsrep_ready')) && status.get('wsrep_local_state') === synced
+    ? undefined
+    : 'it does not have all data of its cluster yet';
 }
 
 function isOn(value: string | undefined): boolean {

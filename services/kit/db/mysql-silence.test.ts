@@ -28,7 +28,11 @@ describe('a statement that waits', () => {
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     host = { host: '127.0.0.1', port: (server.address() as { port: number }).port };
-    watch = new SilenceWatch({ silenceMs: 40, isDead: async (each) => each.host === host.host && isDead(each, login, 100), onDead: (each) => dead.push(each) });
+    watch = new SilenceWatch({
+      silenceMs: 40,
+      isDead: async (each) => each.host === host.host && isDead(each, login, 100),
+      onDead: (each) => dead.push(each),
+    });
   });
 
   afterEach(async () => {
@@ -53,7 +57,11 @@ describe('a statement that waits', () => {
       query: (...args) => (done = args.at(-1) as typeof done),
     };
     watch.watch(connection);
-    const sent = { ended: new Promise<Error | null>((resolve) => connection.query('SELECT 1', resolve)), destroyed: false, close: () => close() };
+    const sent = {
+      ended: new Promise<Error | null>((resolve) => connection.query('SELECT 1', resolve)),
+      destroyed: false,
+      close: () => close(),
+    };
     return sent;
   }
 

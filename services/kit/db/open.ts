@@ -73,7 +73,8 @@ function database(engine: Engine, knex: Knex, closeMore: () => Promise<void>): D
     engine,
     knex,
     transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
-    plainTransaction: (work, options) => retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work), options?.mayBeLost), options),
+    plainTransaction: (work, options) =>
+      retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work), options?.mayBeLost), options),
     async close() {
       await knex.destroy();
       await closeMore();

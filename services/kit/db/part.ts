@@ -9,7 +9,8 @@ import { type Database, openDatabase } from './open.js';
 export function databaseUrl(env: string): Setting<string> {
   return {
     env,
-    description: 'where the service’s own database is: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port) or sqlite:/path/to/file',
+    description:
+      'where the service’s own database is: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port) or sqlite:/path/to/file',
     secret: true,
     parse(value) {
       if (!/^(mysql|sqlite):/.test(value)) throw new Error('must begin with "mysql:" or "sqlite:"');

@@ -6,7 +6,11 @@ const conflict = failure({ errno: 1213 });
 const loss = failure({ code: 'PROTOCOL_CONNECTION_LOST', fatal: true });
 
 /** How often the work runs when the transaction fails so, at its statement or at its COMMIT, and how it ends. */
-async function runsOf(fails: (run: number) => Error | undefined, at: 'statement' | 'commit', isRepeatable?: boolean): Promise<[number, unknown]> {
+async function runsOf(
+  fails: (run: number) => Error | undefined,
+  at: 'statement' | 'commit',
+  isRepeatable?: boolean,
+): Promise<[number, unknown]> {
   let runs = 0;
   const transaction = (noticed: <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>): Promise<string> => {
     const error = fails((runs += 1));

@@ -26,8 +26,11 @@ const backoffMs = 5;
 type Noticed = <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>;
 
 /** Runs the transaction until it succeeds or may not be run again; raises what it failed with last. */
-export async function retried<T>(transaction: (noticed: Noticed) => Promise<T>, { isRepeatable = false }: TransactionOptions = {}): Promise<T> {
-  for (let conflicts = 0, losses = 0; ; ) {
+export async function retried<T>(
+  transaction: (noticed: Noticed) => Promise<T>,
+  { isRepeatable = false }: TransactionOptions = {},
+): Promise<T> {
+  for (let conflicts = 0, losses = 0; ;) {
     let isCommitting = false;
     const noticed: Noticed = (work) => async (tx) => {
       const result = await work(tx);

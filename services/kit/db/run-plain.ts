@@ -11,7 +11,12 @@ export interface ConnectionPool {
 }
 
 /** Runs `work` in one transaction on a connection of the pool: commits, or rolls back and raises what was thrown. `mayBeLost`: see `TransactionOptions`. */
-export async function runPlain<T>(engine: Engine, pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>, mayBeLost = false): Promise<T> {
+export async function runPlain<T>(
+  engine: Engine,
+  pool: ConnectionPool,
+  work: (tx: PlainTransaction) => Promise<T>,
+  mayBeLost = false,
+): Promise<T> {
   const connection = await pool.acquireConnection();
   try {
     if (engine === 'mysql') return await commit(new MysqlTransaction(connection as MysqlConnection), work);

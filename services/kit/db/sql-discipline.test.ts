@@ -26,12 +26,24 @@ const careful = [
 it('finds statements that are not awaited one by one, and strings of several', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-lint-'));
   try {
-    const write = (kind: string) => (line: string, index: number): void =>
-      writeFileSync(join(folder, `${kind}-${index}.ts`), `export async function sample(tx, knex, table, ids, rows, connect, transaction) {\n  ${line}\n}\n`);
+    const write =
+      (kind: string) =>
+      (line: string, index: number): void =>
+        writeFileSync(
+          join(folder, `${kind}-${index}.ts`),
+          `export async function sample(tx, knex, table, ids, rows, connect, transaction) {\n  ${line}\n}\n`,
+        );
     careless.forEach(write('careless'));
     careful.forEach(write('careful'));
-    const { stdout } = spawnSync('node_modules/.bin/oxlint', ['--config', '.oxlintrc.json', '--format', 'unix', folder], { encoding: 'utf8' });
-    const found = new Set(stdout.split('\n').filter((line) => line.includes('one-awaited-statement')).map((line) => /(\w+-\d+)\.ts/.exec(line)?.[1]));
+    const { stdout } = spawnSync('node_modules/.bin/oxlint', ['--config', '.oxlintrc.json', '--format', 'unix', folder], {
+      encoding: 'utf8',
+    });
+    const found = new Set(
+      stdout
+        .split('\n')
+        .filter((line) => line.includes('one-awaited-statement'))
+        .map((line) => /(\w+-\d+)\.ts/.exec(line)?.[1]),
+    );
     expect([...found].sort()).toEqual(careless.map((_, index) => `careless-${index}`));
   } finally {
     rmSync(folder, { recursive: true });

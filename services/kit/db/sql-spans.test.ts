@@ -39,10 +39,14 @@ describe.each(testEngines)('statements on %s', (engine) => {
 
   it('of a plain transaction are children too, and say when they fail', async () => {
     const insert = 'INSERT INTO thing (id, name) VALUES (?, ?)';
-    const twice = () => test.db.plainTransaction(async (tx) => (await tx.run(insert, [3, 'a secret name'])) + (await tx.run(insert, [3, 'a secret name'])));
+    const twice = () =>
+      test.db.plainTransaction(async (tx) => (await tx.run(insert, [3, 'a secret name'])) + (await tx.run(insert, [3, 'a secret name'])));
     const parent = await traced(twice);
     const inserts = spans.getFinishedSpans().filter((span) => span.name === 'INSERT');
-    expect(inserts.map((span) => [span.parentSpanContext?.spanId, span.status.code])).toEqual([[parent, 0], [parent, 2]]);
+    expect(inserts.map((span) => [span.parentSpanContext?.spanId, span.status.code])).toEqual([
+      [parent, 0],
+      [parent, 2],
+    ]);
     expect(inserts[0]?.attributes).toMatchObject({ 'db.system.name': engine, 'db.operation.name': 'INSERT', 'db.query.text': insert });
     expect(JSON.stringify(inserts.map((span) => [span.attributes, span.events, span.status]))).not.toContain('secret');
   });

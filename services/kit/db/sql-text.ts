@@ -18,7 +18,13 @@ export function insertText(table: string, columns: readonly string[]): TextOfRow
 }
 
 /** INSERT that overwrites `changed` in rows whose `key` is there already. */
-export function upsertText(engine: Engine, table: string, columns: readonly string[], key: readonly string[], changed: readonly string[]): TextOfRows {
+export function upsertText(
+  engine: Engine,
+  table: string,
+  columns: readonly string[],
+  key: readonly string[],
+  changed: readonly string[],
+): TextOfRows {
   const insert = insertText(table, columns);
   const update =
     engine === 'sqlite'

@@ -24,7 +24,10 @@ const preparedMax = 500;
 /** The statements of one connection. */
 class Prepared {
   private readonly texts = new Map<string, SqliteStatement>();
-  private readonly tables = new Map<Table, { readonly select: SqliteStatement; readonly insert: SqliteStatement; readonly update: SqliteStatement | undefined }>();
+  private readonly tables = new Map<
+    Table,
+    { readonly select: SqliteStatement; readonly insert: SqliteStatement; readonly update: SqliteStatement | undefined }
+  >();
 
   constructor(private readonly connection: SqliteConnection) {}
 

@@ -9,7 +9,12 @@ import { createTestAuthority, type TestAuthority } from '../testing/certificates
 import { createMailer, MailFailure, type Mailer } from './mailer.js';
 import { type MailConfig, mailServerOf, noMail } from './settings.js';
 
-const mail = { to: 'ada@example.com', subject: 'Your balance is low', text: 'Only $1 is left.\nhttps://console.example.com/billing\n', id: 'evt_1' };
+const mail = {
+  to: 'ada@example.com',
+  subject: 'Your balance is low',
+  text: 'Only $1 is left.\nhttps://console.example.com/billing\n',
+  id: 'evt_1',
+};
 
 describe('mail', () => {
   let authority: TestAuthority;
@@ -35,8 +40,10 @@ describe('mail', () => {
     const server = new SMTPServer({
       authOptional: true,
       disabledCommands: ['STARTTLS'],
-      onAuth: ({ username, password }, _session, done) => (password === 'right' ? done(null, { user: username }) : done(new Error('5.7.8 no such user or password'))),
-      onRcptTo: ({ address }, _session, done) => (address.startsWith('nobody') ? done(Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 })) : done()),
+      onAuth: ({ username, password }, _session, done) =>
+        password === 'right' ? done(null, { user: username }) : done(new Error('5.7.8 no such user or password')),
+      onRcptTo: ({ address }, _session, done) =>
+        address.startsWith('nobody') ? done(Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 })) : done(),
       async onData(stream, session, done) {
         let raw = '';
         for await (const chunk of stream) raw += String(chunk);
@@ -55,7 +62,12 @@ describe('mail', () => {
   const mailer = (config: Partial<MailConfig>): Mailer => createMailer({ ...noMail, from: 'Tollgate <billing@example.com>', ...config })!;
 
   async function failure(config: Partial<MailConfig>, to = mail.to): Promise<MailFailure> {
-    const error = await mailer(config).send({ ...mail, to }).then(() => undefined, (reason: unknown) => reason);
+    const error = await mailer(config)
+      .send({ ...mail, to })
+      .then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
     expect(error).toBeInstanceOf(MailFailure);
     return error as MailFailure;
   }
@@ -83,7 +95,9 @@ describe('mail', () => {
 
   it('goes to one recipient, whatever stands in the address', async () => {
     const port = await smtp();
-    await mailer({ host: '127.0.0.1', port }).send({ ...mail, to: 'a@example.com,b@example.com', subject: 'One\r\nBcc: c@example.com' }).catch(() => undefined);
+    await mailer({ host: '127.0.0.1', port })
+      .send({ ...mail, to: 'a@example.com,b@example.com', subject: 'One\r\nBcc: c@example.com' })
+      .catch(() => undefined);
     expect(received.flatMap(({ to }) => to).filter((to) => /^(b|c)@/.test(to))).toEqual([]);
   });
 
@@ -153,9 +167,19 @@ describe('the settings of mail', () => {
   });
 
   it('are read from an address or one by one', () => {
-    expect(mailServerOf(config({ url: 'smtps://ada%40example.com:p%3Aw@mail.example.com' }))).toMatchObject({ host: 'mail.example.com', port: 465, user: 'ada@example.com', password: 'p:w', isTlsFromStart: true });
+    expect(mailServerOf(config({ url: 'smtps://ada%40example.com:p%3Aw@mail.example.com' }))).toMatchObject({
+      host: 'mail.example.com',
+      port: 465,
+      user: 'ada@example.com',
+      password: 'p:w',
+      isTlsFromStart: true,
+    });
     expect(mailServerOf(config({ host: 'mail.example.com', port: 465 }))).toMatchObject({ isTlsFromStart: true });
-    expect(mailServerOf(config({ url: 'smtp://mail.example.com' }))).toMatchObject({ port: 587, isTlsFromStart: false, isStartTlsRequired: false });
+    expect(mailServerOf(config({ url: 'smtp://mail.example.com' }))).toMatchObject({
+      port: 587,
+      isTlsFromStart: false,
+      isStartTlsRequired: false,
+    });
   });
 
   it('never let a password go in the clear over a network', () => {

@@ -75,10 +75,20 @@ function mailerOf(server: MailServer, ca: string | undefined): Mailer {
     async send({ to, subject, text, id }) {
       let timer: NodeJS.Timeout | undefined;
       const tooLate = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => reject(new MailFailure(`the mail server did not take the mail within ${mailTimeoutMs / 1000} s`, false)), mailTimeoutMs);
+        timer = setTimeout(
+          () => reject(new MailFailure(`the mail server did not take the mail within ${mailTimeoutMs / 1000} s`, false)),
+          mailTimeoutMs,
+        );
       });
       try {
-        const sending = transport.sendMail({ from, to: { name: '', address: to }, subject, text, messageId: `<${id}@tollgate>`, headers: { 'Auto-Submitted': 'auto-generated' } });
+        const sending = transport.sendMail({
+          from,
+          to: { name: '', address: to },
+          subject,
+          text,
+          messageId: `<${id}@tollgate>`,
+          headers: { 'Auto-Submitted': 'auto-generated' },
+        });
         // Once it is given up, nobody looks at how it ends.
         sending.catch(() => {});
         return wordsOf((await Promise.race([sending, tooLate])).response);
@@ -119,5 +129,8 @@ function withoutPlaces(text: string, hidden: readonly string[]): string {
 }
 
 function wordsOf(text: string): string {
-  return text.replace(/[\p{C}\s]+/gu, ' ').trim().slice(0, wordsCharsMax);
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, wordsCharsMax);
 }

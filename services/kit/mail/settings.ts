@@ -3,9 +3,13 @@ import { ConfigError, integer, oneOf, optionalText, type Settings, type Values }
 
 /** Settings of mail, the same in every process that sends some. */
 export const mailSettings = {
-  url: optionalText('TOLLGATE_SMTP_URL', 'mail server as smtp://user:password@host:port, or smtps:// for TLS from the start; without it and TOLLGATE_SMTP_HOST no mail is sent', {
-    secret: true,
-  }),
+  url: optionalText(
+    'TOLLGATE_SMTP_URL',
+    'mail server as smtp://user:password@host:port, or smtps:// for TLS from the start; without it and TOLLGATE_SMTP_HOST no mail is sent',
+    {
+      secret: true,
+    },
+  ),
   host: optionalText('TOLLGATE_SMTP_HOST', 'mail server, in place of TOLLGATE_SMTP_URL'),
   port: integer('TOLLGATE_SMTP_PORT', 'port of TOLLGATE_SMTP_HOST; 465 means TLS from the start', { min: 1, max: 65_535, default: 587 }),
   user: optionalText('TOLLGATE_SMTP_USER', 'user at TOLLGATE_SMTP_HOST'),
@@ -24,7 +28,16 @@ export const mailSettings = {
 export type MailConfig = Values<typeof mailSettings>;
 
 /** Mail that is off. */
-export const noMail: MailConfig = { url: undefined, host: undefined, port: 587, user: undefined, password: undefined, from: undefined, security: 'auto', ca: undefined };
+export const noMail: MailConfig = {
+  url: undefined,
+  host: undefined,
+  port: 587,
+  user: undefined,
+  password: undefined,
+  from: undefined,
+  security: 'auto',
+  ca: undefined,
+};
 
 /** Where the server is and how it is spoken to. */
 export interface MailServer {
@@ -47,10 +60,15 @@ const portsOf: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 
 export function mailServerOf(config: MailConfig): MailServer | undefined {
   const { url, host, security } = config;
   if (url === undefined && host === undefined) return undefined;
-  if (url !== undefined && host !== undefined) throw new ConfigError(['TOLLGATE_SMTP_URL and TOLLGATE_SMTP_HOST exclude each other; set one']);
-  const place = url === undefined ? { host: host!, port: config.port, user: config.user, password: config.password, isTlsFromStart: config.port === 465 } : placeOf(url);
+  if (url !== undefined && host !== undefined)
+    throw new ConfigError(['TOLLGATE_SMTP_URL and TOLLGATE_SMTP_HOST exclude each other; set one']);
+  const place =
+    url === undefined
+      ? { host: host!, port: config.port, user: config.user, password: config.password, isTlsFromStart: config.port === 465 }
+      : placeOf(url);
   if (config.from === undefined) throw new ConfigError(['TOLLGATE_SMTP_FROM is required with a mail server']);
-  if (security === 'none' && place.isTlsFromStart) throw new ConfigError(['TOLLGATE_SMTP_SECURITY is none, but the address of the mail server asks for TLS']);
+  if (security === 'none' && place.isTlsFromStart)
+    throw new ConfigError(['TOLLGATE_SMTP_SECURITY is none, but the address of the mail server asks for TLS']);
   const isSecretExposed = place.password !== undefined && !isLoopback(place.host);
   return {
     ...place,
@@ -61,7 +79,9 @@ export function mailServerOf(config: MailConfig): MailServer | undefined {
 }
 
 function placeOf(text: string): Pick<MailServer, 'host' | 'port' | 'user' | 'password' | 'isTlsFromStart'> {
-  const fault = new ConfigError(['TOLLGATE_SMTP_URL must be such as smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on']);
+  const fault = new ConfigError([
+    'TOLLGATE_SMTP_URL must be such as smtp://user:password@mail.example.com:587, with %40 for an @ in the user and so on',
+  ]);
   const url = URL.parse(text);
   const port = url === null ? undefined : portsOf[url.protocol];
   if (url === null || port === undefined || url.hostname === '') throw fault;

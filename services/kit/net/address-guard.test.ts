@@ -5,24 +5,52 @@ import { Pool } from 'undici';
 import { addressFault, guardedConnector, type Resolve } from './address-guard.js';
 
 describe('an address', () => {
-  it.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])('that is public may be connected to: %s', (address) => {
-    expect(addressFault(address, false)).toBeUndefined();
+  it.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+    'that is public may be connected to: %s',
+    (address) => {
+      expect(addressFault(address, false)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    '127.0.0.1',
+    '127.8.8.8',
+    '10.1.2.3',
+    '172.16.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '198.18.0.1',
+    '::1',
+    'fd12::1',
+    'fec0::1',
+    '::ffff:10.0.0.1',
+    '::ffff:7f00:1',
+    '64:ff9b::a00:1',
+  ])('that is private may be connected to only by permission: %s', (address) => {
+    expect(addressFault(address, false)).toContain('private');
+    expect(addressFault(address, true)).toBeUndefined();
   });
 
-  it.each(['127.0.0.1', '127.8.8.8', '10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', '198.18.0.1', '::1', 'fd12::1', 'fec0::1', '::ffff:10.0.0.1', '::ffff:7f00:1', '64:ff9b::a00:1'])(
-    'that is private may be connected to only by permission: %s',
-    (address) => {
-      expect(addressFault(address, false)).toContain('private');
-      expect(addressFault(address, true)).toBeUndefined();
-    },
-  );
-
-  it.each(['0.0.0.0', '0.1.2.3', '169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', '100.100.100.200', '224.0.0.1', '255.255.255.255', '::', 'ff02::1', '2002:a9fe:a9fe::1', '64:ff9b:1::a9fe:a9fe', '168.63.129.16'])(
-    'that is link-local, metadata, multicast or reserved may never be connected to: %s',
-    (address) => {
-      expect(addressFault(address, true)).toContain('never');
-    },
-  );
+  it.each([
+    '0.0.0.0',
+    '0.1.2.3',
+    '169.254.169.254',
+    '::ffff:169.254.169.254',
+    '64:ff9b::a9fe:a9fe',
+    'fe80::1',
+    'fe80::1%eth0',
+    'fd00:ec2::254',
+    '100.100.100.200',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    'ff02::1',
+    '2002:a9fe:a9fe::1',
+    '64:ff9b:1::a9fe:a9fe',
+    '168.63.129.16',
+  ])('that is link-local, metadata, multicast or reserved may never be connected to: %s', (address) => {
+    expect(addressFault(address, true)).toContain('never');
+  });
 });
 
 describe('a connection', () => {
@@ -65,12 +93,16 @@ describe('a connection', () => {
   it('to a name is judged by the address that the name has at that moment', async () => {
     const servedBefore = served;
     await expect(get('api.example.com', false, local)).rejects.toMatchObject({ name: 'AddressRefused' });
-    await expect(get('api.example.com', true, [{ address: '169.254.169.254', family: 4 }])).rejects.toMatchObject({ name: 'AddressRefused' });
+    await expect(get('api.example.com', true, [{ address: '169.254.169.254', family: 4 }])).rejects.toMatchObject({
+      name: 'AddressRefused',
+    });
     expect(served).toBe(servedBefore);
     expect(await get('api.example.com', true, local)).toBe('ok');
   });
 
   it('is refused when only one of several addresses is bad', async () => {
-    await expect(get('api.example.com', false, [{ address: '8.8.8.8', family: 4 }, ...local])).rejects.toMatchObject({ name: 'AddressRefused' });
+    await expect(get('api.example.com', false, [{ address: '8.8.8.8', family: 4 }, ...local])).rejects.toMatchObject({
+      name: 'AddressRefused',
+    });
   });
 });

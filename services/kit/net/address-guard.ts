@@ -11,24 +11,39 @@ export class AddressRefused extends Error {
 
 const never = blockList([
   // "This host" and unspecified (RFC 1122, RFC 4291).
-  ['0.0.0.0', 8], ['::', 128],
+  ['0.0.0.0', 8],
+  ['::', 128],
   // Link-local, where clouds keep their metadata services.
-  ['169.254.0.0', 16], ['fe80::', 10],
+  ['169.254.0.0', 16],
+  ['fe80::', 10],
   // Metadata services outside link-local: AWS over IPv6, Alibaba, Oracle, Azure.
-  ['fd00:ec2::254', 128], ['100.100.100.200', 32], ['192.0.0.192', 32], ['168.63.129.16', 32],
+  ['fd00:ec2::254', 128],
+  ['100.100.100.200', 32],
+  ['192.0.0.192', 32],
+  ['168.63.129.16', 32],
   // Multicast, reserved, broadcast.
-  ['224.0.0.0', 4], ['240.0.0.0', 4], ['ff00::', 8],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+  ['ff00::', 8],
   // Tunnels and translators that hide an IPv4 address inside: 6to4, Teredo, and NAT64 within a network (RFC 8215).
-  ['2002::', 16], ['2001::', 32], ['64:ff9b:1::', 48],
+  ['2002::', 16],
+  ['2001::', 32],
+  ['64:ff9b:1::', 48],
 ]);
 
 const privateOnly = blockList([
-  ['127.0.0.0', 8], ['::1', 128],
-  ['10.0.0.0', 8], ['172.16.0.0', 12], ['192.168.0.0', 16],
+  ['127.0.0.0', 8],
+  ['::1', 128],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
   // Carrier-grade NAT, protocol assignments, benchmarks.
-  ['100.64.0.0', 10], ['192.0.0.0', 24], ['198.18.0.0', 15],
+  ['100.64.0.0', 10],
+  ['192.0.0.0', 24],
+  ['198.18.0.0', 15],
   // Unique local and the older site-local.
-  ['fc00::', 7], ['fec0::', 10],
+  ['fc00::', 7],
+  ['fec0::', 10],
 ]);
 
 function blockList(subnets: readonly (readonly [string, number])[]): BlockList {
@@ -42,7 +57,8 @@ export function addressFault(address: string, allowPrivateNetwork: boolean): str
   const plain = embeddedIpv4(address) ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
   if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and never to be connected to`;
-  if (!allowPrivateNetwork && privateOnly.check(plain, family)) return `${address} is private, and private addresses are not allowed (allow_private_network)`;
+  if (!allowPrivateNetwork && privateOnly.check(plain, family))
+    return `${address} is private, and private addresses are not allowed (allow_private_network)`;
   return undefined;
 }
 
@@ -58,7 +74,11 @@ function embeddedIpv4(address: string): string | undefined {
 }
 
 /** Resolves a name as node:dns does; replaceable in tests. */
-export type Resolve = (hostname: string, options: { all: true; family?: number | 'IPv4' | 'IPv6' }, callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void;
+export type Resolve = (
+  hostname: string,
+  options: { all: true; family?: number | 'IPv4' | 'IPv6' },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 /** A lookup for net.connect that fails when any of a name's addresses is refused. */
 export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolve = dnsLookup): LookupFunction {
@@ -75,7 +95,11 @@ export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolve = d
 }
 
 /** A connector for undici that connects to permitted addresses only. */
-export function guardedConnector(options: { allowPrivateNetwork: boolean; timeoutMs: number; resolve?: Resolve }): buildConnector.connector {
+export function guardedConnector(options: {
+  allowPrivateNetwork: boolean;
+  timeoutMs: number;
+  resolve?: Resolve;
+}): buildConnector.connector {
   const connect = buildConnector({
     timeout: options.timeoutMs,
     // One connection carries one request, so that ending a request ends its connection.

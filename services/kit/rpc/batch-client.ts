@@ -4,7 +4,14 @@ import type { Logger } from '../log.js';
 import type { BatchRequest, BatchResponse } from './batch-contract.js';
 import { BatchStream } from './batch-stream.js';
 import type { CallContext } from './call-context.js';
-import { type MessageOf, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UntypedService } from './definition.js';
+import {
+  type MessageOf,
+  methodsOf,
+  type ServiceDefinition,
+  type ServiceOf,
+  type StreamHandler,
+  type UntypedService,
+} from './definition.js';
 
 /** The methods of a definition that have the shape of batch-contract.ts. */
 type BatchMethod<D extends ServiceDefinition> = {
@@ -56,11 +63,16 @@ export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D
   const info = methodsOf(definition).find(({ key }) => key === options.method)!;
   const open = (client as UntypedService)[info.key] as StreamHandler;
   const { caller, log, renewMs } = options;
-  const stream = new BatchStream({ info, open: (requests, context) => open(requests, context) as AsyncIterable<BatchResponse>, caller, log, ...(renewMs === undefined ? {} : { renewMs }) });
+  const stream = new BatchStream({
+    info,
+    open: (requests, context) => open(requests, context) as AsyncIterable<BatchResponse>,
+    caller,
+    log,
+    ...(renewMs === undefined ? {} : { renewMs }),
+  });
   const batched: UntypedService = { ...(client as UntypedService) };
   for (const name of options.operations) {
     batched[name] = (request: unknown, context: CallContext | undefined) => stream.call({ $case: name, value: request }, context);
   }
   return { client: batched as ServiceOf<D>, close: () => stream.close() };
 }
-

@@ -64,5 +64,9 @@ export function toBatchError({ code, reason, message, details, retryAfterMs }: A
 
 /** The error behind an outcome. A reason that this version does not know is `internal`. */
 export function fromBatchError({ reason, message, details, retryAfterMs }: BatchError): AppError {
-  return new AppError(isReason(reason) ? reason : 'internal', message, { details, remote: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  return new AppError(isReason(reason) ? reason : 'internal', message, {
+    details,
+    remote: true,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }

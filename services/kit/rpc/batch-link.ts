@@ -118,6 +118,9 @@ export class BatchLink implements AsyncIterator<unknown> {
     this.owner.retired(this);
     this.isClosing = true;
     this.wake();
-    this.timer = setTimeout(() => this.breakOff(new AppError('service_unavailable', 'The service did not end a stream that was to be renewed.')), this.renewMs).unref();
+    this.timer = setTimeout(
+      () => this.breakOff(new AppError('service_unavailable', 'The service did not end a stream that was to be renewed.')),
+      this.renewMs,
+    ).unref();
   }
 }

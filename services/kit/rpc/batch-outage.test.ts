@@ -22,7 +22,11 @@ afterEach(async () => {
 
 async function serve(methods: BatchedMethods, port = 0): Promise<GrpcServer> {
   const { log } = recordingLogger();
-  const server = await serveGrpc({ services: [{ definition: LedgerServiceDefinition, service: batchedService(methods).service }], address: `127.0.0.1:${port}`, log });
+  const server = await serveGrpc({
+    services: [{ definition: LedgerServiceDefinition, service: batchedService(methods).service }],
+    address: `127.0.0.1:${port}`,
+    log,
+  });
   closeAll.push(() => server.stop(0));
   return server;
 }
@@ -30,7 +34,13 @@ async function serve(methods: BatchedMethods, port = 0): Promise<GrpcServer> {
 function dial(address: string, options: { renewMs?: number } = {}): { client: BatchedLedger; lines: LogLine[] } {
   const connection = dialGrpc(address, { caller: 'gateway' });
   const { log, lines } = recordingLogger();
-  const { client, close } = batchClient(LedgerServiceDefinition, connection.client(LedgerServiceDefinition), { method: 'apply', operations: batchedNames, caller: 'gateway', log, ...options });
+  const { client, close } = batchClient(LedgerServiceDefinition, connection.client(LedgerServiceDefinition), {
+    method: 'apply',
+    operations: batchedNames,
+    caller: 'gateway',
+    log,
+    ...options,
+  });
   closeAll.push(() => {
     close();
     connection.close();
@@ -73,20 +83,27 @@ describe('a stream that breaks', () => {
     const calls = [1, 2, 3].map((id) => failureOf(client.release({ holdId: String(id), accountId: '' }, context())));
     await sleep(200);
     await first.stop(0);
-    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ reason: 'service_unavailable', message: expect.stringContaining('outcome is unknown') });
+    for (const error of await Promise.all(calls))
+      expect(error).toMatchObject({ reason: 'service_unavailable', message: expect.stringContaining('outcome is unknown') });
     expect(performance.now() - startMs).toBeLessThan(3000);
     await serve({ release: echoing }, first.port);
     const untilMs = Date.now() + 5000;
-    for (let answer: unknown; Date.now() < untilMs && answer === undefined; ) answer = await client.release({ holdId: 'again', accountId: '' }, context()).catch(() => undefined);
+    for (let answer: unknown; Date.now() < untilMs && answer === undefined;)
+      answer = await client.release({ holdId: 'again', accountId: '' }, context()).catch(() => undefined);
     expect((await client.release({ holdId: 'and again', accountId: '' }, context())).hold!.id).toBe('and again');
-    expect(lines.map(({ msg }) => msg)).toEqual(['the stream of operations broke; it is opened again', 'the stream of operations is open again']);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'the stream of operations broke; it is opened again',
+      'the stream of operations is open again',
+    ]);
   });
 
   it('does not take its callers past their deadlines while nobody is there', async () => {
     const { client } = dial(`127.0.0.1:${await freePort()}`);
     for (let call = 0; call < 20; call += 1) {
       const startMs = performance.now();
-      expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context(1500)))).toMatchObject({ reason: expect.stringMatching(/service_unavailable|deadline_exceeded/) });
+      expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context(1500)))).toMatchObject({
+        reason: expect.stringMatching(/service_unavailable|deadline_exceeded/),
+      });
       expect(performance.now() - startMs).toBeLessThan(2500);
     }
   });
@@ -179,7 +196,11 @@ describe('a server without the method', () => {
   it('is named as such', async () => {
     const { apply: _, ...others } = LedgerServiceDefinition.methods;
     const { log } = recordingLogger();
-    const server = await serveGrpc({ services: [{ definition: { ...LedgerServiceDefinition, methods: others }, service: batchedService({}).service }], address: '127.0.0.1:0', log });
+    const server = await serveGrpc({
+      services: [{ definition: { ...LedgerServiceDefinition, methods: others }, service: batchedService({}).service }],
+      address: '127.0.0.1:0',
+      log,
+    });
     closeAll.push(() => server.stop(0));
     const { client } = dial(server.address);
     expect(await failureOf(client.release({ holdId: '1', accountId: '' }, context()))).toMatchObject({ reason: 'unimplemented' });

@@ -2,7 +2,17 @@
 // ready together is answered together.
 import { AppError, toAppError } from '../errors/app-error.js';
 import type { Logger } from '../log.js';
-import { type BatchOperation, type BatchOutcome, type BatchRequest, type BatchResponse, batchBytesWanted, type Case, inFlightMax, operationsPerMessageMax, toBatchError } from './batch-contract.js';
+import {
+  type BatchOperation,
+  type BatchOutcome,
+  type BatchRequest,
+  type BatchResponse,
+  batchBytesWanted,
+  type Case,
+  inFlightMax,
+  operationsPerMessageMax,
+  toBatchError,
+} from './batch-contract.js';
 import type { CallContext } from './call-context.js';
 import { EncodedMessage, encodeMessage } from './codec.js';
 import { hopMs } from './deadline.js';
@@ -24,7 +34,11 @@ export interface BatchServerOptions {
  * alone: as invalid_request when it is none, as overloaded when too many of the stream have no outcome yet. Only bytes that are no
  * message end the stream with an error, and then after what came before them is answered.
  */
-export async function* answerBatches(requests: AsyncIterable<BatchRequest>, context: CallContext, options: BatchServerOptions): AsyncGenerator<BatchResponse> {
+export async function* answerBatches(
+  requests: AsyncIterable<BatchRequest>,
+  context: CallContext,
+  options: BatchServerOptions,
+): AsyncGenerator<BatchResponse> {
   const answers = new Answers(options);
   let failure: { readonly error: unknown } | undefined;
   let isReading = true;
@@ -134,7 +148,7 @@ class Answers {
   *take(): Generator<BatchResponse> {
     const ready = this.ready;
     this.ready = [];
-    for (let next = 0; next < ready.length; ) {
+    for (let next = 0; next < ready.length;) {
       const some: Answer[] = [];
       for (let bytes = 0; next < ready.length && some.length < operationsPerMessageMax && bytes < batchBytesWanted; next += 1) {
         const answer = ready[next]!;
@@ -156,10 +170,17 @@ class Answers {
     if (index >= operationsPerMessageMax) return invalid('operations', `at most ${operationsPerMessageMax} a message`);
     if (method === undefined) return invalid('operation', `one of ${Object.keys(this.options.methods).join(', ')}`);
     if (this.inFlight + weight <= inFlightMax) return undefined;
-    return new AppError('overloaded', 'Too many operations of this stream wait for their outcome; nothing was done.', { retryAfterMs: 1000 });
+    return new AppError('overloaded', 'Too many operations of this stream wait for their outcome; nothing was done.', {
+      retryAfterMs: 1000,
+    });
   }
 
-  private async answer({ tag, traceparent, operation }: BatchOperation, method: UnaryHandler, weight: number, context: CallContext): Promise<void> {
+  private async answer(
+    { tag, traceparent, operation }: BatchOperation,
+    method: UnaryHandler,
+    weight: number,
+    context: CallContext,
+  ): Promise<void> {
     const { $case, value } = operation!;
     let outcome: Case;
     try {

@@ -2,7 +2,16 @@
 // becomes of either when the stream ends.
 import { abortError, AppError, hasReason, toAppError } from '../errors/app-error.js';
 import type { Logger } from '../log.js';
-import { type BatchError, type BatchOutcome, type BatchResponse, batchBytesWanted, type Case, fromBatchError, inFlightMax, operationsPerMessageMax } from './batch-contract.js';
+import {
+  type BatchError,
+  type BatchOutcome,
+  type BatchResponse,
+  batchBytesWanted,
+  type Case,
+  fromBatchError,
+  inFlightMax,
+  operationsPerMessageMax,
+} from './batch-contract.js';
 import { BatchLink, type LinkOwner, type OpenStream, type PendingCall } from './batch-link.js';
 import { type CallContext, callContext, neverAborted, timerMsMax } from './call-context.js';
 import { EncodedMessage, encodeRequest, messageBytesMax } from './codec.js';
@@ -51,7 +60,9 @@ export class BatchStream implements LinkOwner {
     const { signal, deadlineMs = Date.now() + timeoutMsDefault } = context;
     if (signal.aborted) return Promise.reject(abortError(signal));
     if (this.openCalls >= inFlightMax) {
-      return Promise.reject(new AppError('overloaded', `Too many calls wait for ${this.options.info.fullName}; nothing was done.`, { retryAfterMs: 1000 }));
+      return Promise.reject(
+        new AppError('overloaded', `Too many calls wait for ${this.options.info.fullName}; nothing was done.`, { retryAfterMs: 1000 }),
+      );
     }
     return new Promise((resolve, reject) => {
       const onAbort = (): void => pending.reject(abortError(signal));
@@ -145,10 +156,14 @@ export class BatchStream implements LinkOwner {
   ended(link: BatchLink, error: unknown): void {
     const left = [...link.inFlight.values()].filter(({ isOver }) => !isOver);
     // What a service that ends its stream has not answered it has not begun: it is asked again.
-    const [again, lost] = error === undefined ? [left.filter(({ sends }) => sends < sendsMax), left.filter(({ sends }) => sends >= sendsMax)] : [[], left];
+    const [again, lost] =
+      error === undefined ? [left.filter(({ sends }) => sends < sendsMax), left.filter(({ sends }) => sends >= sendsMax)] : [[], left];
     if (error !== undefined && left.length > 0 && !this.isBroken) {
       this.isBroken = true;
-      this.options.log.warn({ err: error, rpc: this.options.info.fullName, operations: left.length }, 'the stream of operations broke; it is opened again');
+      this.options.log.warn(
+        { err: error, rpc: this.options.info.fullName, operations: left.length },
+        'the stream of operations broke; it is opened again',
+      );
     }
     for (const pending of lost) pending.reject(this.broken(error));
     this.waiting = [...again, ...this.waiting];
@@ -171,11 +186,14 @@ export class BatchStream implements LinkOwner {
   private openSoon(): void {
     if (this.failuresInRow === 0) return this.openLink();
     const pauseMs = Math.min(pauseMsMax, pauseMsMin * 2 ** (this.failuresInRow - 1));
-    this.pause ??= setTimeout(() => {
-      this.pause = undefined;
-      this.waiting = this.waiting.filter(({ isOver }) => !isOver);
-      if (this.waiting.length > 0 && this.current === undefined) this.openLink();
-    }, pauseMs * (0.5 + Math.random() / 2));
+    this.pause ??= setTimeout(
+      () => {
+        this.pause = undefined;
+        this.waiting = this.waiting.filter(({ isOver }) => !isOver);
+        if (this.waiting.length > 0 && this.current === undefined) this.openLink();
+      },
+      pauseMs * (0.5 + Math.random() / 2),
+    );
   }
 
   private openLink(): void {
@@ -207,7 +225,9 @@ export class BatchStream implements LinkOwner {
   /** Who may not use the stream at all is told so; anything else leaves unknown what became of an operation. */
   private broken(error: unknown): AppError {
     if (hasReason(error, 'unimplemented', 'peer_not_permitted', 'cancelled')) return error;
-    return new AppError('service_unavailable', `${this.options.info.fullName}: the stream broke; the outcome is unknown.`, { cause: error });
+    return new AppError('service_unavailable', `${this.options.info.fullName}: the stream broke; the outcome is unknown.`, {
+      cause: error,
+    });
   }
 
   private nameOf({ $case }: Case): string {

@@ -2,7 +2,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { HoldResponse, type LedgerService, LedgerServiceDefinition, ReleaseResponse, type ReleaseRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
+import {
+  HoldResponse,
+  type LedgerService,
+  LedgerServiceDefinition,
+  ReleaseResponse,
+  type ReleaseRequest,
+  SettleResponse,
+} from '#proto/ledger/v1/ledger.js';
 import { AppError } from '../errors/app-error.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
 import { register, type Telemetry } from '../telemetry-sdk.js';
@@ -42,16 +49,27 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     const batched = batchedService(methods);
     ({ messages, lines } = batched);
     connection = await connect(LedgerServiceDefinition, batched.service, caller);
-    const { client, close } = batchClient(LedgerServiceDefinition, connection.client, { method: 'apply', operations: batchedNames, caller, log: recordingLogger().log });
+    const { client, close } = batchClient(LedgerServiceDefinition, connection.client, {
+      method: 'apply',
+      operations: batchedNames,
+      caller,
+      log: recordingLogger().log,
+    });
     closeClient = close;
     return client;
   }
 
   it('each have their own answer', async () => {
-    const client = await clientOf({ release: echoing, hold: async ({ holdId }) => HoldResponse.fromPartial({ hold: { id: holdId, amountNanoUsd: 9_223_372_036_854_775_807n } }) });
+    const client = await clientOf({
+      release: echoing,
+      hold: async ({ holdId }) => HoldResponse.fromPartial({ hold: { id: holdId, amountNanoUsd: 9_223_372_036_854_775_807n } }),
+    });
     const [released, held] = await Promise.all([
       client.release(release('a'), context()),
-      client.hold({ holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 }, context()),
+      client.hold(
+        { holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 },
+        context(),
+      ),
     ]);
     expect(released.hold!.id).toBe('a');
     expect(held.hold).toMatchObject({ id: 'b', amountNanoUsd: 9_223_372_036_854_775_807n });
@@ -93,7 +111,12 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
   it('fail one by one, with the error as a call of its own would have it', async () => {
     const client = await clientOf({
       release: async (request) => {
-        if (request.holdId === 'held') throw new AppError('balance_held', 'Wait.', { details: { held_nano_usd: '9007199254740993' }, retryAfterMs: 1500, cause: new Error('secret') });
+        if (request.holdId === 'held')
+          throw new AppError('balance_held', 'Wait.', {
+            details: { held_nano_usd: '9007199254740993' },
+            retryAfterMs: 1500,
+            cause: new Error('secret'),
+          });
         if (request.holdId === 'broken') throw new TypeError('password is hunter2');
         return echoing(request);
       },
@@ -101,7 +124,16 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     const calls = ['a', 'held', 'broken', 'b'].map((id) => client.release(release(id), context()));
     const [a, held, broken, b] = await Promise.allSettled(calls);
     expect([a, b]).toMatchObject([{ value: { hold: { id: 'a' } } }, { value: { hold: { id: 'b' } } }]);
-    expect(held).toMatchObject({ reason: { reason: 'balance_held', code: 9, message: 'Wait.', details: { held_nano_usd: '9007199254740993' }, retryAfterMs: 1500, remote: true } });
+    expect(held).toMatchObject({
+      reason: {
+        reason: 'balance_held',
+        code: 9,
+        message: 'Wait.',
+        details: { held_nano_usd: '9007199254740993' },
+        retryAfterMs: 1500,
+        remote: true,
+      },
+    });
     expect(broken).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
     const logged = lines.filter((line) => JSON.stringify(line).includes('hunter2'));
     expect(logged).toHaveLength(1);
@@ -118,7 +150,8 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
 
   it('do not suffer from one whose outcome cannot be encoded', async () => {
     const client = await clientOf({
-      release: async (request) => ReleaseResponse.fromPartial({ hold: { id: request.holdId, amountNanoUsd: request.holdId === 'huge' ? 2n ** 70n : 1n } }),
+      release: async (request) =>
+        ReleaseResponse.fromPartial({ hold: { id: request.holdId, amountNanoUsd: request.holdId === 'huge' ? 2n ** 70n : 1n } }),
     });
     const [huge, fine] = await Promise.allSettled([client.release(release('huge'), context()), client.release(release('fine'), context())]);
     expect(huge).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
@@ -130,10 +163,15 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     const client = await clientOf({ release: echoing }, 'metering');
     const [released, held] = await Promise.allSettled([
       client.release(release('mine'), context()),
-      client.hold({ holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 }, context()),
+      client.hold(
+        { holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 },
+        context(),
+      ),
     ]);
     expect(released.status).toBe('fulfilled');
-    expect(held).toMatchObject({ reason: { reason: 'peer_not_permitted', message: 'metering may not call tollgate.ledger.v1.LedgerService/Hold.' } });
+    expect(held).toMatchObject({
+      reason: { reason: 'peer_not_permitted', message: 'metering may not call tollgate.ledger.v1.LedgerService/Hold.' },
+    });
   });
 
   it('are given up at their deadline or by their caller, each alone', async () => {
@@ -184,7 +222,8 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
         return span.spanContext().traceId;
       });
     const [one, two] = await Promise.all([traced('one'), traced('two'), client.release(release('untraced'), context())]);
-    const releases = (): ReturnType<typeof spans.getFinishedSpans> => spans.getFinishedSpans().filter(({ name }) => name === 'tollgate.ledger.v1.LedgerService/Release');
+    const releases = (): ReturnType<typeof spans.getFinishedSpans> =>
+      spans.getFinishedSpans().filter(({ name }) => name === 'tollgate.ledger.v1.LedgerService/Release');
     await untilTrue(() => releases().length >= 2);
     expect(new Set(releases().map((span) => span.spanContext().traceId))).toEqual(new Set([one, two]));
     expect(releases()).toHaveLength(2);
@@ -205,17 +244,32 @@ describe('the service of a batch', () => {
     return outcomes.sort(([a], [b]) => a - b);
   }
 
-  const operation = (tag: number, fields: object = {}) => ({ tag, traceparent: '', operation: { $case: 'release', value: release(String(tag)) }, ...fields });
+  const operation = (tag: number, fields: object = {}) => ({
+    tag,
+    traceparent: '',
+    operation: { $case: 'release', value: release(String(tag)) },
+    ...fields,
+  });
 
   it('refuses what is no operation of its own, and nothing else', async () => {
     const outcomes = await outcomesOf([operation(1), operation(2, { operation: undefined }), operation(3)], { release: echoing });
-    expect(outcomes.map(([tag, name]) => [tag, name])).toEqual([[1, 'release'], [2, 'error'], [3, 'release']]);
+    expect(outcomes.map(([tag, name]) => [tag, name])).toEqual([
+      [1, 'release'],
+      [2, 'error'],
+      [3, 'release'],
+    ]);
     expect(outcomes[1]![2]).toMatchObject({ code: 3, reason: 'invalid_request', details: { field: 'operation' } });
   });
 
   it('refuses what is beyond the size of a message', async () => {
-    const outcomes = await outcomesOf(Array.from({ length: operationsPerMessageMax + 2 }, (__, tag) => operation(tag)), { release: echoing });
-    expect(outcomes.filter(([, name]) => name === 'error').map(([tag]) => tag)).toEqual([operationsPerMessageMax, operationsPerMessageMax + 1]);
+    const outcomes = await outcomesOf(
+      Array.from({ length: operationsPerMessageMax + 2 }, (__, tag) => operation(tag)),
+      { release: echoing },
+    );
+    expect(outcomes.filter(([, name]) => name === 'error').map(([tag]) => tag)).toEqual([
+      operationsPerMessageMax,
+      operationsPerMessageMax + 1,
+    ]);
     expect(outcomes.at(-1)![2]).toMatchObject({ reason: 'invalid_request', details: { field: 'operations' } });
   });
 
@@ -230,7 +284,9 @@ describe('the service of a batch', () => {
       }
     };
     const leaving = new AbortController();
-    const responses = service.apply(requests() as Parameters<LedgerService['apply']>[0], context({ signal: leaving.signal }))[Symbol.asyncIterator]();
+    const responses = service
+      .apply(requests() as Parameters<LedgerService['apply']>[0], context({ signal: leaving.signal }))
+      [Symbol.asyncIterator]();
     // The first refusal is read, and the rest pile up.
     await responses.next();
     await untilStill(() => messages.length);

@@ -38,7 +38,8 @@ export function decodeRequest(info: MethodInfo, bytes: Uint8Array): unknown {
 /** A response as it travels. Throws when it is too large: a service must page or stream instead. */
 export function encodeResponse(info: MethodInfo, response: unknown): Buffer {
   const bytes = encodeMessage(info.definition.responseType, response);
-  if (bytes.length > messageBytesMax) throw new Error(`The response of ${info.fullName} has ${bytes.length} bytes; the limit is ${messageBytesMax}.`);
+  if (bytes.length > messageBytesMax)
+    throw new Error(`The response of ${info.fullName} has ${bytes.length} bytes; the limit is ${messageBytesMax}.`);
   return bytes;
 }
 

@@ -4,7 +4,15 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { GenerateResponse, type GenerateRequest, InferenceServiceDefinition, StopReason } from '#proto/inference/v1/inference.js';
-import { type ApplyRequest, ApplyResponse, HoldResponse, type HoldRequest, HoldState, LedgerServiceDefinition, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
+import {
+  type ApplyRequest,
+  ApplyResponse,
+  HoldResponse,
+  type HoldRequest,
+  HoldState,
+  LedgerServiceDefinition,
+  ListKeySpendResponse,
+} from '#proto/ledger/v1/ledger.js';
 import { AppError } from '../errors/app-error.js';
 import { recordingLogger } from '../testing/log.js';
 import type { ServiceDefinition } from './definition.js';
@@ -33,7 +41,9 @@ async function foreignClient(definition: ServiceDefinition, file: string, method
 
 function unary(foreign: Foreign, method: string, request: object): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
-    foreign[method]!(request, callerNamed(), (error: Error | null, response: Record<string, unknown>) => (error === null ? resolve(response) : reject(error)));
+    foreign[method]!(request, callerNamed(), (error: Error | null, response: Record<string, unknown>) =>
+      error === null ? resolve(response) : reject(error),
+    );
   });
 }
 
@@ -58,7 +68,9 @@ describe('the wire', () => {
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, {
       async hold(request: HoldRequest) {
         received = request;
-        return HoldResponse.fromPartial({ hold: { id: request.holdId, amountNanoUsd: -9_223_372_036_854_775_808n, state: HoldState.HOLD_STATE_OPEN } });
+        return HoldResponse.fromPartial({
+          hold: { id: request.holdId, amountNanoUsd: -9_223_372_036_854_775_808n, state: HoldState.HOLD_STATE_OPEN },
+        });
       },
     });
     const answer = await unary(foreign, 'hold', { holdId: 'req_1', amountNanoUsd: '9223372036854775807', ttlMs: 120_000 });
@@ -94,18 +106,28 @@ describe('the wire', () => {
             { event: { $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: 'naïve ☃' } } } },
           ],
         });
-        yield GenerateResponse.fromPartial({ events: [{ event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_MAX_TOKENS } } }] });
+        yield GenerateResponse.fromPartial({
+          events: [{ event: { $case: 'finished', value: { stopReason: StopReason.STOP_REASON_MAX_TOKENS } } }],
+        });
       },
     });
     const parts = [{ toolCall: { id: 'a', name: 'f', argumentsJson: '{}' } }, { text: { text: '' } }];
-    const messages = await streamed(foreign, 'generate', { prompt: { messages: [{ role: 'ROLE_USER', parts }] }, sampling: { temperature: 0 } });
+    const messages = await streamed(foreign, 'generate', {
+      prompt: { messages: [{ role: 'ROLE_USER', parts }] },
+      sampling: { temperature: 0 },
+    });
     expect(received!.prompt!.messages[0]!.parts.map(({ part }) => part)).toEqual([
       { $case: 'toolCall', value: { id: 'a', name: 'f', argumentsJson: '{}' } },
       { $case: 'text', value: { text: '' } },
     ]);
     expect(received!.sampling).toMatchObject({ temperature: 0, topP: undefined });
     expect(messages).toMatchObject([
-      { events: [{ event: 'blockStart', blockStart: { block: 'text', text: {} } }, { event: 'blockDelta', blockDelta: { delta: 'text', text: 'naïve ☃' } }] },
+      {
+        events: [
+          { event: 'blockStart', blockStart: { block: 'text', text: {} } },
+          { event: 'blockDelta', blockDelta: { delta: 'text', text: 'naïve ☃' } },
+        ],
+      },
       { events: [{ event: 'finished', finished: { stopReason: 'STOP_REASON_MAX_TOKENS' } }] },
     ]);
   });
@@ -127,7 +149,12 @@ describe('the wire', () => {
       },
     });
     const stream = foreign['apply']!(callerNamed()) as NodeJS.ReadWriteStream & { write(message: object): void };
-    stream.write({ operations: [{ tag: 2, timeoutMs: 0, traceparent: '', hold: { holdId: 'a', amountNanoUsd: '9223372036854775807' } }, { tag: 4_294_967_295, settle: { holdId: 'b' } }] });
+    stream.write({
+      operations: [
+        { tag: 2, timeoutMs: 0, traceparent: '', hold: { holdId: 'a', amountNanoUsd: '9223372036854775807' } },
+        { tag: 4_294_967_295, settle: { holdId: 'b' } },
+      ],
+    });
     stream.end();
     const answers: unknown[] = [];
     for await (const answer of stream) answers.push(answer);
@@ -143,7 +170,11 @@ describe('the wire', () => {
       {
         outcomes: [
           { tag: 2, outcome: 'hold', hold: { replayed: true } },
-          { tag: 4_294_967_295, outcome: 'error', error: { code: 9, reason: 'hold_closed', message: 'Closed.', details: { what: 'hold' }, retryAfterMs: 7 } },
+          {
+            tag: 4_294_967_295,
+            outcome: 'error',
+            error: { code: 9, reason: 'hold_closed', message: 'Closed.', details: { what: 'hold' }, retryAfterMs: 7 },
+          },
         ],
       },
     ]);
@@ -155,15 +186,23 @@ describe('the wire', () => {
         throw new AppError('balance_empty', 'The balance is empty: add money — 5 USD or more.');
       },
     });
-    await expect(unary(foreign, 'hold', {})).rejects.toMatchObject({ code: 9, details: 'The balance is empty: add money — 5 USD or more.' });
+    await expect(unary(foreign, 'hold', {})).rejects.toMatchObject({
+      code: 9,
+      details: 'The balance is empty: add money — 5 USD or more.',
+    });
   });
 
   it('refuses bytes that are no message', async () => {
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, { hold: async () => HoldResponse.fromPartial({}) });
     const outcome = new Promise((resolve, reject) => {
       const asTheyAre = (bytes: Buffer): Buffer => bytes;
-      foreign.makeUnaryRequest('/tollgate.ledger.v1.LedgerService/Hold', asTheyAre, asTheyAre, Buffer.from([0x0a, 0xff]), callerNamed(), (error, response) =>
-        error === null ? resolve(response) : reject(error),
+      foreign.makeUnaryRequest(
+        '/tollgate.ledger.v1.LedgerService/Hold',
+        asTheyAre,
+        asTheyAre,
+        Buffer.from([0x0a, 0xff]),
+        callerNamed(),
+        (error, response) => (error === null ? resolve(response) : reject(error)),
       );
     });
     await expect(outcome).rejects.toMatchObject({ code: 3 });

@@ -19,7 +19,10 @@ function serviceThatFails(error: Error) {
       await fail();
     },
   });
-  return { service: decorateService(ProbeServiceDefinition, service, { policy: { echo: [], count: [], watchTicks: [], converse: [] }, log }), lines };
+  return {
+    service: decorateService(ProbeServiceDefinition, service, { policy: { echo: [], count: [], watchTicks: [], converse: [] }, log }),
+    lines,
+  };
 }
 
 async function drained(stream: AsyncIterable<unknown>): Promise<void> {
@@ -37,7 +40,9 @@ describe('a service whose database is away', () => {
   it('logs the cause once, not at every call', async () => {
     const { service, lines } = serviceThatFails(refused);
     for (let count = 0; count < 3; count += 1) await service.echo(probe('x'), context).catch(() => undefined);
-    expect(lines).toEqual([expect.objectContaining({ msg: 'the database failed a call', err: expect.objectContaining({ code: 'ECONNREFUSED' }) })]);
+    expect(lines).toEqual([
+      expect.objectContaining({ msg: 'the database failed a call', err: expect.objectContaining({ code: 'ECONNREFUSED' }) }),
+    ]);
   });
 
   it('still hides what is a fault of ours', async () => {

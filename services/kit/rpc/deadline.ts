@@ -22,10 +22,13 @@ export const deadline: Decorator = (method) => (context) => {
   }
   const call = new AbortController();
   let late: AppError | undefined;
-  const timer = setTimeout(() => {
-    late = new AppError('deadline_exceeded', `${method.fullName} was not done in time.`);
-    call.abort(late);
-  }, Math.min(leftMs, timerMsMax));
+  const timer = setTimeout(
+    () => {
+      late = new AppError('deadline_exceeded', `${method.fullName} was not done in time.`);
+      call.abort(late);
+    },
+    Math.min(leftMs, timerMsMax),
+  );
   const onAbort = (): void => {
     clearTimeout(timer);
     call.abort(context.signal.reason);

@@ -1,7 +1,16 @@
 // Wraps every method of a service object: the only middleware mechanism, the same for unary and streaming methods and for
 // services that are then served over gRPC or made into a local client.
 import { type CallContext, consumerLeft } from './call-context.js';
-import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
+import {
+  handlerOf,
+  type MethodInfo,
+  methodsOf,
+  type ServiceDefinition,
+  type ServiceOf,
+  type StreamHandler,
+  type UnaryHandler,
+  type UntypedService,
+} from './definition.js';
 
 /** What a decorator does around one call. */
 export interface CallScope {
@@ -17,7 +26,11 @@ export interface CallScope {
 export type Decorator = (method: MethodInfo) => (context: CallContext) => CallScope;
 
 /** The service behind these decorators, the first outermost. */
-export function decorate<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, decorators: readonly Decorator[]): ServiceOf<D> {
+export function decorate<D extends ServiceDefinition>(
+  definition: D,
+  service: ServiceOf<D>,
+  decorators: readonly Decorator[],
+): ServiceOf<D> {
   return decorateSome(definition, service, Object.keys(definition.methods), decorators);
 }
 

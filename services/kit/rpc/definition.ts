@@ -30,7 +30,9 @@ export interface ServiceDefinition {
 /** What a codec reads. */
 export type MessageOf<T> = T extends { decode(bytes: Uint8Array): infer Message } ? Message : never;
 
-type RequestOf<M extends MethodDefinition> = M['requestStream'] extends true ? AsyncIterable<MessageOf<M['requestType']>> : MessageOf<M['requestType']>;
+type RequestOf<M extends MethodDefinition> = M['requestStream'] extends true
+  ? AsyncIterable<MessageOf<M['requestType']>>
+  : MessageOf<M['requestType']>;
 
 type ResponseOf<M extends MethodDefinition> = M['responseStream'] extends true
   ? AsyncIterable<MessageOf<M['responseType']>>

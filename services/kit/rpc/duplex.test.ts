@@ -107,7 +107,11 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
       }
     });
     const received: string[] = [];
-    for await (const { text } of client.converse(endless(() => left.resolve(true)), context())) received.push(text);
+    for await (const { text } of client.converse(
+      endless(() => left.resolve(true)),
+      context(),
+    ))
+      received.push(text);
     expect(received).toEqual(['10000']);
     expect(await left.promise).toBe(true);
   });

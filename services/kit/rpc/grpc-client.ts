@@ -1,10 +1,26 @@
 // Clients of services in other processes, of the same type as the services themselves.
-import { type CallOptions, Client, type ClientDuplexStream, type ClientReadableStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import {
+  type CallOptions,
+  Client,
+  type ClientDuplexStream,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { context as activeContext, propagation } from '@opentelemetry/api';
 import { abortError, hasReason } from '../errors/app-error.js';
 import { type CallContext, callContext, consumerLeft } from './call-context.js';
 import { decodeResponse, encodeRequest } from './codec.js';
-import { type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
+import {
+  type MethodInfo,
+  methodsOf,
+  type ServiceDefinition,
+  type ServiceOf,
+  type StreamHandler,
+  type UnaryHandler,
+  type UntypedService,
+} from './definition.js';
 import { callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from './tls.js';

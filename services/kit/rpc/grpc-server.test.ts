@@ -52,14 +52,19 @@ const HealthClient = loadPackageDefinition({ Health: healthService })['Health'] 
 function health(address: string, service: string): Promise<string> {
   const client = foreignClient(address, HealthClient);
   return new Promise((resolve, reject) => {
-    client['check']!({ service }, (error: Error | null, answer: { status: string }) => (error === null ? resolve(answer.status) : reject(error)));
+    client['check']!({ service }, (error: Error | null, answer: { status: string }) =>
+      error === null ? resolve(answer.status) : reject(error),
+    );
   });
 }
 
 describe('health', () => {
   it('is told for each service and for the whole', async () => {
     const server = await serve({});
-    expect([await health(server.address, ''), await health(server.address, 'tollgate.test.v1.ProbeService')]).toEqual(['SERVING', 'SERVING']);
+    expect([await health(server.address, ''), await health(server.address, 'tollgate.test.v1.ProbeService')]).toEqual([
+      'SERVING',
+      'SERVING',
+    ]);
     server.setServing(false);
     expect(await health(server.address, 'tollgate.test.v1.ProbeService')).toBe('NOT_SERVING');
   });
@@ -69,7 +74,10 @@ describe('reflection', () => {
   it('lists what is served and describes it', async () => {
     const ledger = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, async () => ({})]));
     const server = await serve({}, { services: [{ definition: LedgerServiceDefinition, service: ledger }] });
-    const [services, file] = await reflect(server.address, [{ listServices: '' }, { fileContainingSymbol: 'tollgate.ledger.v1.LedgerService' }]);
+    const [services, file] = await reflect(server.address, [
+      { listServices: '' },
+      { fileContainingSymbol: 'tollgate.ledger.v1.LedgerService' },
+    ]);
     expect(services).toMatchObject({ listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.LedgerService' }] } });
     const descriptors = (file as { fileDescriptorResponse: { fileDescriptorProto: Buffer[] } }).fileDescriptorResponse.fileDescriptorProto;
     expect(descriptors.map(String).join('')).toContain('amount_nano_usd');
@@ -90,7 +98,9 @@ describe('stopping', () => {
     const underWay = dial(server.address).client(ProbeServiceDefinition).echo(probe('late'), context);
     await begun.promise;
     const stopped = server.stop(5000);
-    await expect(dial(server.address).client(ProbeServiceDefinition).echo(probe('new'), context)).rejects.toMatchObject({ reason: 'service_unavailable' });
+    await expect(dial(server.address).client(ProbeServiceDefinition).echo(probe('new'), context)).rejects.toMatchObject({
+      reason: 'service_unavailable',
+    });
     finish.resolve();
     expect(await underWay).toEqual(probe('late'));
     await stopped;
@@ -159,7 +169,9 @@ describe('a caller', () => {
     closeAll.push(() => stranger.drop());
     const forged = { ...stranger.issue('gateway'), ca: authority.issue('gateway').ca };
     for (const connection of [dial(server.address), dial(server.address, { tls: forged })]) {
-      await expect(connection.client(ProbeServiceDefinition).echo(probe(''), callContext({ caller: 'gateway', timeoutMs: 2000 }))).rejects.toMatchObject({
+      await expect(
+        connection.client(ProbeServiceDefinition).echo(probe(''), callContext({ caller: 'gateway', timeoutMs: 2000 })),
+      ).rejects.toMatchObject({
         reason: expect.stringMatching(/service_unavailable|deadline_exceeded/),
       });
     }
@@ -170,7 +182,10 @@ describe('the certificate of a connection', () => {
   it('is read once, not at every call', async () => {
     const authority = createTestAuthority();
     closeAll.push(() => authority.drop());
-    const server = await serve({ echo: async (_, callee) => probe(callee!.caller) }, { address: 'localhost:0', tls: authority.issue('ledger') });
+    const server = await serve(
+      { echo: async (_, callee) => probe(callee!.caller) },
+      { address: 'localhost:0', tls: authority.issue('ledger') },
+    );
     const reads = jest.spyOn(TLSSocket.prototype, 'getPeerCertificate');
     closeAll.push(() => reads.mockRestore());
     const callers = new Set<string>();
@@ -188,7 +203,9 @@ describe('a server that is not there', () => {
   it('is unavailable at once', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const startMs = performance.now();
-    await expect(dial(address).client(ProbeServiceDefinition).echo(probe(''), context)).rejects.toMatchObject({ reason: 'service_unavailable' });
+    await expect(dial(address).client(ProbeServiceDefinition).echo(probe(''), context)).rejects.toMatchObject({
+      reason: 'service_unavailable',
+    });
     expect(performance.now() - startMs).toBeLessThan(2000);
   });
 
@@ -204,8 +221,13 @@ describe('a server that is not there', () => {
 
 /** Asks the reflection service of the server, one question after another. */
 async function reflect(address: string, questions: object[]): Promise<unknown[]> {
-  const proto = loadSync('grpc/reflection/v1/reflection.proto', { includeDirs: ['node_modules/@grpc/reflection/build/proto'], oneofs: true });
-  const Reflection = loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })['Reflection'] as ServiceClientConstructor;
+  const proto = loadSync('grpc/reflection/v1/reflection.proto', {
+    includeDirs: ['node_modules/@grpc/reflection/build/proto'],
+    oneofs: true,
+  });
+  const Reflection = loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })[
+    'Reflection'
+  ] as ServiceClientConstructor;
   const client = foreignClient(address, Reflection);
   const stream = client['serverReflectionInfo']!() as NodeJS.ReadWriteStream & { write(message: object): void };
   const answers: unknown[] = [];

@@ -1,7 +1,15 @@
 // Serves service objects over gRPC, with health checks and reflection. https://grpc.io/docs/guides/
 import type { EventEmitter } from 'node:events';
 import { chmodSync } from 'node:fs';
-import { Server, ServerCredentials, type sendUnaryData, type ServerDuplexStream, type ServerUnaryCall, type ServerWritableStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  Server,
+  ServerCredentials,
+  type sendUnaryData,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { context as activeContext, propagation } from '@opentelemetry/api';
 import { AppError, toAppError } from '../errors/app-error.js';
 import type { Logger } from '../log.js';
@@ -58,7 +66,8 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const server = new Server(commonChannelOptions);
   const watches = new Set<AbortController>();
   const reading = new Set<RequestStream>();
-  for (const { definition, service } of options.services) addService(server, definition, service, { log, tls: tls !== undefined, watches, reading });
+  for (const { definition, service } of options.services)
+    addService(server, definition, service, { log, tls: tls !== undefined, watches, reading });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
   health.addToServer(server);
@@ -199,7 +208,11 @@ function inTraceOf<T>(call: ServerCall, work: () => Promise<T>): Promise<T> {
 }
 
 /** What grpc-js sends as the status of a failed call. */
-function failure(error: unknown, info: MethodInfo, log: Logger): { code: number; details: string; metadata: ReturnType<typeof errorTrailers> } {
+function failure(
+  error: unknown,
+  info: MethodInfo,
+  log: Logger,
+): { code: number; details: string; metadata: ReturnType<typeof errorTrailers> } {
   const appError = toAppError(error);
   // A decorated service has logged its faults; this is for what happens outside it, such as a response that cannot be encoded.
   if (appError !== error && appError.reason === 'internal') log.error({ err: error, rpc: info.fullName }, 'call failed');

@@ -21,7 +21,10 @@ afterEach(async () => {
 it('accepts a server that serves and refuses one that does not', async () => {
   await checkHealth(connection, '', options);
   server.setServing(false);
-  await expect(checkHealth(connection, '', options)).rejects.toMatchObject({ reason: 'service_unavailable', message: 'The server answers, but is not ready.' });
+  await expect(checkHealth(connection, '', options)).rejects.toMatchObject({
+    reason: 'service_unavailable',
+    message: 'The server answers, but is not ready.',
+  });
 });
 
 it('refuses a service that is not there', async () => {

@@ -39,7 +39,11 @@ const HealthDefinition = {
  * Returns when the server says that it serves this service ("tollgate.ledger.v1.LedgerService"; empty: the server as a whole).
  * Raises service_unavailable when it says that it does not or cannot be reached, deadline_exceeded when it does not answer.
  */
-export async function checkHealth(connection: GrpcConnection, serviceName: string, options: { caller: string; timeoutMs: number }): Promise<void> {
+export async function checkHealth(
+  connection: GrpcConnection,
+  serviceName: string,
+  options: { caller: string; timeoutMs: number },
+): Promise<void> {
   const { status } = await connection.client(HealthDefinition).check({ service: serviceName }, callContext(options));
   if (status !== 'SERVING') throw new AppError('service_unavailable', `${serviceName || 'The server'} answers, but is not ready.`);
 }

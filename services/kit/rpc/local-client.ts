@@ -2,7 +2,16 @@
 // wire form, so that neither side can hold the other's objects and both see what they would see over gRPC.
 import { type AppError, decodeAppError, encodeAppError, toAppError } from '../errors/app-error.js';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './codec.js';
-import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type ServiceOf, type StreamHandler, type UnaryHandler, type UntypedService } from './definition.js';
+import {
+  handlerOf,
+  type MethodInfo,
+  methodsOf,
+  type ServiceDefinition,
+  type ServiceOf,
+  type StreamHandler,
+  type UnaryHandler,
+  type UntypedService,
+} from './definition.js';
 import { LocalCall } from './local-call.js';
 import { RequestStream } from './request-stream.js';
 

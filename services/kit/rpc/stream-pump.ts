@@ -5,7 +5,12 @@ import type { Writable } from 'node:stream';
  * Runs the producer to its end, its error or the signal. When the signal aborts, the producer's `finally` runs as soon as the
  * producer lets it, and the signal's reason is thrown at once.
  */
-export async function pump(source: AsyncIterable<unknown>, sink: Writable, signal: AbortSignal, encode: (message: unknown) => Buffer): Promise<void> {
+export async function pump(
+  source: AsyncIterable<unknown>,
+  sink: Writable,
+  signal: AbortSignal,
+  encode: (message: unknown) => Buffer,
+): Promise<void> {
   const iterator = source[Symbol.asyncIterator]();
   let ended = false;
   let wake: (() => void) | undefined;

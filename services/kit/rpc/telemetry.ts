@@ -27,7 +27,11 @@ export function telemetry(log: Logger): Decorator {
           endSpan(span, context.caller, failure);
           const isFault = failure !== undefined && failure.reason === 'internal' && !failure.remote;
           if (isFault || log.isLevelEnabled('debug')) {
-            const line = { rpc: method.fullName, caller: context.caller, durationMs: Math.round((performance.now() - startMs) * 1000) / 1000 };
+            const line = {
+              rpc: method.fullName,
+              caller: context.caller,
+              durationMs: Math.round((performance.now() - startMs) * 1000) / 1000,
+            };
             activeContext.with(active ?? activeContext.active(), () => {
               if (isFault) log.error({ ...line, err: failure.cause ?? failure }, 'call failed');
               else log.debug({ ...line, reason: failure?.reason }, 'call');

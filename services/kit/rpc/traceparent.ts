@@ -1,5 +1,14 @@
 // The trace of one of many operations that travel together: each brings its own as a W3C traceparent, beside the call's metadata.
-import { context as activeContext, createContextKey, defaultTextMapGetter, isSpanContextValid, propagation, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
+import {
+  context as activeContext,
+  createContextKey,
+  defaultTextMapGetter,
+  isSpanContextValid,
+  propagation,
+  ROOT_CONTEXT,
+  trace,
+  TraceFlags,
+} from '@opentelemetry/api';
 
 /** The traceparent of what runs now (https://www.w3.org/TR/trace-context/#traceparent-header); empty when it is not sampled. */
 export function activeTraceparent(): string {
@@ -10,7 +19,9 @@ export function activeTraceparent(): string {
 
 /** Runs the function in that trace; in none for an empty text, whatever trace surrounds it. */
 export function withTraceparent<T>(traceparent: string, run: () => T): T {
-  return traceparent === '' ? untraced(run) : activeContext.with(propagation.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter), run);
+  return traceparent === ''
+    ? untraced(run)
+    : activeContext.with(propagation.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter), run);
 }
 
 /** Runs the function so that nothing in it is traced. */

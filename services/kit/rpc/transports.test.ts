@@ -35,11 +35,16 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
   async function clientOf(methods: Partial<ProbeService>, caller = 'gateway'): Promise<ProbeService> {
     const recording = recordingLogger('debug');
     lines = recording.lines;
-    connection = await connect(ProbeServiceDefinition, decorateService(ProbeServiceDefinition, probeService(methods), { policy, log: recording.log }), caller);
+    connection = await connect(
+      ProbeServiceDefinition,
+      decorateService(ProbeServiceDefinition, probeService(methods), { policy, log: recording.log }),
+      caller,
+    );
     return connection.client;
   }
 
-  const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
+  const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext =>
+    callContext({ caller: 'gateway', ...options });
 
   it('answers', async () => {
     const client = await clientOf({ echo: async (request) => probe(`${request.text}!`, request.parts) });
@@ -149,7 +154,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     const client = await clientOf({
       async *count() {
         // 10 kB each: within the bound there are 2 MB on the way at most.
-        for (; produced < 2000; ) {
+        for (; produced < 2000;) {
           produced += 1;
           yield probe('x'.repeat(10_000));
         }
@@ -183,7 +188,9 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
         }),
     });
     // On a busy machine the answer may miss the 20 ms that are kept for its way back; the order of the two ends may not change.
-    expect(['upstream_timeout', 'deadline_exceeded']).toContain((await failureOf(client.echo(probe(''), context({ timeoutMs: 300 })))).reason);
+    expect(['upstream_timeout', 'deadline_exceeded']).toContain(
+      (await failureOf(client.echo(probe(''), context({ timeoutMs: 300 })))).reason,
+    );
     expect(await late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo was not done in time.' });
   });
 

@@ -16,6 +16,7 @@ export function ensureSecretKey(path: string): Buffer {
     }
   }
   const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-  if (key.length !== secretKeyBytes) throw new Error(`${path} does not hold a key of ${secretKeyBytes} bytes in base64; restore it from a backup.`);
+  if (key.length !== secretKeyBytes)
+    throw new Error(`${path} does not hold a key of ${secretKeyBytes} bytes in base64; restore it from a backup.`);
   return key;
 }

@@ -13,7 +13,10 @@ export type BatchedMethods = Partial<Pick<LedgerService, 'hold' | 'settle' | 're
 
 /** What travels on its batch method. */
 export const batchedNames = ['hold', 'settle', 'release'] as const;
-const nobody = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, [] as string[]])) as Record<keyof LedgerService, string[]>;
+const nobody = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, [] as string[]])) as Record<
+  keyof LedgerService,
+  string[]
+>;
 const policy = { ...nobody, hold: ['gateway'], release: ['gateway', 'metering'], settle: ['metering'], apply: ['gateway', 'metering'] };
 
 /** A ledger of these methods, behind its chain, which counts the operations of every message. */
@@ -33,7 +36,11 @@ export function batchedService(methods: BatchedMethods): { service: BatchedLedge
   };
   const others = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, unexpected]));
   const apply: LedgerService['apply'] = (requests, callee) =>
-    answerBatches(counted(requests), callee!, { responseType: ApplyResponse, log, methods: { ...operations } as unknown as Record<string, UnaryHandler> }) as ReturnType<LedgerService['apply']>;
+    answerBatches(counted(requests), callee!, {
+      responseType: ApplyResponse,
+      log,
+      methods: { ...operations } as unknown as Record<string, UnaryHandler>,
+    }) as ReturnType<LedgerService['apply']>;
   const service = { ...others, ...rpcs, apply } as unknown as BatchedLedger;
   return { service: decorateService(LedgerServiceDefinition, service, { policy, log }), messages, lines };
 }

@@ -24,7 +24,25 @@ export function createTestAuthority(): TestAuthority {
     issue(commonName) {
       const [key, cert] = [at(`${commonName}.key`), at(`${commonName}.pem`)];
       const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1';
-      openssl('req', '-x509', ...newKey, '-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-days', '1', '-subj', `/CN=${commonName}`, '-addext', names, '-keyout', key, '-out', cert);
+      openssl(
+        'req',
+        '-x509',
+        ...newKey,
+        '-CA',
+        at('ca.pem'),
+        '-CAkey',
+        at('ca.key'),
+        '-days',
+        '1',
+        '-subj',
+        `/CN=${commonName}`,
+        '-addext',
+        names,
+        '-keyout',
+        key,
+        '-out',
+        cert,
+      );
       return readTls({ ca: at('ca.pem'), cert, key });
     },
     drop: () => rmSync(folder, { recursive: true, force: true }),

@@ -20,7 +20,11 @@ const Probe = {
   decode: (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as Probe,
 };
 
-const method = <const S extends boolean, const R extends boolean = false>(name: string, responseStream: S, requestStream: R = false as R) => ({
+const method = <const S extends boolean, const R extends boolean = false>(
+  name: string,
+  responseStream: S,
+  requestStream: R = false as R,
+) => ({
   name,
   requestType: Probe,
   requestStream,
@@ -32,7 +36,12 @@ const method = <const S extends boolean, const R extends boolean = false>(name: 
 export const ProbeServiceDefinition = {
   name: 'ProbeService',
   fullName: 'tollgate.test.v1.ProbeService',
-  methods: { echo: method('Echo', false), count: method('Count', true), watchTicks: method('WatchTicks', true), converse: method('Converse', true, true) },
+  methods: {
+    echo: method('Echo', false),
+    count: method('Count', true),
+    watchTicks: method('WatchTicks', true),
+    converse: method('Converse', true, true),
+  },
 } as const;
 
 /** A message with this text. */

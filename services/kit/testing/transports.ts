@@ -17,9 +17,16 @@ export interface Connection<Service> {
 }
 
 /** Puts a decorated service at the other end of a transport, called by `caller`. */
-export type Connect = <D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, caller: string) => Promise<Connection<ServiceOf<D>>>;
+export type Connect = <D extends ServiceDefinition>(
+  definition: D,
+  service: ServiceOf<D>,
+  caller: string,
+) => Promise<Connection<ServiceOf<D>>>;
 
-const local: Connect = async (definition, service, caller) => ({ client: localClient(definition, service, { caller }), close: async () => {} });
+const local: Connect = async (definition, service, caller) => ({
+  client: localClient(definition, service, { caller }),
+  close: async () => {},
+});
 
 function overGrpc(address: () => string): Connect {
   return (definition, service, caller) => connectOverGrpc(definition, service, address(), { caller });

@@ -27,7 +27,7 @@ export async function untilTrue(condition: () => boolean): Promise<void> {
 
 /** Waits until the number has stood still for a tenth of a second. */
 export async function untilStill(read: () => number): Promise<void> {
-  for (let before = -1; before !== read(); ) {
+  for (let before = -1; before !== read();) {
     before = read();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

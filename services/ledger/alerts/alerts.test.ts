@@ -9,8 +9,12 @@ import { isSigned } from './signature.js';
 import { type Receiver, startReceiver, startTestAlerts, type TestAlerts } from './testing/alerts.js';
 
 const usd = 1_000_000_000n;
-const { ALERT_DELIVERY_STATE_PENDING: pending, ALERT_DELIVERY_STATE_DELIVERED: delivered, ALERT_DELIVERY_STATE_FAILED: failed, ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn } =
-  AlertDeliveryState;
+const {
+  ALERT_DELIVERY_STATE_PENDING: pending,
+  ALERT_DELIVERY_STATE_DELIVERED: delivered,
+  ALERT_DELIVERY_STATE_FAILED: failed,
+  ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn,
+} = AlertDeliveryState;
 
 describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   let alerts: TestAlerts;
@@ -31,9 +35,18 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   afterEach(() => alerts.stop());
 
   const put = (fields: Partial<PutAlertRequest> = {}): Promise<PutAlertResponse> =>
-    alerts.service.putAlert(PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: true, thresholdNanoUsd: 10n * usd, emails: ['ada@example.com'], ...fields }));
+    alerts.service.putAlert(
+      PutAlertRequest.fromPartial({
+        accountId: customer.accountId,
+        enabled: true,
+        thresholdNanoUsd: 10n * usd,
+        emails: ['ada@example.com'],
+        ...fields,
+      }),
+    );
   const get = () => alerts.service.getAlert({ accountId: customer.accountId });
-  const deliveries = async (): Promise<AlertDelivery[]> => (await alerts.service.listAlertDeliveries({ accountId: customer.accountId, pageSize: 0, pageToken: '' })).deliveries;
+  const deliveries = async (): Promise<AlertDelivery[]> =>
+    (await alerts.service.listAlertDeliveries({ accountId: customer.accountId, pageSize: 0, pageToken: '' })).deliveries;
   const spend = async (amountNanoUsd: bigint): Promise<void> => {
     const { hold } = await alerts.ledger.service.hold(holdRequest(customer, amountNanoUsd));
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, amountNanoUsd));
@@ -44,7 +57,13 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   };
 
   it('are off and name nobody until they are set', async () => {
-    expect(await get()).toMatchObject({ alert: { enabled: false, thresholdNanoUsd: 0n, emails: [], webhookUrl: '' }, low: false, availableNanoUsd: 20n * usd, settledNanoUsd: 20n * usd, mailConfigured: true });
+    expect(await get()).toMatchObject({
+      alert: { enabled: false, thresholdNanoUsd: 0n, emails: [], webhookUrl: '' },
+      low: false,
+      availableNanoUsd: 20n * usd,
+      settledNanoUsd: 20n * usd,
+      mailConfigured: true,
+    });
     await spend(20n * usd);
     await look();
     expect(await deliveries()).toEqual([]);
@@ -218,7 +237,10 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(await test()).toContain('not reached');
     Object.assign(alerts.deps.config, { alertPrivateWebhooks: false });
     expect(await test()).toContain('not connected to');
-    expect(await refusalOf(put({ webhookUrl: 'http://127.0.0.1/hook' }))).toMatchObject({ reason: 'invalid_request', details: { field: 'webhook_url' } });
+    expect(await refusalOf(put({ webhookUrl: 'http://127.0.0.1/hook' }))).toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'webhook_url' },
+    });
     await put({ webhookUrl: 'http://localhost:1/hook', emails: [] });
     expect(await test()).toContain('private or reserved');
   });
@@ -259,12 +281,16 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(second).not.toBe(first);
     await alerts.service.testAlert({ accountId: customer.accountId });
     const [{ body, headers }] = receiver.received as [(typeof receiver.received)[0]];
-    expect([first, second].map((secret) => isSigned(String(headers['tollgate-signature']), body, secret, alerts.ledger.clock.nowMs()))).toEqual([false, true]);
+    expect(
+      [first, second].map((secret) => isSigned(String(headers['tollgate-signature']), body, secret, alerts.ledger.clock.nowMs())),
+    ).toEqual([false, true]);
     await put();
     const third = (await put({ webhookUrl: receiver.url })).webhookSecret;
     expect(third).not.toBe('');
     const rows: Record<string, unknown>[] = await alerts.ledger.db.knex('alert').select();
-    const kept = JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) + alerts.ledger.logLines.join('\n');
+    const kept =
+      JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) +
+      alerts.ledger.logLines.join('\n');
     for (const secret of [first, second, third]) expect(kept).not.toContain(secret);
   });
 
@@ -286,7 +312,8 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
 
   it('are set by two at once without losing a change', async () => {
     const other = await alerts.replica();
-    const request = (emails: string[]) => PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: true, thresholdNanoUsd: usd, emails });
+    const request = (emails: string[]) =>
+      PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: true, thresholdNanoUsd: usd, emails });
     await Promise.all([alerts.service.putAlert(request(['a@example.com'])), other.service.putAlert(request(['b@example.com']))]);
     const rows: Record<string, unknown>[] = await alerts.ledger.db.knex('alert').select('version');
     expect(rows.map(({ version }) => Number(version))).toEqual([2]);
@@ -331,6 +358,8 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const { entry } = await alerts.ledger.service.deposit(depositRequest(customer, usd, { idempotencyKey: 'stripe:cs_1' }));
     expect(await alerts.ledger.service.findEntry({ accountId: customer.accountId, idempotencyKey: 'stripe:cs_1' })).toEqual({ entry });
     const other = await fundedCustomer(alerts.ledger.service, usd);
-    expect(await refusalOf(alerts.ledger.service.findEntry({ accountId: other.accountId, idempotencyKey: 'stripe:cs_1' }))).toMatchObject({ reason: 'not_found' });
+    expect(await refusalOf(alerts.ledger.service.findEntry({ accountId: other.accountId, idempotencyKey: 'stripe:cs_1' }))).toMatchObject({
+      reason: 'not_found',
+    });
   });
 });

@@ -30,10 +30,23 @@ export interface AlertModuleDeps {
 }
 
 /** Alerts over the ledger's database. `start` migrates and begins to look and to send. Raises ConfigError for faulty settings of mail. */
-export function createAlerts(config: AlertDeps['config'], { db, clock, log, secretKey, mail, publicUrl }: AlertModuleDeps): ServiceModule<AlertService> {
+export function createAlerts(
+  config: AlertDeps['config'],
+  { db, clock, log, secretKey, mail, publicUrl }: AlertModuleDeps,
+): ServiceModule<AlertService> {
   const reads = new Reads(db);
   const mailer = createMailer(mail);
-  const deps: AlertDeps = { alerts: new AlertStore(db), deliveries: new DeliveryStore(db), reads, box: new SecretBox(secretKey), mailer, publicUrl, config, clock, log };
+  const deps: AlertDeps = {
+    alerts: new AlertStore(db),
+    deliveries: new DeliveryStore(db),
+    reads,
+    box: new SecretBox(secretKey),
+    mailer,
+    publicUrl,
+    config,
+    clock,
+    log,
+  };
   const watcher = new AlertWatcher(deps);
   const courier = new Courier(deps);
   return {

@@ -21,8 +21,16 @@ export class Courier {
 
   start(): void {
     const { config, log } = this.deps;
-    this.stopRepeating = repeat(config.alertIntervalMs, () => this.begin(), (error) => log.error({ err: error }, 'messages of alerts could not be read; this will be tried again'));
-    this.stopRemoving = repeat(hourMs, () => this.removeOld(), (error) => log.error({ err: error }, 'old messages of alerts could not be removed; this will be tried again'));
+    this.stopRepeating = repeat(
+      config.alertIntervalMs,
+      () => this.begin(),
+      (error) => log.error({ err: error }, 'messages of alerts could not be read; this will be tried again'),
+    );
+    this.stopRemoving = repeat(
+      hourMs,
+      () => this.removeOld(),
+      (error) => log.error({ err: error }, 'old messages of alerts could not be removed; this will be tried again'),
+    );
   }
 
   /** Waits a little for what is under way; what takes longer is tried again by another process. */

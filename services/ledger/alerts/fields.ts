@@ -12,7 +12,8 @@ export function checkedEmails(emails: readonly string[]): string[] {
   const addresses = [...new Set(emails.map((email) => email.trim()))];
   if (addresses.length > emailsMax) throw invalidField('emails', `at most ${emailsMax} addresses`);
   // Nothing that would be read as two addresses, as a name with an address, or as a line of its own.
-  const isAddress = (text: string): boolean => text.length <= emailCharsMax && /^[^\s@\p{Cc}<>()[\]\\,;:"]+@[^\s@\p{Cc}<>()[\]\\,;:"]+$/u.test(text);
+  const isAddress = (text: string): boolean =>
+    text.length <= emailCharsMax && /^[^\s@\p{Cc}<>()[\]\\,;:"]+@[^\s@\p{Cc}<>()[\]\\,;:"]+$/u.test(text);
   if (!addresses.every(isAddress)) throw invalidField('emails', 'e-mail addresses such as ada@example.com');
   return addresses;
 }
@@ -22,7 +23,8 @@ export function checkedWebhookUrl(text: string, allowPrivateNetwork: boolean): s
   if (text === '') return '';
   const refuse = (rule: string): Error => invalidField('webhook_url', rule);
   const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw refuse('an address such as https://example.com/hooks/balance');
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw refuse('an address such as https://example.com/hooks/balance');
   if (url.username !== '' || url.password !== '') throw refuse('without user and password; verify the signature instead');
   url.hash = '';
   if (url.href.length > urlCharsMax) throw refuse(`at most ${urlCharsMax} characters long`);

@@ -21,7 +21,12 @@ describe('an alert', () => {
   });
 
   it('does nothing while it is off', () => {
-    expect([0n, 100n * usd].map((available) => [stepOf({ ...armed, enabled: false }, available), stepOf({ ...fired, enabled: false }, available)])).toEqual([
+    expect(
+      [0n, 100n * usd].map((available) => [
+        stepOf({ ...armed, enabled: false }, available),
+        stepOf({ ...fired, enabled: false }, available),
+      ]),
+    ).toEqual([
       ['stay', 'stay'],
       ['stay', 'stay'],
     ]);
@@ -32,7 +37,8 @@ describe('an alert', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 20n * usd }), fc.array(amount, { maxLength: 60 }), (thresholdNanoUsd, course) => {
         const alert = { enabled: true, fired: false, thresholdNanoUsd };
-        const risen = (available: bigint): boolean => available * 10n >= thresholdNanoUsd * 12n && available >= thresholdNanoUsd + usd / 100n;
+        const risen = (available: bigint): boolean =>
+          available * 10n >= thresholdNanoUsd * 12n && available >= thresholdNanoUsd + usd / 100n;
         let mayFire = true;
         for (const available of course) {
           const step = stepOf(alert, available);

@@ -23,7 +23,10 @@ export function isLow(alert: { readonly enabled: boolean; readonly thresholdNano
 }
 
 /** The step for the balance as it is now. */
-export function stepOf(alert: { readonly enabled: boolean; readonly fired: boolean; readonly thresholdNanoUsd: bigint }, settledNanoUsd: bigint): Step {
+export function stepOf(
+  alert: { readonly enabled: boolean; readonly fired: boolean; readonly thresholdNanoUsd: bigint },
+  settledNanoUsd: bigint,
+): Step {
   if (!alert.enabled) return 'stay';
   if (!alert.fired) return isLow(alert, settledNanoUsd) ? 'fire' : 'stay';
   return settledNanoUsd >= rearmAtNanoUsd(alert.thresholdNanoUsd) ? 'rearm' : 'stay';

@@ -4,7 +4,15 @@ import { rearmAtNanoUsd } from './hysteresis.js';
 import type { Delivery } from './model.js';
 
 /** The body of a webhook's request. */
-export function webhookBody({ isTest, accountId, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, createdAtMs, eventId }: Delivery): string {
+export function webhookBody({
+  isTest,
+  accountId,
+  thresholdNanoUsd,
+  settledNanoUsd,
+  availableNanoUsd,
+  createdAtMs,
+  eventId,
+}: Delivery): string {
   return JSON.stringify({
     type: isTest ? 'balance.low.test' : 'balance.low',
     account_id: accountId,
@@ -37,6 +45,8 @@ export function mailText(delivery: Delivery, publicUrl: string | undefined): { s
       ];
   return {
     subject: `${isTest ? 'Test: low' : 'Low'} balance: $${formatUsd(settledNanoUsd)} left`,
-    text: [...lines, '', `To change this alert or switch it off: ${place}`, `${eventId}, ${new Date(createdAtMs).toISOString()}`, ''].join('\n'),
+    text: [...lines, '', `To change this alert or switch it off: ${place}`, `${eventId}, ${new Date(createdAtMs).toISOString()}`, ''].join(
+      '\n',
+    ),
   };
 }

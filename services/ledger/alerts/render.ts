@@ -25,7 +25,22 @@ export function toAlertMessage(accountId: string, alert: AlertRecord | undefined
 }
 
 export function toDeliveryMessage(delivery: Delivery): AlertDelivery {
-  const { id, accountId, eventId, isTest, channel, destination, state, attempts, outcome, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, createdAtMs, dueAtMs } = delivery;
+  const {
+    id,
+    accountId,
+    eventId,
+    isTest,
+    channel,
+    destination,
+    state,
+    attempts,
+    outcome,
+    thresholdNanoUsd,
+    settledNanoUsd,
+    availableNanoUsd,
+    createdAtMs,
+    dueAtMs,
+  } = delivery;
   const hasEnded = state !== AlertDeliveryState.ALERT_DELIVERY_STATE_PENDING;
   return {
     id,

@@ -8,8 +8,12 @@ import { retryAfterMs } from './retry.js';
 import type { Outcome } from './store/deliveries.js';
 import { postWebhook, type Tried, webhookTimeoutMs } from './webhook.js';
 
-const { ALERT_DELIVERY_STATE_PENDING: pending, ALERT_DELIVERY_STATE_DELIVERED: delivered, ALERT_DELIVERY_STATE_FAILED: failed, ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn } =
-  AlertDeliveryState;
+const {
+  ALERT_DELIVERY_STATE_PENDING: pending,
+  ALERT_DELIVERY_STATE_DELIVERED: delivered,
+  ALERT_DELIVERY_STATE_FAILED: failed,
+  ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn,
+} = AlertDeliveryState;
 
 /** For how long a message belongs to whoever tries it: longer than a try can take. */
 export const claimMs = 2 * Math.max(mailTimeoutMs, webhookTimeoutMs);
@@ -29,7 +33,9 @@ export async function tryDelivery(delivery: Delivery, deps: AlertDeps): Promise<
   const { isDelivered, isFinal, words } = await send(delivery, alert, deps);
   if (isDelivered) return { state: delivered, outcome: words, dueAtMs: clock.nowMs() };
   const waitMs = isFinal || delivery.isTest ? undefined : retryAfterMs(delivery.attempts, config.alertRetryMs);
-  return waitMs === undefined ? { state: failed, outcome: words, dueAtMs: clock.nowMs() } : { state: pending, outcome: words, dueAtMs: clock.nowMs() + waitMs };
+  return waitMs === undefined
+    ? { state: failed, outcome: words, dueAtMs: clock.nowMs() }
+    : { state: pending, outcome: words, dueAtMs: clock.nowMs() + waitMs };
 }
 
 function isWanted({ isTest, channel, destination }: Delivery, { enabled, emails, webhookUrl }: AlertRecord): boolean {
@@ -46,7 +52,11 @@ async function send(delivery: Delivery, alert: AlertRecord, { mailer, box, publi
   }
   if (mailer === undefined) return { isDelivered: false, isFinal: true, words: 'this installation has no mail server (TOLLGATE_SMTP_URL)' };
   try {
-    return { isDelivered: true, isFinal: true, words: await mailer.send({ to: delivery.destination, ...mailText(delivery, publicUrl), id: delivery.id }) };
+    return {
+      isDelivered: true,
+      isFinal: true,
+      words: await mailer.send({ to: delivery.destination, ...mailText(delivery, publicUrl), id: delivery.id }),
+    };
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;
     // Where the mail server is, and what it said in full, is for the operator.

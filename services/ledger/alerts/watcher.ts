@@ -19,7 +19,11 @@ export class AlertWatcher {
 
   start(): void {
     const { config, log } = this.deps;
-    this.stopRepeating = repeat(config.alertIntervalMs, () => this.look(), (error) => log.error({ err: error }, 'balances could not be looked at for alerts; this will be tried again'));
+    this.stopRepeating = repeat(
+      config.alertIntervalMs,
+      () => this.look(),
+      (error) => log.error({ err: error }, 'balances could not be looked at for alerts; this will be tried again'),
+    );
   }
 
   /** Waits for the look that is under way. */
@@ -43,6 +47,7 @@ export class AlertWatcher {
     const messages = messagesOf(alert, { money, isTest: false, nowMs, dueAtMs: nowMs });
     // It fires when the hour is over, should the balance still be low then.
     if ((await deliveries.countSince(alert.accountId, nowMs - hourMs)) + messages.length > messagesPerHourMax) return;
-    if (await alerts.fire(alert, messages, nowMs)) log.info({ account_id: alert.accountId, messages: messages.length }, 'a low-balance alert fired');
+    if (await alerts.fire(alert, messages, nowMs))
+      log.info({ account_id: alert.accountId, messages: messages.length }, 'a low-balance alert fired');
   }
 }

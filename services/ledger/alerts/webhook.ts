@@ -33,14 +33,22 @@ export interface WebhookCall {
 
 /** Posts it; never raises. Anything but a status from 200 to 299 is a failure, 410 (Gone) a final one. */
 export async function postWebhook({ url, body, secret, deliveryId, nowMs }: WebhookCall, allowPrivateNetwork: boolean): Promise<Tried> {
-  const dispatcher = new Agent({ connect: guardedConnector({ allowPrivateNetwork, timeoutMs: connectTimeoutMs }), maxHeaderSize: headerBytesMax });
+  const dispatcher = new Agent({
+    connect: guardedConnector({ allowPrivateNetwork, timeoutMs: connectTimeoutMs }),
+    maxHeaderSize: headerBytesMax,
+  });
   try {
     // Redirects are not followed: whoever may choose an address chooses this one alone.
     const { statusCode, body: answer } = await request(url, {
       method: 'POST',
       dispatcher,
       signal: AbortSignal.timeout(webhookTimeoutMs),
-      headers: { 'content-type': 'application/json', 'user-agent': 'tollgate', 'tollgate-delivery': deliveryId, [signatureHeader]: signatureOf(body, secret, nowMs) },
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'tollgate',
+        'tollgate-delivery': deliveryId,
+        [signatureHeader]: signatureOf(body, secret, nowMs),
+      },
       body,
     });
     const said = wordsOf(await readText(answer, answerBytesMax));
@@ -81,5 +89,10 @@ function faultWords(error: unknown): string {
 
 function wordsOf(text: string): string {
   // By way of bytes, so that half a character at the cut becomes one that databases take.
-  return Buffer.from(text.replace(/[\p{C}\s]+/gu, ' ').trim().slice(0, answerCharsMax)).toString();
+  return Buffer.from(
+    text
+      .replace(/[\p{C}\s]+/gu, ' ')
+      .trim()
+      .slice(0, answerCharsMax),
+  ).toString();
 }

@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
-import { BookAccount, CreateRedemptionCodesRequest, EntryKind, ListRedemptionCodesRequest, type RedemptionCode, RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
+import {
+  BookAccount,
+  CreateRedemptionCodesRequest,
+  EntryKind,
+  ListRedemptionCodesRequest,
+  type RedemptionCode,
+  RedemptionCodeState as State,
+} from '#proto/ledger/v1/ledger.js';
 import { Codes } from '../store/codes.js';
 import { Reads } from '../store/reads.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
@@ -24,7 +31,9 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
   afterEach(() => ledger.stop());
 
   const make = (fields: Partial<CreateRedemptionCodesRequest> = {}) =>
-    ledger.service.createRedemptionCodes(CreateRedemptionCodesRequest.fromPartial({ batchId: newId('batch'), amountNanoUsd: 50n, count: 1, ...fields }));
+    ledger.service.createRedemptionCodes(
+      CreateRedemptionCodesRequest.fromPartial({ batchId: newId('batch'), amountNanoUsd: 50n, count: 1, ...fields }),
+    );
   const redeem = (accountId: string, secret: string) => ledger.service.redeemCode({ accountId, secret });
   const list = async (fields: Partial<ListRedemptionCodesRequest> = {}): Promise<RedemptionCode[]> =>
     (await ledger.service.listRedemptionCodes(ListRedemptionCodesRequest.fromPartial(fields))).codes;
@@ -32,19 +41,44 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
 
   it('credit the account as a promotion, and are then used', async () => {
     const { accountId } = newCustomer();
-    const { codes: [made], secrets: [secret], replayed } = await make({ note: 'conference', createdBy: 'ada@example.com' });
+    const {
+      codes: [made],
+      secrets: [secret],
+      replayed,
+    } = await make({ note: 'conference', createdBy: 'ada@example.com' });
     expect(replayed).toBe(false);
-    expect(made).toMatchObject({ amountNanoUsd: 50n, note: 'conference', createdBy: 'ada@example.com', state: State.REDEMPTION_CODE_STATE_OPEN, lastFour: secret!.slice(-4), accountId: '', entryId: '' });
+    expect(made).toMatchObject({
+      amountNanoUsd: 50n,
+      note: 'conference',
+      createdBy: 'ada@example.com',
+      state: State.REDEMPTION_CODE_STATE_OPEN,
+      lastFour: secret!.slice(-4),
+      accountId: '',
+      entryId: '',
+    });
     const first = await redeem(accountId, secret!.toLowerCase());
     expect(first).toMatchObject({
       replayed: false,
-      entry: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_PROMOTION, amountNanoUsd: 50n, reference: `redemption ${made!.id}` },
+      entry: {
+        kind: EntryKind.ENTRY_KIND_DEPOSIT,
+        debit: BookAccount.BOOK_ACCOUNT_PROMOTION,
+        amountNanoUsd: 50n,
+        reference: `redemption ${made!.id}`,
+      },
       balance: { availableNanoUsd: 50n },
     });
     expect(first.entry!.reason).toBe(`redemption code ending in ${made!.lastFour}`);
     expect(await redeem(accountId, secret!)).toEqual({ ...first, replayed: true });
     expect((await failureOf(redeem(newCustomer().accountId, secret!))).reason).toBe('code_refused');
-    expect(await list()).toEqual([{ ...made, state: State.REDEMPTION_CODE_STATE_REDEEMED, accountId, entryId: first.entry!.id, endedAtMs: BigInt(ledger.clock.nowMs()) }]);
+    expect(await list()).toEqual([
+      {
+        ...made,
+        state: State.REDEMPTION_CODE_STATE_REDEEMED,
+        accountId,
+        entryId: first.entry!.id,
+        endedAtMs: BigInt(ledger.clock.nowMs()),
+      },
+    ]);
     expect((await ledger.service.verify({ accountId: '' })).drifts).toEqual([]);
   });
 
@@ -53,12 +87,16 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     const services = [ledger.service, replica];
     const { secrets } = await make({ count: 2 });
     const strangers = Array.from({ length: 20 }, () => newCustomer().accountId);
-    const raced = await Promise.allSettled(strangers.map((accountId, index) => services[index % 2]!.redeemCode({ accountId, secret: secrets[0]! })));
+    const raced = await Promise.allSettled(
+      strangers.map((accountId, index) => services[index % 2]!.redeemCode({ accountId, secret: secrets[0]! })),
+    );
     expect(raced.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const credited = await Promise.all(strangers.map(async (accountId) => (await balanceOf(accountId)).creditedNanoUsd));
     expect(credited.filter((amount) => amount !== 0n)).toEqual([50n]);
     const { accountId } = newCustomer();
-    const repeated = await Promise.all(Array.from({ length: 20 }, (_, index) => services[index % 2]!.redeemCode({ accountId, secret: secrets[1]! })));
+    const repeated = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => services[index % 2]!.redeemCode({ accountId, secret: secrets[1]! })),
+    );
     expect(new Set(repeated.map(({ entry }) => entry!.id)).size).toBe(1);
     expect(repeated.filter(({ replayed }) => !replayed)).toHaveLength(1);
     expect(await balanceOf(accountId)).toMatchObject({ creditedNanoUsd: 50n, seq: 1n });
@@ -71,14 +109,20 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     const claim = (secret: string, accountId: string) => codes.claim(hashOfCode(readCode(secret)!), accountId, ledger.clock.nowMs());
     expect([await claim(secrets[0]!, left), await claim(secrets[1]!, repeated)]).toEqual([true, true]);
     expect(await redeem(repeated, secrets[1]!)).toMatchObject({ replayed: false, balance: { creditedNanoUsd: 50n } });
-    const deps = { lane: { add: () => Promise.reject(new Error('Nothing is left to deposit.')), idle: async () => undefined, waiting: 0 }, log: ledger.log, codes, clock: ledger.clock };
+    const deps = {
+      lane: { add: () => Promise.reject(new Error('Nothing is left to deposit.')), idle: async () => undefined, waiting: 0 },
+      log: ledger.log,
+      codes,
+      clock: ledger.clock,
+    };
     // Whoever has just claimed one is still at it.
     expect(await completeClaims(deps)).toBe(0);
     ledger.clock.advance(60_000);
     await expect(completeClaims(deps)).rejects.toThrow('Nothing is left');
     // A process that starts sweeps at once.
     await ledger.startReplica();
-    for (let tries = 0; (await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length > 0 && tries < 200; tries += 1) await new Promise((done) => setTimeout(done, 10));
+    for (let tries = 0; (await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length > 0 && tries < 200; tries += 1)
+      await new Promise((done) => setTimeout(done, 10));
     expect(await balanceOf(left)).toMatchObject({ creditedNanoUsd: 50n, seq: 1n });
     expect(await redeem(left, secrets[0]!)).toMatchObject({ replayed: true, balance: { creditedNanoUsd: 50n } });
     expect(await completeClaims(deps)).toBe(0);
@@ -90,13 +134,15 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     ledger.clock.advance(1000);
     secrets.push((await make()).secrets[0]!);
     const [full, other] = [newCustomer(), newCustomer()];
-    for (let deposits = 0; deposits < 9; deposits += 1) await ledger.service.deposit(depositRequest(full, 1_000_000_000_000_000_000n, { idempotencyKey: `d${deposits}` }));
+    for (let deposits = 0; deposits < 9; deposits += 1)
+      await ledger.service.deposit(depositRequest(full, 1_000_000_000_000_000_000n, { idempotencyKey: `d${deposits}` }));
     const codes = new Codes(ledger.db);
     await codes.claim(hashOfCode(readCode(secrets[0]!)!), full.accountId, ledger.clock.nowMs());
     await codes.claim(hashOfCode(readCode(secrets[1]!)!), other.accountId, ledger.clock.nowMs());
     ledger.clock.advance(60_000);
     await ledger.startReplica();
-    for (let tries = 0; (await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length > 1 && tries < 200; tries += 1) await new Promise((done) => setTimeout(done, 10));
+    for (let tries = 0; (await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).length > 1 && tries < 200; tries += 1)
+      await new Promise((done) => setTimeout(done, 10));
     expect(await balanceOf(other.accountId)).toMatchObject({ creditedNanoUsd: 50n });
     expect(await list({ state: State.REDEMPTION_CODE_STATE_CLAIMED })).toMatchObject([{ accountId: full.accountId }]);
   });
@@ -108,21 +154,25 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await ledger.service.voidRedemptionCodes({ id: codes[0]!.id })).toEqual({ voided: 0 });
     await redeem(accountId, secrets[1]!);
     ledger.clock.advance(1_000);
-    const refused = await Promise.all([secrets[0]!, secrets[2]!, 'TGC-00000-00000-00000-00000', 'not a code'].map((secret) => failureOf(redeem(accountId, secret))));
+    const refused = await Promise.all(
+      [secrets[0]!, secrets[2]!, 'TGC-00000-00000-00000-00000', 'not a code'].map((secret) => failureOf(redeem(accountId, secret))),
+    );
     expect(new Set(refused.map(({ message }) => message)).size).toBe(1);
     expect(refused.map(({ reason }) => reason)).toEqual(Array(4).fill('code_refused'));
     // A repeat after the expiry finds what was done before it.
     expect(await redeem(accountId, secrets[1]!)).toMatchObject({ replayed: true });
     expect((await failureOf(ledger.service.voidRedemptionCodes({ id: codes[1]!.id }))).reason).toBe('failed_precondition');
     expect(await ledger.service.voidRedemptionCodes({ id: codes[0]!.batchId })).toEqual({ voided: 1 });
-    for (const id of [newId('code'), newId('batch')]) expect((await failureOf(ledger.service.voidRedemptionCodes({ id }))).reason).toBe('not_found');
+    for (const id of [newId('code'), newId('batch')])
+      expect((await failureOf(ledger.service.voidRedemptionCodes({ id }))).reason).toBe('not_found');
     expect(await balanceOf(accountId)).toMatchObject({ creditedNanoUsd: 50n });
   });
 
   it('cannot be guessed for long, and other accounts do not wait for it', async () => {
     const { accountId } = newCustomer();
     const { secrets } = await make();
-    for (let attempt = 0; attempt < refusalsMax; attempt += 1) expect((await failureOf(redeem(accountId, `guess ${attempt}`))).reason).toBe('code_refused');
+    for (let attempt = 0; attempt < refusalsMax; attempt += 1)
+      expect((await failureOf(redeem(accountId, `guess ${attempt}`))).reason).toBe('code_refused');
     expect(await failureOf(redeem(accountId, secrets[0]!))).toMatchObject({ reason: 'code_throttled', retryAfterMs: refusalWindowMs });
     expect((await failureOf(redeem(newCustomer().accountId, 'guess'))).reason).toBe('code_refused');
     ledger.clock.advance(refusalWindowMs);
@@ -137,12 +187,17 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(first).toMatchObject({ replayed: false });
     expect(again).toEqual({ codes: first.codes, secrets: [], replayed: true });
     expect((await failureOf(make({ ...asked, amountNanoUsd: 8n }))).reason).toBe('idempotency_mismatch');
-    const stored = JSON.stringify(await ledger.db.knex('redemption_code').select(), (_, value) => (typeof value === 'bigint' ? String(value) : value));
+    const stored = JSON.stringify(await ledger.db.knex('redemption_code').select(), (_, value) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
     for (const secret of first.secrets) {
       expect(stored).not.toContain(readCode(secret)!);
       expect(ledger.logLines.join()).not.toContain(secret);
     }
-    const [newest, next] = [await list({ pageSize: 3 }), await ledger.service.listRedemptionCodes(ListRedemptionCodesRequest.fromPartial({ pageSize: 3 }))];
+    const [newest, next] = [
+      await list({ pageSize: 3 }),
+      await ledger.service.listRedemptionCodes(ListRedemptionCodesRequest.fromPartial({ pageSize: 3 })),
+    ];
     const rest = await list({ pageSize: 3, pageToken: next.nextPageToken });
     expect([...newest, ...rest].map(({ id }) => id).toSorted()).toEqual(first.codes.map(({ id }) => id).toSorted());
     expect(await list({ batchId: newId('batch') })).toEqual([]);
@@ -150,7 +205,10 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
 
   it('are refused with the field at fault', async () => {
     for (const [field, fields] of [
-      ['batch_id', { batchId: 'mine' }], ['amount_nano_usd', { amountNanoUsd: 0n }], ['count', { count: 501 }], ['note', { note: 'x'.repeat(201) }],
+      ['batch_id', { batchId: 'mine' }],
+      ['amount_nano_usd', { amountNanoUsd: 0n }],
+      ['count', { count: 501 }],
+      ['note', { note: 'x'.repeat(201) }],
       ['expires_at_ms', { expiresAtMs: BigInt(ledger.clock.nowMs()) }],
     ] as const) {
       expect(await failureOf(make(fields))).toMatchObject({ reason: 'invalid_request', details: { field } });

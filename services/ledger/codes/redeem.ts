@@ -68,7 +68,9 @@ export async function completeClaims(deps: Deps): Promise<number> {
   const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);
   const faults: unknown[] = [];
   for (const code of orphans) {
-    await deposit(code, code.accountId!, { signal: new AbortController().signal, deadlineMs: undefined }, deps).catch((error: unknown) => faults.push(error));
+    await deposit(code, code.accountId!, { signal: new AbortController().signal, deadlineMs: undefined }, deps).catch((error: unknown) =>
+      faults.push(error),
+    );
   }
   if (faults.length > 0) throw faults[0];
   return orphans.length;

@@ -27,7 +27,10 @@ describe('Checkpoint', () => {
   });
 
   row('C2', 'renews a hold that is past its expiry but still open', () => {
-    expect(checkpoint(hold({ expiresAtMs: nowMs - 5_000 }), 10n).changes.hold).toMatchObject({ checkpointNanoUsd: 10n, expiresAtMs: nowMs + 60_000 });
+    expect(checkpoint(hold({ expiresAtMs: nowMs - 5_000 }), 10n).changes.hold).toMatchObject({
+      checkpointNanoUsd: 10n,
+      expiresAtMs: nowMs + 60_000,
+    });
   });
 
   row('C3', 'changes nothing about a hold that is unknown or has ended', () => {

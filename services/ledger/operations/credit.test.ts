@@ -16,11 +16,18 @@ describe('Deposit and Adjust', () => {
 
   row('D1', 'creates the balance with the first deposit', () => {
     const applied = apply(none, depositOperation(50n), nowMs);
-    expect(replyOf(applied)).toMatchObject({ replayed: false, balance: { creditedNanoUsd: 50n, availableNanoUsd: 50n, seq: 1n }, entry: { reference: 'pay-1' } });
+    expect(replyOf(applied)).toMatchObject({
+      replayed: false,
+      balance: { creditedNanoUsd: 50n, availableNanoUsd: 50n, seq: 1n },
+      entry: { reference: 'pay-1' },
+    });
     expect(applied.changes.entries).toMatchObject([{ debit: BookAccount.BOOK_ACCOUNT_CASH, credit: BookAccount.BOOK_ACCOUNT_CUSTOMER }]);
   });
 
-  for (const [code, operation] of [['D2', depositOperation(50n)], ['A6', adjustOperation(-50n)]] as const) {
+  for (const [code, operation] of [
+    ['D2', depositOperation(50n)],
+    ['A6', adjustOperation(-50n)],
+  ] as const) {
     row(code, 'answers a repeat with the first outcome, whatever happened since', () => {
       const first = apply(funded, operation, nowMs);
       const since: Touched = { ...none, account: account({ creditedNanoUsd: 7n, seq: 40n }), record: first.changes.record };
@@ -42,13 +49,17 @@ describe('Deposit and Adjust', () => {
 
   row('A1', 'credits the account', () => {
     const applied = apply(none, adjustOperation(5n), nowMs);
-    expect(applied.changes.entries).toMatchObject([{ debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: BookAccount.BOOK_ACCOUNT_CUSTOMER, amountNanoUsd: 5n }]);
+    expect(applied.changes.entries).toMatchObject([
+      { debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: BookAccount.BOOK_ACCOUNT_CUSTOMER, amountNanoUsd: 5n },
+    ]);
     expect(replyOf(applied).balance.creditedNanoUsd).toBe(5n);
   });
 
   row('A2', 'takes what is available from the credits', () => {
     const applied = apply(funded, adjustOperation(-70n), nowMs);
-    expect(applied.changes.entries).toMatchObject([{ debit: BookAccount.BOOK_ACCOUNT_CUSTOMER, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, amountNanoUsd: 70n }]);
+    expect(applied.changes.entries).toMatchObject([
+      { debit: BookAccount.BOOK_ACCOUNT_CUSTOMER, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, amountNanoUsd: 70n },
+    ]);
     expect(replyOf(applied).balance).toMatchObject({ creditedNanoUsd: 30n, availableNanoUsd: 0n, heldNanoUsd: 30n });
   });
 

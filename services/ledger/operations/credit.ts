@@ -4,14 +4,26 @@ import { formatUsd } from '#rules/money.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../buckets.js';
 import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../journal.js';
 import {
-  type AccountBucket, type AdjustOperation, type Applied, type CreditReply, type DepositOperation, done, type RefundOperation, refused, type Touched,
+  type AccountBucket,
+  type AdjustOperation,
+  type Applied,
+  type CreditReply,
+  type DepositOperation,
+  done,
+  type RefundOperation,
+  refused,
+  type Touched,
 } from '../model.js';
 import { balanceEmpty, mismatch } from '../refusals.js';
 
 /** Adds money to an account. */
 export function applyDeposit(touched: Touched, operation: DepositOperation, nowMs: number): Applied<CreditReply> {
   const account = touched.account ?? emptyAccount(operation.accountId);
-  return repeat(touched, operation) ?? overfull(account, operation.amountNanoUsd) ?? credit(account, operation, depositPosting(operation.source), {}, nowMs);
+  return (
+    repeat(touched, operation) ??
+    overfull(account, operation.amountNanoUsd) ??
+    credit(account, operation, depositPosting(operation.source), {}, nowMs)
+  );
 }
 
 /** Corrects a balance up or down; down only as far as money is available. */
@@ -25,11 +37,16 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   }
   if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(balanceEmpty(account, -amountNanoUsd));
   const posting = amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
-  return overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs);
+  return (
+    overfull(account, amountNanoUsd) ?? credit(account, operation, posting, linkedEntryId === undefined ? {} : { linkedEntryId }, nowMs)
+  );
 }
 
 /** The first outcome when this idempotency key was used before, or the refusal of other parameters under it. */
-export function repeat(touched: Touched, operation: DepositOperation | AdjustOperation | RefundOperation): Applied<CreditReply> | undefined {
+export function repeat(
+  touched: Touched,
+  operation: DepositOperation | AdjustOperation | RefundOperation,
+): Applied<CreditReply> | undefined {
   if (touched.record === undefined) return undefined;
   const { entry, fingerprint } = touched.record;
   if (fingerprint !== operation.fingerprint) return refused(mismatch(`The idempotency key "${operation.idempotencyKey}"`));

@@ -45,7 +45,11 @@ describe('Hold', () => {
   });
 
   row('H3', 'names the account before the key when both are short', () => {
-    expectRefused({ ...fresh, account: account({ creditedNanoUsd: 0n }) }, holdOperation({ limitNanoUsd: 0n, limitVersion: 2n }), 'balance_empty');
+    expectRefused(
+      { ...fresh, account: account({ creditedNanoUsd: 0n }) },
+      holdOperation({ limitNanoUsd: 0n, limitVersion: 2n }),
+      'balance_empty',
+    );
   });
 
   row('H4', 'says that the limit is reached, and promises nothing when it is spent', () => {

@@ -1,7 +1,16 @@
 // Hold: sets money aside in the account and in the key together, or in neither. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, keyAvailableNanoUsd, least } from '../buckets.js';
-import { type Applied, done, type HoldOperation, type HoldRecord, type HoldReply, type KeyBucket, refused, type Touched } from '../model.js';
+import {
+  type Applied,
+  done,
+  type HoldOperation,
+  type HoldRecord,
+  type HoldReply,
+  type KeyBucket,
+  refused,
+  type Touched,
+} from '../model.js';
 import { balanceEmpty, balanceHeld, holdClosed, keyLimitReached, mismatch } from '../refusals.js';
 
 /** Grants as much as is free between the least and the wanted amount, or refuses. See the outcome table in the README. */

@@ -4,7 +4,21 @@ import { apply } from '../apply.js';
 import { entryId } from '../journal.js';
 import type { Touched } from '../model.js';
 import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
-import { account, accountId, depositOperation, expired, hold, holdId, key, keyId, nowMs, refundOperation, settleOperation, tombstone, touched } from '../testing/records.js';
+import {
+  account,
+  accountId,
+  depositOperation,
+  expired,
+  hold,
+  holdId,
+  key,
+  keyId,
+  nowMs,
+  refundOperation,
+  settleOperation,
+  tombstone,
+  touched,
+} from '../testing/records.js';
 
 const { HOLD_STATE_SETTLED, HOLD_STATE_RELEASED } = HoldState;
 const row = outcomeRows('F');
@@ -14,11 +28,28 @@ describe('Refund', () => {
 
   row('F1', 'gives a part back to the account and to the key, linked to the charge', () => {
     const applied = apply(touched(settled), refundOperation(30n), nowMs);
-    expect(replyOf(applied)).toMatchObject({ replayed: false, balance: { spentNanoUsd: 40n, creditedNanoUsd: 1_000n, availableNanoUsd: 960n } });
-    expect(applied.changes.hold).toMatchObject({ state: HOLD_STATE_SETTLED, capturedNanoUsd: 70n, refundedNanoUsd: 30n, lastSeq: 10n, chargeSeq: 7n });
+    expect(replyOf(applied)).toMatchObject({
+      replayed: false,
+      balance: { spentNanoUsd: 40n, creditedNanoUsd: 1_000n, availableNanoUsd: 960n },
+    });
+    expect(applied.changes.hold).toMatchObject({
+      state: HOLD_STATE_SETTLED,
+      capturedNanoUsd: 70n,
+      refundedNanoUsd: 30n,
+      lastSeq: 10n,
+      chargeSeq: 7n,
+    });
     expect(applied.changes.key?.spentNanoUsd).toBe(40n);
     expect(applied.changes.entries).toMatchObject([
-      { kind: EntryKind.ENTRY_KIND_REFUND, amountNanoUsd: 30n, reference: holdId, keyId, idempotencyKey: 'back-1', reason: 'why', linkedEntryId: entryId(accountId, 7n) },
+      {
+        kind: EntryKind.ENTRY_KIND_REFUND,
+        amountNanoUsd: 30n,
+        reference: holdId,
+        keyId,
+        idempotencyKey: 'back-1',
+        reason: 'why',
+        linkedEntryId: entryId(accountId, 7n),
+      },
     ]);
   });
 
@@ -57,7 +88,8 @@ describe('Refund', () => {
   });
 
   row('F5', 'waits until the charge is final', () => {
-    for (const stored of [hold({ checkpointNanoUsd: 25n }), expired]) expectRefused(touched(stored), refundOperation(1n), 'failed_precondition');
+    for (const stored of [hold({ checkpointNanoUsd: 25n }), expired])
+      expectRefused(touched(stored), refundOperation(1n), 'failed_precondition');
   });
 
   row('F6', 'knows no such call', () => {
@@ -66,7 +98,10 @@ describe('Refund', () => {
 
   row('F7', 'answers a repeat with the first outcome, whatever happened since', () => {
     const first = apply(touched(settled), refundOperation(30n), nowMs);
-    const since: Touched = { ...touched(first.changes.hold, { account: account({ creditedNanoUsd: 7n, seq: 40n }) }), record: first.changes.record };
+    const since: Touched = {
+      ...touched(first.changes.hold, { account: account({ creditedNanoUsd: 7n, seq: 40n }) }),
+      record: first.changes.record,
+    };
     expect(apply(since, refundOperation(30n), nowMs + 1)).toEqual({ reply: { ...replyOf(first), replayed: true }, changes: {} });
   });
 

@@ -30,7 +30,9 @@ describe('Release', () => {
   row('R3', 'leaves a tombstone for an unknown hold', () => {
     const applied = release(undefined);
     expect(replyOf(applied).hold).toBeUndefined();
-    expect(applied.changes).toEqual({ hold: expect.objectContaining({ id: holdId, keyId: undefined, state: HOLD_STATE_RELEASED, amountNanoUsd: 0n }) });
+    expect(applied.changes).toEqual({
+      hold: expect.objectContaining({ id: holdId, keyId: undefined, state: HOLD_STATE_RELEASED, amountNanoUsd: 0n }),
+    });
   });
 
   row('R4', 'finds its own tombstone', () => {

@@ -12,7 +12,10 @@ const row = outcomeRows('S');
 describe('Settle', () => {
   row('S1', 'captures the cost and frees the rest', () => {
     const applied = apply(touched(hold()), settleOperation(70n), nowMs);
-    expect(replyOf(applied)).toMatchObject({ replayed: false, hold: { state: HOLD_STATE_SETTLED, capturedNanoUsd: 70n, shortfallNanoUsd: 0n, lastSeq: 10n } });
+    expect(replyOf(applied)).toMatchObject({
+      replayed: false,
+      hold: { state: HOLD_STATE_SETTLED, capturedNanoUsd: 70n, shortfallNanoUsd: 0n, lastSeq: 10n },
+    });
     expect(applied.changes.account).toMatchObject({ spentNanoUsd: 70n, heldNanoUsd: 0n, seq: 10n });
     expect(applied.changes.key).toMatchObject({ spentNanoUsd: 70n, heldNanoUsd: 0n });
     expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE, 70n]]);
@@ -20,12 +23,19 @@ describe('Settle', () => {
 
   row('S1', 'captures what a hold set aside though the limit was lowered meanwhile', () => {
     const lowered = key({ heldNanoUsd: 100n, limitNanoUsd: 10n });
-    expect(replyOf(apply(touched(hold(), { key: lowered }), settleOperation(100n), nowMs)).hold).toMatchObject({ capturedNanoUsd: 100n, shortfallNanoUsd: 0n });
+    expect(replyOf(apply(touched(hold(), { key: lowered }), settleOperation(100n), nowMs)).hold).toMatchObject({
+      capturedNanoUsd: 100n,
+      shortfallNanoUsd: 0n,
+    });
   });
 
   row('S2', 'frees all and writes no entry when the call was free', () => {
     const applied = apply(touched(hold({ checkpointNanoUsd: 5n })), settleOperation(0n), nowMs);
-    expect(applied.changes).toMatchObject({ account: { spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 9n }, hold: { state: HOLD_STATE_SETTLED }, entries: [] });
+    expect(applied.changes).toMatchObject({
+      account: { spentNanoUsd: 0n, heldNanoUsd: 0n, seq: 9n },
+      hold: { state: HOLD_STATE_SETTLED },
+      entries: [],
+    });
   });
 
   row('S3', 'takes an excess from what is free', () => {
@@ -35,9 +45,16 @@ describe('Settle', () => {
   });
 
   row('S3', 'books as a shortfall what the account has not got', () => {
-    const applied = apply(touched(hold(), { account: account({ creditedNanoUsd: 120n, heldNanoUsd: 100n }) }), settleOperation(150n), nowMs);
+    const applied = apply(
+      touched(hold(), { account: account({ creditedNanoUsd: 120n, heldNanoUsd: 100n }) }),
+      settleOperation(150n),
+      nowMs,
+    );
     expect(replyOf(applied).hold).toMatchObject({ capturedNanoUsd: 120n, shortfallNanoUsd: 30n });
-    expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE, 120n], [ENTRY_KIND_SHORTFALL, 30n]]);
+    expect(entriesOf(applied)).toEqual([
+      [ENTRY_KIND_CHARGE, 120n],
+      [ENTRY_KIND_SHORTFALL, 30n],
+    ]);
     expect(applied.changes.account).toMatchObject({ spentNanoUsd: 120n, heldNanoUsd: 0n });
   });
 
@@ -59,7 +76,10 @@ describe('Settle', () => {
   row('S4', 'books the rest as a shortfall, and nothing when the checkpoint was the cost', () => {
     const poor = apply(touched(expired, { account: account({ creditedNanoUsd: 65n, spentNanoUsd: 60n }) }), settleOperation(90n), nowMs);
     expect(replyOf(poor).hold).toMatchObject({ capturedNanoUsd: 65n, shortfallNanoUsd: 25n });
-    expect(apply(touched(expired), settleOperation(60n), nowMs).changes).toMatchObject({ hold: { state: HOLD_STATE_SETTLED }, entries: [] });
+    expect(apply(touched(expired), settleOperation(60n), nowMs).changes).toMatchObject({
+      hold: { state: HOLD_STATE_SETTLED },
+      entries: [],
+    });
   });
 
   row('S5', 'gives back what expiry took too much, to the account and to the key', () => {
@@ -99,7 +119,10 @@ describe('Settle', () => {
       replayed: false,
       hold: { state: HOLD_STATE_SETTLED, amountNanoUsd: 0n, capturedNanoUsd: 30n, shortfallNanoUsd: 20n, keyId },
     });
-    expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE, 30n], [ENTRY_KIND_SHORTFALL, 20n]]);
+    expect(entriesOf(applied)).toEqual([
+      [ENTRY_KIND_CHARGE, 30n],
+      [ENTRY_KIND_SHORTFALL, 20n],
+    ]);
     const nobody = apply({ account: undefined, key: undefined, hold: undefined, record: undefined }, settleOperation(50n), nowMs);
     expect(replyOf(nobody).hold).toMatchObject({ capturedNanoUsd: 0n, shortfallNanoUsd: 50n });
   });
@@ -113,7 +136,9 @@ describe('Settle', () => {
   row('S13', 'refuses what may have been settled and archived, and takes what cannot have been', () => {
     const madeAtMs = Number.parseInt(settleOperation(70n).holdId.slice(4, 16), 16);
     expectRefused({ ...touched(undefined), archivedUntilMs: madeAtMs + 1 }, settleOperation(70n), 'hold_closed');
-    expect(entriesOf(apply({ ...touched(undefined), archivedUntilMs: madeAtMs }, settleOperation(70n), nowMs))).toEqual([[EntryKind.ENTRY_KIND_CHARGE, 70n]]);
+    expect(entriesOf(apply({ ...touched(undefined), archivedUntilMs: madeAtMs }, settleOperation(70n), nowMs))).toEqual([
+      [EntryKind.ENTRY_KIND_CHARGE, 70n],
+    ]);
   });
 
   row('S12', 'refuses the key of another hold', () => {

@@ -52,7 +52,8 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
     const message = `The hold ${operation.holdId} is unknown, so key_id must say whose spend it is.`;
     return refused(new AppError('invalid_request', message, { details: { field: 'key_id' } }));
   }
-  if (touched.archivedUntilMs !== undefined && madeAtMs(operation.holdId) < touched.archivedUntilMs) return refused(holdArchived(operation.holdId));
+  if (touched.archivedUntilMs !== undefined && madeAtMs(operation.holdId) < touched.archivedUntilMs)
+    return refused(holdArchived(operation.holdId));
   const lost: HoldRecord = {
     id: operation.holdId,
     accountId: operation.accountId,

@@ -28,7 +28,8 @@ export function optionalId(field: string, prefix: 'key', id: string): string | u
 
 /** An amount of at least `min` and at most 1e18 nano-USD. */
 export function checkedAmount(field: string, amountNanoUsd: bigint, minNanoUsd: bigint): bigint {
-  if (amountNanoUsd < minNanoUsd || amountNanoUsd > amountNanoUsdMax) throw invalidField(field, `from ${minNanoUsd} to ${amountNanoUsdMax}`);
+  if (amountNanoUsd < minNanoUsd || amountNanoUsd > amountNanoUsdMax)
+    throw invalidField(field, `from ${minNanoUsd} to ${amountNanoUsdMax}`);
   return amountNanoUsd;
 }
 
@@ -75,7 +76,11 @@ export function checkedMonth(field: string, text: string): number {
 }
 
 /** Which holds or entries are asked for: of one account or of all, made within an interval. */
-export function checkedExtent(request: { accountId: string; fromMs: bigint; untilMs: bigint }): { accountId: string | undefined; fromMs: number; untilMs: number } {
+export function checkedExtent(request: { accountId: string; fromMs: bigint; untilMs: bigint }): {
+  accountId: string | undefined;
+  fromMs: number;
+  untilMs: number;
+} {
   return {
     accountId: request.accountId === '' ? undefined : checkedId('account_id', 'acct', request.accountId),
     fromMs: checkedInstant('from_ms', request.fromMs),

@@ -1,10 +1,25 @@
 // Turns requests into operations: every field checked, every fingerprint made. Raises invalid_request.
 import {
-  type AdjustRequest, type CheckpointRequest_Item, type DepositRequest, DepositSource, type HoldRequest, type RefundRequest, type ReleaseRequest, type SettleRequest,
+  type AdjustRequest,
+  type CheckpointRequest_Item,
+  type DepositRequest,
+  DepositSource,
+  type HoldRequest,
+  type RefundRequest,
+  type ReleaseRequest,
+  type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
 import { amountNanoUsdMax } from '../buckets.js';
 import { fingerprintOf } from '../fingerprint.js';
-import type { AdjustOperation, CheckpointOperation, DepositOperation, HoldOperation, RefundOperation, ReleaseOperation, SettleOperation } from '../model.js';
+import type {
+  AdjustOperation,
+  CheckpointOperation,
+  DepositOperation,
+  HoldOperation,
+  RefundOperation,
+  ReleaseOperation,
+  SettleOperation,
+} from '../model.js';
 import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checkedTtl, invalidField, optionalId } from './fields.js';
 
 const int64Max = 2n ** 63n - 1n;
@@ -20,7 +35,8 @@ export function holdOperation(request: HoldRequest): HoldOperation {
   const { keyLimit } = request;
   if (keyLimit === undefined) throw invalidField('key_limit', 'set, without limit_nano_usd for a key that has no limit');
   const { limitNanoUsd, version } = keyLimit;
-  if (limitNanoUsd !== undefined && (limitNanoUsd < 0n || limitNanoUsd > int64Max)) throw invalidField('key_limit.limit_nano_usd', 'zero or more');
+  if (limitNanoUsd !== undefined && (limitNanoUsd < 0n || limitNanoUsd > int64Max))
+    throw invalidField('key_limit.limit_nano_usd', 'zero or more');
   if (version < 0n) throw invalidField('key_limit.version', 'zero or more');
   return {
     kind: 'hold',
@@ -59,7 +75,11 @@ export function settleOperation(request: SettleRequest): SettleOperation {
 }
 
 export function releaseOperation(request: ReleaseRequest): ReleaseOperation {
-  return { kind: 'release', holdId: checkedId('hold_id', 'req', request.holdId), accountId: checkedId('account_id', 'acct', request.accountId) };
+  return {
+    kind: 'release',
+    holdId: checkedId('hold_id', 'req', request.holdId),
+    accountId: checkedId('account_id', 'acct', request.accountId),
+  };
 }
 
 export function depositOperation(request: DepositRequest): DepositOperation {

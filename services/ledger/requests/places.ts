@@ -43,6 +43,7 @@ export function entryPlace(token: string): EntryPlace | undefined {
 function bytesOfToken(token: string, length: number): Buffer {
   const bytes = Buffer.from(token, 'base64url');
   // Decoding skips what is not base64url; encoding again shows whether the text was exactly a token.
-  if (bytes.length !== length || bytes.toString('base64url') !== token) throw invalidField('page_token', 'the next_page_token of the page before, or empty');
+  if (bytes.length !== length || bytes.toString('base64url') !== token)
+    throw invalidField('page_token', 'the next_page_token of the page before, or empty');
   return bytes;
 }

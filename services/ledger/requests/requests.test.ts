@@ -66,6 +66,9 @@ describe('a request with a bad field', () => {
   });
 
   it('is told from a hold that does not exist', async () => {
-    expect(await refusalOf(ledger.service.getHold({ holdId, accountId }))).toMatchObject({ reason: 'not_found', details: { what: 'hold' } });
+    expect(await refusalOf(ledger.service.getHold({ holdId, accountId }))).toMatchObject({
+      reason: 'not_found',
+      details: { what: 'hold' },
+    });
   });
 });

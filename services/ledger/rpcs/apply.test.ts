@@ -19,7 +19,11 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
   afterAll(() => ledger.stop());
 
   /** The outcomes, in the order of the operations, of one message. */
-  async function outcomesOf(caller: string, operations: readonly (Case | undefined)[], fields: Partial<ApplyRequest_Operation> = {}): Promise<ApplyResponse_Outcome['outcome'][]> {
+  async function outcomesOf(
+    caller: string,
+    operations: readonly (Case | undefined)[],
+    fields: Partial<ApplyRequest_Operation> = {},
+  ): Promise<ApplyResponse_Outcome['outcome'][]> {
     const requests = async function* (): AsyncGenerator<{ operations: ApplyRequest_Operation[] }> {
       yield { operations: operations.map((operation, tag) => ({ tag, timeoutMs: 10_000, traceparent: '', operation, ...fields })) };
     };
@@ -56,7 +60,10 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
   it('are refused in the words of a call of their own', async () => {
     const customer = await fundedCustomer(ledger.service, 10n);
     const requests = [holdRequest(customer, 11n), holdRequest(customer, 0n), holdRequest(newCustomer(), 1n)];
-    const outcomes = await outcomesOf('gateway', requests.map((value) => ({ $case: 'hold', value })));
+    const outcomes = await outcomesOf(
+      'gateway',
+      requests.map((value) => ({ $case: 'hold', value })),
+    );
     for (const [index, request] of requests.entries()) {
       const { reason, message, details } = await refusalOf(ledger.service.hold(request));
       expect(outcomes[index]).toMatchObject(errorOf({ reason, message, details }));
@@ -89,7 +96,9 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
       { $case: 'release', value: { holdId, accountId } },
     ];
     const admitted = async (caller: string): Promise<boolean[]> =>
-      (await outcomesOf(caller, each(newId('req')))).map((outcome) => !(outcome?.$case === 'error' && outcome.value.reason === 'peer_not_permitted'));
+      (await outcomesOf(caller, each(newId('req')))).map(
+        (outcome) => !(outcome?.$case === 'error' && outcome.value.reason === 'peer_not_permitted'),
+      );
     expect(await admitted('gateway')).toEqual([true, false, false, true]);
     expect(await admitted('metering')).toEqual([false, true, true, true]);
     expect(await admitted('inference')).toEqual([false, false, false, false]);

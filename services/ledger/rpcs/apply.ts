@@ -3,7 +3,13 @@ import { answerBatches } from '#kit/rpc/batch-server.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { UnaryHandler } from '#kit/rpc/definition.js';
 import { decorateOperations } from '#kit/rpc/standard-chain.js';
-import { type ApplyRequest, ApplyResponse, type CheckpointRequest, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import {
+  type ApplyRequest,
+  ApplyResponse,
+  type CheckpointRequest,
+  type LedgerService,
+  LedgerServiceDefinition,
+} from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { ledgerPolicy } from '../policy.js';
 import { invalidField } from '../requests/fields.js';
@@ -27,8 +33,14 @@ export function decoratedOperations(rpcs: Operations, { log }: Pick<RpcDeps, 'lo
 }
 
 /** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */
-export function apply(requests: AsyncIterable<ApplyRequest>, context: CallContext, operations: Operations, { log }: Pick<RpcDeps, 'log'>): AsyncIterable<ApplyResponse> {
+export function apply(
+  requests: AsyncIterable<ApplyRequest>,
+  context: CallContext,
+  operations: Operations,
+  { log }: Pick<RpcDeps, 'log'>,
+): AsyncIterable<ApplyResponse> {
   const methods = { ...operations } as unknown as Record<string, UnaryHandler>;
-  const weightOf = ({ $case, value }: { $case: string; value: unknown }): number => ($case === 'checkpoint' ? (value as CheckpointRequest).items.length : 1);
+  const weightOf = ({ $case, value }: { $case: string; value: unknown }): number =>
+    $case === 'checkpoint' ? (value as CheckpointRequest).items.length : 1;
   return answerBatches(requests, context, { responseType: ApplyResponse, methods, weightOf, log }) as AsyncIterable<ApplyResponse>;
 }

@@ -15,7 +15,11 @@ export async function checkpoint(request: CheckpointRequest, context: CallContex
   const operations = request.items.map((item, index) => ({ index, operation: checkpointOperation(item, index) }));
   // Items of one account go together, so that each transaction locks as few accounts as possible.
   operations.sort((a, b) => (a.operation.accountId < b.operation.accountId ? -1 : Number(a.operation.accountId > b.operation.accountId)));
-  const outcomes = await performAll(operations.map(({ operation }) => operation), context, deps);
+  const outcomes = await performAll(
+    operations.map(({ operation }) => operation),
+    context,
+    deps,
+  );
   const renewed = Array.from<boolean>({ length: operations.length });
   for (const [position, outcome] of outcomes.entries()) {
     if (outcome.status === 'rejected') throw outcome.reason;

@@ -14,7 +14,11 @@ const codesOfBatchMax = 500;
 const noteCharactersMax = 200;
 
 /** Raises invalid_request, and idempotency_mismatch when the batch was made with other parameters. */
-export async function createRedemptionCodes(request: CreateRedemptionCodesRequest, _context: CallContext, { codes, clock }: RpcDeps): Promise<CreateRedemptionCodesResponse> {
+export async function createRedemptionCodes(
+  request: CreateRedemptionCodesRequest,
+  _context: CallContext,
+  { codes, clock }: RpcDeps,
+): Promise<CreateRedemptionCodesResponse> {
   const batchId = checkedId('batch_id', 'batch', request.batchId);
   const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
   const count = checkedCount('count', request.count, { min: 1, max: codesOfBatchMax });
@@ -54,10 +58,18 @@ export async function createRedemptionCodes(request: CreateRedemptionCodesReques
   return { codes: made.map(({ record }) => toCodeMessage(record)), secrets: made.map(({ secret }) => secret), replayed: false };
 }
 
-function replay(before: readonly CodeRecord[], asked: Pick<CodeRecord, 'amountNanoUsd' | 'note' | 'expiresAtMs'> & { count: number }): CreateRedemptionCodesResponse {
+function replay(
+  before: readonly CodeRecord[],
+  asked: Pick<CodeRecord, 'amountNanoUsd' | 'note' | 'expiresAtMs'> & { count: number },
+): CreateRedemptionCodesResponse {
   const [first] = before;
   const isSame =
-    first !== undefined && first.amountNanoUsd === asked.amountNanoUsd && first.note === asked.note && first.expiresAtMs === asked.expiresAtMs && before.length === asked.count;
-  if (!isSame) throw new AppError('idempotency_mismatch', 'Other codes were made under this batch id before.', { details: { field: 'batch_id' } });
+    first !== undefined &&
+    first.amountNanoUsd === asked.amountNanoUsd &&
+    first.note === asked.note &&
+    first.expiresAtMs === asked.expiresAtMs &&
+    before.length === asked.count;
+  if (!isSame)
+    throw new AppError('idempotency_mismatch', 'Other codes were made under this batch id before.', { details: { field: 'batch_id' } });
   return { codes: before.map(toCodeMessage), secrets: [], replayed: true };
 }

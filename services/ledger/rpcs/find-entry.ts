@@ -9,6 +9,7 @@ import { checkedId, checkedIdempotencyKey } from '../requests/fields.js';
 export async function findEntry(request: FindEntryRequest, _context: CallContext, { reads }: RpcDeps): Promise<FindEntryResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const entry = await reads.entryOf(accountId, checkedIdempotencyKey(request.idempotencyKey));
-  if (entry === undefined) throw new AppError('not_found', 'The account has no entry of this idempotency key.', { details: { what: 'entry' } });
+  if (entry === undefined)
+    throw new AppError('not_found', 'The account has no entry of this idempotency key.', { details: { what: 'entry' } });
   return { entry };
 }

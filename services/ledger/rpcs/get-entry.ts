@@ -12,7 +12,11 @@ export async function getEntry(request: GetEntryRequest, _context: CallContext, 
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const account = (await deps.reads.account(accountId)) ?? emptyAccount(accountId);
   const seq = seqOfEntry(account, request.entryId);
-  const [entry] = seq === undefined ? [] : await deps.months.entries(accountId, { fromSeq: seq, endSeq: seq + 1n, kinds: [] }, { oldestFirst: true, limit: 1 });
-  if (entry === undefined) throw new AppError('not_found', 'The account has no such entry, or it is archived.', { details: { what: 'entry' } });
+  const [entry] =
+    seq === undefined
+      ? []
+      : await deps.months.entries(accountId, { fromSeq: seq, endSeq: seq + 1n, kinds: [] }, { oldestFirst: true, limit: 1 });
+  if (entry === undefined)
+    throw new AppError('not_found', 'The account has no such entry, or it is archived.', { details: { what: 'entry' } });
   return { entry };
 }

@@ -4,8 +4,18 @@ import type { GetHealthRequest, GetHealthResponse } from '#proto/ledger/v1/ledge
 import type { RpcDeps } from '../deps.js';
 
 /** Asks the database, too. */
-export async function getHealth(_request: GetHealthRequest, _context: CallContext, { reads, clock, lastCheck }: RpcDeps): Promise<GetHealthResponse> {
+export async function getHealth(
+  _request: GetHealthRequest,
+  _context: CallContext,
+  { reads, clock, lastCheck }: RpcDeps,
+): Promise<GetHealthResponse> {
   const process = await reads.processInfo();
   const { open, pastExpiry } = await reads.countOpenHolds(clock.nowMs());
-  return { process, openHolds: BigInt(open), holdsPastExpiry: BigInt(pastExpiry), oldestOpenHoldAtMs: await reads.oldestOpenHoldAtMs(), lastCheck: lastCheck.books };
+  return {
+    process,
+    openHolds: BigInt(open),
+    holdsPastExpiry: BigInt(pastExpiry),
+    oldestOpenHoldAtMs: await reads.oldestOpenHoldAtMs(),
+    lastCheck: lastCheck.books,
+  };
 }

@@ -26,7 +26,8 @@ export async function listEntries(request: ListEntriesRequest, _context: CallCon
 }
 
 async function rangeOf(accountId: string, { month, kinds }: ListEntriesRequest, deps: RpcDeps): Promise<EntryRange> {
-  if (kinds.some((kind) => kind === EntryKind.ENTRY_KIND_UNSPECIFIED || EntryKind[kind] === undefined)) throw invalidField('kinds', 'kinds of entries');
+  if (kinds.some((kind) => kind === EntryKind.ENTRY_KIND_UNSPECIFIED || EntryKind[kind] === undefined))
+    throw invalidField('kinds', 'kinds of entries');
   if (month === '') return { fromSeq: 1n, endSeq: endOfAll, kinds };
   const wanted = checkedMonth('month', month);
   const { months } = await statementsOf(accountId, deps);

@@ -6,7 +6,11 @@ import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedId, invalidField } from '../requests/fields.js';
 
 /** A page token is the id of the last code of the page before. Raises invalid_request. */
-export async function listRedemptionCodes(request: ListRedemptionCodesRequest, _context: CallContext, { codes }: RpcDeps): Promise<ListRedemptionCodesResponse> {
+export async function listRedemptionCodes(
+  request: ListRedemptionCodesRequest,
+  _context: CallContext,
+  { codes }: RpcDeps,
+): Promise<ListRedemptionCodesResponse> {
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 500, default: 50 });
   const before = request.pageToken === '' ? undefined : checkedId('page_token', 'code', request.pageToken);
   const { state, batchId } = request;

@@ -7,7 +7,11 @@ import { checkedCount, checkedId, invalidField } from '../requests/fields.js';
 import { statementsOf } from '../statements.js';
 
 /** A page token is the last month of the page before. Raises invalid_request, and service_unavailable while statements are being made. */
-export async function listStatements(request: ListStatementsRequest, _context: CallContext, deps: RpcDeps): Promise<ListStatementsResponse> {
+export async function listStatements(
+  request: ListStatementsRequest,
+  _context: CallContext,
+  deps: RpcDeps,
+): Promise<ListStatementsResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 240, default: 24 });
   const before = request.pageToken === '' ? Number.POSITIVE_INFINITY : monthOfText(request.pageToken);

@@ -14,7 +14,11 @@ describe.each(testEngines)('pages on %s', (engine) => {
 
   beforeEach(async () => {
     ledger = await startTestLedger(engine);
-    customers = [await fundedCustomer(ledger.service, 1_000_000n), await fundedCustomer(ledger.service, 2_000_000n), await fundedCustomer(ledger.service, 3_000_000n)];
+    customers = [
+      await fundedCustomer(ledger.service, 1_000_000n),
+      await fundedCustomer(ledger.service, 2_000_000n),
+      await fundedCustomer(ledger.service, 3_000_000n),
+    ];
     made.length = 0;
     for (let index = 0; index < 30; index += 1) {
       const customer = customers[index % 3]!;
@@ -52,10 +56,15 @@ describe.each(testEngines)('pages on %s', (engine) => {
 
   it('are not needed for holds whose names are known', async () => {
     const names = made.map(({ accountId, holdId }) => ({ accountId, holdId }));
-    const strangers = [{ accountId: customers[0]!.accountId, holdId: made[1]!.holdId }, { accountId: newId('acct'), holdId: newId('req') }];
+    const strangers = [
+      { accountId: customers[0]!.accountId, holdId: made[1]!.holdId },
+      { accountId: newId('acct'), holdId: newId('req') },
+    ];
     const { holds } = await ledger.service.getHolds({ items: [...names, ...strangers] });
     expect(holds.map(({ accountId, id }) => ({ accountId, holdId: id })).toSorted((a, b) => (a.holdId < b.holdId ? -1 : 1))).toEqual(names);
-    expect((await failureOf(ledger.service.getHolds({ items: Array.from({ length: 501 }, () => names[0]!) }))).reason).toBe('invalid_request');
+    expect((await failureOf(ledger.service.getHolds({ items: Array.from({ length: 501 }, () => names[0]!) }))).reason).toBe(
+      'invalid_request',
+    );
   });
 
   it('of the journal have each entry once, in order, and add up to the balances', async () => {
@@ -83,14 +92,22 @@ describe.each(testEngines)('pages on %s', (engine) => {
     expect(one.entries.map((entry) => entry.seq)).toEqual([1n, 2n, 3n, 4n, 5n, 6n]);
     expect(one.nextPageToken).toBe('');
     const nowMs = BigInt(ledger.clock.nowMs());
-    expect((await ledger.service.listJournal({ accountId: '', fromMs: nowMs + 1n, untilMs: 0n, pageSize: 0, pageToken: '' })).entries).toEqual([]);
-    expect((await ledger.service.listJournal({ accountId: '', fromMs: 0n, untilMs: nowMs, pageSize: 0, pageToken: '' })).entries).toEqual([]);
+    expect(
+      (await ledger.service.listJournal({ accountId: '', fromMs: nowMs + 1n, untilMs: 0n, pageSize: 0, pageToken: '' })).entries,
+    ).toEqual([]);
+    expect((await ledger.service.listJournal({ accountId: '', fromMs: 0n, untilMs: nowMs, pageSize: 0, pageToken: '' })).entries).toEqual(
+      [],
+    );
   });
 
   it('refuse places that nobody was given', async () => {
     for (const pageToken of ['x', 'AAAA', 'ff ff']) {
-      expect((await failureOf(ledger.service.listHolds({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe('invalid_request');
-      expect((await failureOf(ledger.service.listJournal({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe('invalid_request');
+      expect((await failureOf(ledger.service.listHolds({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe(
+        'invalid_request',
+      );
+      expect((await failureOf(ledger.service.listJournal({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe(
+        'invalid_request',
+      );
     }
   });
 
@@ -107,7 +124,8 @@ describe.each(testEngines)('pages on %s', (engine) => {
   it('of the journal have each entry by its id, for its own account only', async () => {
     const [own, other] = customers as [Customer, Customer];
     const { entries } = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: own.accountId, pageSize: 10 }));
-    for (const entry of entries) expect((await ledger.service.getEntry({ accountId: own.accountId, entryId: entry.id })).entry).toEqual(entry);
+    for (const entry of entries)
+      expect((await ledger.service.getEntry({ accountId: own.accountId, entryId: entry.id })).entry).toEqual(entry);
     for (const entryId of [entries[0]!.id.replace(/.$/, (digit) => (digit === 'f' ? '0' : 'f')), 'ent_x', '']) {
       expect((await failureOf(ledger.service.getEntry({ accountId: own.accountId, entryId }))).reason).toBe('not_found');
     }

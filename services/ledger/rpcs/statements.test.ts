@@ -17,13 +17,27 @@ import { Months } from '../store/months.js';
 import { Reads } from '../store/reads.js';
 import { accountColumns, accountScope } from '../store/rows.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
-import { type Customer, depositRequest, fundedCustomer, holdRequest, newCustomer, refundRequest, settleRequest } from '../testing/requests.js';
+import {
+  type Customer,
+  depositRequest,
+  fundedCustomer,
+  holdRequest,
+  newCustomer,
+  refundRequest,
+  settleRequest,
+} from '../testing/requests.js';
 
 // Hundreds of requests each, one after another.
 jest.setTimeout(120_000);
 
 const msPerDay = 86_400_000;
-const { ENTRY_KIND_DEPOSIT: deposit, ENTRY_KIND_ADJUSTMENT: adjustment, ENTRY_KIND_CHARGE: charge, ENTRY_KIND_REFUND: refund, ENTRY_KIND_SHORTFALL: shortfall } = EntryKind;
+const {
+  ENTRY_KIND_DEPOSIT: deposit,
+  ENTRY_KIND_ADJUSTMENT: adjustment,
+  ENTRY_KIND_CHARGE: charge,
+  ENTRY_KIND_REFUND: refund,
+  ENTRY_KIND_SHORTFALL: shortfall,
+} = EntryKind;
 
 describe.each(testEngines)('statements on %s', (engine) => {
   let ledger: TestLedger;
@@ -36,7 +50,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
 
   async function statementsOf(accountId: string, pageSize = 0): Promise<Statement[]> {
     const all: Statement[] = [];
-    for (let pageToken = ''; ; ) {
+    for (let pageToken = ''; ;) {
       const page = await ledger.service.listStatements(ListStatementsRequest.fromPartial({ accountId, pageSize, pageToken }));
       all.push(...page.statements);
       pageToken = page.nextPageToken;
@@ -46,7 +60,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
 
   async function linesOf(accountId: string, fields: Partial<ListEntriesRequest> = {}): Promise<Entry[]> {
     const all: Entry[] = [];
-    for (let pageToken = ''; ; ) {
+    for (let pageToken = ''; ;) {
       const page = await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 3, ...fields, pageToken }));
       all.push(...page.entries);
       pageToken = page.nextPageToken;
@@ -54,8 +68,10 @@ describe.each(testEngines)('statements on %s', (engine) => {
     }
   }
 
-  const effects = (lines: readonly Entry[]): bigint => lines.reduce((sum, line) => sum + effectOf(line).creditedNanoUsd - effectOf(line).spentNanoUsd, 0n);
-  const amounts = (lines: readonly Entry[], kind: EntryKind): bigint => lines.filter((line) => line.kind === kind).reduce((sum, line) => sum + line.amountNanoUsd, 0n);
+  const effects = (lines: readonly Entry[]): bigint =>
+    lines.reduce((sum, line) => sum + effectOf(line).creditedNanoUsd - effectOf(line).spentNanoUsd, 0n);
+  const amounts = (lines: readonly Entry[], kind: EntryKind): bigint =>
+    lines.filter((line) => line.kind === kind).reduce((sum, line) => sum + line.amountNanoUsd, 0n);
 
   /** The months chain, and each equals its lines. */
   async function check(accountId: string): Promise<Statement[]> {
@@ -70,7 +86,9 @@ describe.each(testEngines)('statements on %s', (engine) => {
         expect(month.openingNanoUsd).toBe(months[index - 1]!.closingNanoUsd);
         expect(monthOfText(month.month)).toBe(monthOfText(months[index - 1]!.month)! + 1);
       }
-      expect(month.closingNanoUsd).toBe(month.openingNanoUsd + month.depositsNanoUsd + month.adjustmentsNanoUsd - month.chargesNanoUsd + month.refundsNanoUsd);
+      expect(month.closingNanoUsd).toBe(
+        month.openingNanoUsd + month.depositsNanoUsd + month.adjustmentsNanoUsd - month.chargesNanoUsd + month.refundsNanoUsd,
+      );
       expect(await ledger.service.getStatement({ accountId, month: month.month })).toEqual({ statement: month });
       const lines = await linesOf(accountId, { month: month.month, oldestFirst: true });
       expect(await linesOf(accountId, { month: month.month })).toEqual(lines.toReversed());
@@ -117,10 +135,18 @@ describe.each(testEngines)('statements on %s', (engine) => {
         else if (kind === 'refund' && ended.length > 0) await ledger.service.refund(refundRequest(customer, ended.pop()!));
         else if (kind === 'adjust') {
           const amountNanoUsd = amount % 2n === 0n ? amount : -1n;
-          await ledger.service.adjust({ idempotencyKey: `${steps.length} ${free} ${ledger.clock.nowMs()} ${amount}`, accountId: customer.accountId, amountNanoUsd, reason: 'a test', linkedEntryId: '' });
+          await ledger.service.adjust({
+            idempotencyKey: `${steps.length} ${free} ${ledger.clock.nowMs()} ${amount}`,
+            accountId: customer.accountId,
+            amountNanoUsd,
+            reason: 'a test',
+            linkedEntryId: '',
+          });
         } else {
           const { hold } = await ledger.service.hold(holdRequest(customer, free, { ttlMs: 1_000 }));
-          await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: customer.accountId, costSoFarNanoUsd: free, ttlMs: 1_000 }] });
+          await ledger.service.checkpoint({
+            items: [{ holdId: hold!.id, accountId: customer.accountId, costSoFarNanoUsd: free, ttlMs: 1_000 }],
+          });
           ledger.clock.advance(10_000);
           await ledger.service.expireHolds({ limit: 0 });
           // A late settlement gives back what expiry took too much.
@@ -142,8 +168,22 @@ describe.each(testEngines)('statements on %s', (engine) => {
     ledger.clock.advance(-100);
     await settle(customer, 20n, 20n);
     const [december, november] = await check(customer.accountId).then((months) => months.toReversed());
-    expect(november).toMatchObject({ month: '2026-11', entries: 1n, closingNanoUsd: 100n, isClosed: true, fromMs: BigInt(Date.UTC(2026, 10)), untilMs: BigInt(Date.UTC(2026, 11)) });
-    expect(december).toMatchObject({ month: '2026-12', entries: 2n, openingNanoUsd: 100n, chargesNanoUsd: 30n, closingNanoUsd: 70n, isClosed: false });
+    expect(november).toMatchObject({
+      month: '2026-11',
+      entries: 1n,
+      closingNanoUsd: 100n,
+      isClosed: true,
+      fromMs: BigInt(Date.UTC(2026, 10)),
+      untilMs: BigInt(Date.UTC(2026, 11)),
+    });
+    expect(december).toMatchObject({
+      month: '2026-12',
+      entries: 2n,
+      openingNanoUsd: 100n,
+      chargesNanoUsd: 30n,
+      closingNanoUsd: 70n,
+      isClosed: false,
+    });
   });
 
   it('stay exact when entries are archived, and say so', async () => {
@@ -159,7 +199,15 @@ describe.each(testEngines)('statements on %s', (engine) => {
       const { db, clock, log } = ledger;
       const months = new Months(db);
       const config = { ...quietConfig, retentionDays: 35 };
-      const archiver = new Archiver({ config, reads: new Reads(db), audit: new Audit(db), store: new ArchiveStore(db), catchUp: () => new MonthKeeper({ months, log }).catchUpAll(), clock, log });
+      const archiver = new Archiver({
+        config,
+        reads: new Reads(db),
+        audit: new Audit(db),
+        store: new ArchiveStore(db),
+        catchUp: () => new MonthKeeper({ months, log }).catchUpAll(),
+        clock,
+        log,
+      });
       expect(await archiver.archive(folder)).toBeGreaterThan(3);
       const after = (await statementsOf(customer.accountId)).toReversed();
       expect(after.map((month) => ({ ...month, hasArchivedEntries: false }))).toEqual(before);
@@ -183,10 +231,26 @@ describe.each(testEngines)('statements on %s', (engine) => {
     const forget = async (summedSeq: number): Promise<void> => {
       const lead = accountColumns(customer.accountId, engine);
       const kept = expected.filter((_, index) => index === 0 && summedSeq > 0);
-      const sums = { month: kept.length > 0 ? monthOfText(kept[0]!.month)! : 0, deposited_nano_usd: summedSeq > 0 ? 100_000 : 0, refunded_nano_usd: 0, summed_seq: summedSeq };
-      await ledger.db.knex('bucket').where({ ...lead, scope_id: accountScope }).update(sums);
-      await ledger.db.knex('journal_month').where({ ...lead }).where('month', '>', sums.month).delete();
-      await ledger.db.knex('journal_note').where({ ...lead }).where('seq', '>', summedSeq).delete();
+      const sums = {
+        month: kept.length > 0 ? monthOfText(kept[0]!.month)! : 0,
+        deposited_nano_usd: summedSeq > 0 ? 100_000 : 0,
+        refunded_nano_usd: 0,
+        summed_seq: summedSeq,
+      };
+      await ledger.db
+        .knex('bucket')
+        .where({ ...lead, scope_id: accountScope })
+        .update(sums);
+      await ledger.db
+        .knex('journal_month')
+        .where({ ...lead })
+        .where('month', '>', sums.month)
+        .delete();
+      await ledger.db
+        .knex('journal_note')
+        .where({ ...lead })
+        .where('seq', '>', summedSeq)
+        .delete();
     };
     // By whoever asks, from the first entry on and from the middle of it.
     for (const summedSeq of [0, 3]) {
@@ -217,13 +281,25 @@ describe.each(testEngines)('statements on %s', (engine) => {
       ['journal_month', { first_seq: 2 }, { spent_nano_usd: 1 }, /^spentNanoUsd at the beginning of /],
     ];
     for (const [table, where, change, found] of broken) {
-      const before = await ledger.db.knex(table).where({ ...lead, ...where }).first();
-      await ledger.db.knex(table).where({ ...lead, ...where }).update(change);
+      const before = await ledger.db
+        .knex(table)
+        .where({ ...lead, ...where })
+        .first();
+      await ledger.db
+        .knex(table)
+        .where({ ...lead, ...where })
+        .update(change);
       expect(await drifts()).toEqual([expect.stringMatching(found)]);
-      await ledger.db.knex(table).where({ ...lead, ...where }).update(Object.fromEntries(Object.keys(change).map((name) => [name, before[name]])));
+      await ledger.db
+        .knex(table)
+        .where({ ...lead, ...where })
+        .update(Object.fromEntries(Object.keys(change).map((name) => [name, before[name]])));
     }
     expect(await drifts()).toEqual([]);
-    await ledger.db.knex('journal_month').where({ ...lead, first_seq: 2 }).delete();
+    await ledger.db
+      .knex('journal_month')
+      .where({ ...lead, first_seq: 2 })
+      .delete();
     expect((await drifts()).length).toBeGreaterThan(0);
   });
 
@@ -235,7 +311,9 @@ describe.each(testEngines)('statements on %s', (engine) => {
     for (const by of [-1, 1]) {
       const month = monthText(monthOfText(only!.month)! + by);
       expect((await failureOf(ledger.service.getStatement({ accountId: customer.accountId, month }))).reason).toBe('not_found');
-      expect((await failureOf(ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, month })))).reason).toBe('not_found');
+      expect(
+        (await failureOf(ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, month })))).reason,
+      ).toBe('not_found');
     }
     for (const month of ['2026-13', '2026-1', 'november', '']) {
       expect((await failureOf(ledger.service.getStatement({ accountId: customer.accountId, month }))).reason).toBe('invalid_request');

@@ -34,13 +34,23 @@ describe.each(testEngines)('Verify on %s', (engine) => {
 
   it('says how much it looked at', async () => {
     await fundedCustomer(ledger.service, 5n);
-    expect(await ledger.service.verify({ accountId: '' })).toEqual({ accountsChecked: 2n, entriesChecked: 3n, openHolds: 1n, sumNanoUsd: 0n, drifts: [] });
+    expect(await ledger.service.verify({ accountId: '' })).toEqual({
+      accountsChecked: 2n,
+      entriesChecked: 3n,
+      openHolds: 1n,
+      sumNanoUsd: 0n,
+      drifts: [],
+    });
     expect(await ledger.service.verify({ accountId: customer.accountId })).toMatchObject({ accountsChecked: 1n, entriesChecked: 2n });
   });
 
   it('is remembered for whoever asks how the ledger stands, with the holds that are open', async () => {
     const before = await ledger.service.getHealth({});
-    expect(before).toMatchObject({ openHolds: 1n, holdsPastExpiry: 0n, process: { databaseEngine: engine === 'sqlite' ? 'SQLite' : 'MariaDB' } });
+    expect(before).toMatchObject({
+      openHolds: 1n,
+      holdsPastExpiry: 0n,
+      process: { databaseEngine: engine === 'sqlite' ? 'SQLite' : 'MariaDB' },
+    });
     expect(before.lastCheck).toBeUndefined();
     const { hold: open } = await ledger.service.getHold({ holdId: openHoldId, accountId: customer.accountId });
     expect(before.oldestOpenHoldAtMs).toBe(open!.createdAtMs);
@@ -48,7 +58,12 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect((await ledger.service.getHealth({})).lastCheck).toBeUndefined();
     await accountBucket().update({ spent_nano_usd: 71n });
     await ledger.service.verify({ accountId: '' });
-    expect((await ledger.service.getHealth({})).lastCheck).toMatchObject({ accountsChecked: 1n, entriesChecked: 2n, sumNanoUsd: 0n, drifts: expect.any(Number) });
+    expect((await ledger.service.getHealth({})).lastCheck).toMatchObject({
+      accountsChecked: 1n,
+      entriesChecked: 2n,
+      sumNanoUsd: 0n,
+      drifts: expect.any(Number),
+    });
     expect((await ledger.service.getHealth({})).lastCheck!.drifts).toBeGreaterThan(0);
   });
 

@@ -25,7 +25,10 @@ export async function verify(request: VerifyRequest, context: CallContext, deps:
   const unexplained = await deps.audit.unexplainedHolds(request.accountId || undefined, driftsMax);
   response.drifts.push(...unexplained.map(driftOfHold).slice(0, driftsMax - response.drifts.length));
   for (const { accountId, what, storedNanoUsd, rebuiltNanoUsd } of response.drifts) {
-    deps.log.error({ account_id: accountId, what, stored_nano_usd: String(storedNanoUsd), rebuilt_nano_usd: String(rebuiltNanoUsd) }, 'the books disagree');
+    deps.log.error(
+      { account_id: accountId, what, stored_nano_usd: String(storedNanoUsd), rebuilt_nano_usd: String(rebuiltNanoUsd) },
+      'the books disagree',
+    );
   }
   if (request.accountId === '') {
     const { accountsChecked, entriesChecked, sumNanoUsd, drifts } = response;
@@ -35,7 +38,7 @@ export async function verify(request: VerifyRequest, context: CallContext, deps:
 }
 
 async function* allAccounts(audit: Audit): AsyncGenerator<string> {
-  for (let last: string | undefined; ; ) {
+  for (let last: string | undefined; ;) {
     const page = await audit.accountIdsAfter(last, accountsPageSize);
     yield* page;
     last = page.at(-1);

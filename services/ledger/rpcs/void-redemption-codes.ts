@@ -2,12 +2,20 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
-import { RedemptionCodeState as State, type VoidRedemptionCodesRequest, type VoidRedemptionCodesResponse } from '#proto/ledger/v1/ledger.js';
+import {
+  RedemptionCodeState as State,
+  type VoidRedemptionCodesRequest,
+  type VoidRedemptionCodesResponse,
+} from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedId } from '../requests/fields.js';
 
 /** A repeat finds nothing left to do. Raises not_found, invalid_request, and failed_precondition for a code that is redeemed. */
-export async function voidRedemptionCodes({ id }: VoidRedemptionCodesRequest, _context: CallContext, { codes, clock }: RpcDeps): Promise<VoidRedemptionCodesResponse> {
+export async function voidRedemptionCodes(
+  { id }: VoidRedemptionCodesRequest,
+  _context: CallContext,
+  { codes, clock }: RpcDeps,
+): Promise<VoidRedemptionCodesResponse> {
   const nowMs = clock.nowMs();
   if (isId('batch', id)) {
     const voided = await codes.void({ batchId: id }, nowMs);

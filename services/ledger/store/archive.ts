@@ -47,10 +47,18 @@ export class ArchiveStore {
       await tx.lock(bucketTable, [[slot, account, accountScope]]);
       const [base] = await tx.find(baseTable, [[slot, account]]);
       if (asBigInt(base?.[2] ?? 0n) !== part.afterSeq) return false;
-      const holds = (await tx.find(holdTable, part.holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]))).map(toHold);
+      const holds = (
+        await tx.find(
+          holdTable,
+          part.holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]),
+        )
+      ).map(toHold);
       if (holds.some(({ id, lastSeq }) => lastSeq > part.lastSeq && part.sums.holds[id] === undefined)) return false;
       await tx.run('DELETE FROM journal WHERE slot = ? AND account_id = ? AND seq > ? AND seq <= ? AND idempotency_key IS NULL', [
-        slot, account, part.afterSeq, part.lastSeq,
+        slot,
+        account,
+        part.afterSeq,
+        part.lastSeq,
       ]);
       const ended = holds.filter(({ state, lastSeq }) => state !== HoldState.HOLD_STATE_OPEN && lastSeq <= part.lastSeq);
       for (let start = 0; start < ended.length; start += holdsPerStatement) {
@@ -85,12 +93,20 @@ export class ArchiveStore {
   async removeHoldsWithoutEntries(untilMs: number, limit: number): Promise<number> {
     const { knex } = this.db;
     const ended = [HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED];
-    const rows: Row[] = await knex('hold').select('slot', 'id', 'account_id').whereIn('state', ended).where('expires_at_ms', '<', untilMs).where({ last_seq: 0 }).limit(limit);
+    const rows: Row[] = await knex('hold')
+      .select('slot', 'id', 'account_id')
+      .whereIn('state', ended)
+      .where('expires_at_ms', '<', untilMs)
+      .where({ last_seq: 0 })
+      .limit(limit);
     if (rows.length === 0) return 0;
     await this.db.plainTransaction(async (tx) => {
       for (const row of rows) {
         // One that was settled since it was looked for stays.
-        await tx.run(`DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ? AND last_seq = 0 AND state <> ${HoldState.HOLD_STATE_OPEN}`, [row['slot'], row['id'], row['account_id']]);
+        await tx.run(
+          `DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ? AND last_seq = 0 AND state <> ${HoldState.HOLD_STATE_OPEN}`,
+          [row['slot'], row['id'], row['account_id']],
+        );
       }
     });
     return rows.length;
@@ -116,7 +132,12 @@ export class ArchiveStore {
     await this.db.plainTransaction(async (tx) => {
       for (const row of rows) {
         const day = asBigInt(row['created_at_ms']) / 86_400_000n;
-        await tx.run('UPDATE journal SET day = ? WHERE slot = ? AND account_id = ? AND seq = ? AND day = 0', [day, row['slot'], row['account_id'], row['seq']]);
+        await tx.run('UPDATE journal SET day = ? WHERE slot = ? AND account_id = ? AND seq = ? AND day = 0', [
+          day,
+          row['slot'],
+          row['account_id'],
+          row['seq'],
+        ]);
       }
     });
     return rows.at(-1);

@@ -45,7 +45,13 @@ export class Audit {
       .select(...holdTable.columns.map((column) => `hold.${column}`), 'journal.hold_id as entry_hold_id', 'journal.key_id as entry_key_id')
       .where((wrong) =>
         wrong
-          .where((none) => none.where('hold.last_seq', 0).where((some) => some.where('captured_nano_usd', '>', 0).orWhere('shortfall_nano_usd', '>', 0).orWhere('refunded_nano_usd', '>', 0)))
+          .where((none) =>
+            none
+              .where('hold.last_seq', 0)
+              .where((some) =>
+                some.where('captured_nano_usd', '>', 0).orWhere('shortfall_nano_usd', '>', 0).orWhere('refunded_nano_usd', '>', 0),
+              ),
+          )
           .orWhere((named) =>
             named
               .where('hold.last_seq', '>', 0)
@@ -62,7 +68,12 @@ export class Audit {
               .whereIn('state', [HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED])
               .whereNot('captured_nano_usd', knex.ref('checkpoint_nano_usd')),
           )
-          .orWhereNotIn('state', [HoldState.HOLD_STATE_OPEN, HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED]),
+          .orWhereNotIn('state', [
+            HoldState.HOLD_STATE_OPEN,
+            HoldState.HOLD_STATE_SETTLED,
+            HoldState.HOLD_STATE_RELEASED,
+            HoldState.HOLD_STATE_EXPIRED,
+          ]),
       )
       .limit(limit);
     if (accountId !== undefined) {

@@ -43,7 +43,12 @@ export class Codes {
 
   /** Adds codes, all or none. Raises the driver's duplicate error when the batch is there. */
   async add(codes: readonly CodeRecord[]): Promise<void> {
-    await this.db.plainTransaction((tx: PlainTransaction) => tx.insert(codeTable, codes.map((code) => fromCode(code, tx.engine))));
+    await this.db.plainTransaction((tx: PlainTransaction) =>
+      tx.insert(
+        codeTable,
+        codes.map((code) => fromCode(code, tx.engine)),
+      ),
+    );
   }
 
   async byHash(hash: Buffer): Promise<CodeRecord | undefined> {
@@ -53,7 +58,9 @@ export class Codes {
 
   /** Those made together, in the order in which they were made. */
   async ofBatch(batchId: string): Promise<CodeRecord[]> {
-    const rows: Row[] = await this.codes().where({ batch_id: bytesOf('batch', batchId) }).orderBy('batch_number');
+    const rows: Row[] = await this.codes()
+      .where({ batch_id: bytesOf('batch', batchId) })
+      .orderBy('batch_number');
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 
@@ -69,7 +76,8 @@ export class Codes {
 
   /** Gives an open code that has not expired to an account; whether this did it. Of many who try one does. */
   async claim(hash: Buffer, accountId: string, nowMs: number): Promise<boolean> {
-    const changed = await this.db.knex('redemption_code')
+    const changed = await this.db
+      .knex('redemption_code')
       .where({ ...this.keyOf(hash), state: State.REDEMPTION_CODE_STATE_OPEN })
       .where((valid) => valid.whereNull('expires_at_ms').orWhere('expires_at_ms', '>', nowMs))
       .update({ state: State.REDEMPTION_CODE_STATE_CLAIMED, account_id: bytesOf('acct', accountId), ended_at_ms: nowMs });
@@ -78,35 +86,48 @@ export class Codes {
 
   /** Notes the deposit that a claimed code has made. */
   async complete(hash: Buffer, seq: bigint): Promise<void> {
-    await this.db.knex('redemption_code')
+    await this.db
+      .knex('redemption_code')
       .where({ ...this.keyOf(hash), state: State.REDEMPTION_CODE_STATE_CLAIMED })
       .update({ state: State.REDEMPTION_CODE_STATE_REDEEMED, result_seq: Number(seq) });
   }
 
   /** Claimed codes whose deposit is not noted, claimed at or before this instant. */
   async claimedUntil(ms: number, limit: number): Promise<CodeRecord[]> {
-    const rows: Row[] = await this.codes().where({ state: State.REDEMPTION_CODE_STATE_CLAIMED }).where('ended_at_ms', '<=', ms).orderBy('id').limit(limit);
+    const rows: Row[] = await this.codes()
+      .where({ state: State.REDEMPTION_CODE_STATE_CLAIMED })
+      .where('ended_at_ms', '<=', ms)
+      .orderBy('id')
+      .limit(limit);
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 
   /** Takes open codes out of use; how many. */
   async void(which: { id: string } | { batchId: string }, nowMs: number): Promise<number> {
     const named = 'id' in which ? { id: bytesOf('code', which.id) } : { batch_id: bytesOf('batch', which.batchId) };
-    return this.db.knex('redemption_code')
+    return this.db
+      .knex('redemption_code')
       .where({ ...named, state: State.REDEMPTION_CODE_STATE_OPEN })
       .update({ state: State.REDEMPTION_CODE_STATE_VOID, ended_at_ms: nowMs });
   }
 
   async byId(id: string): Promise<CodeRecord | undefined> {
-    const row: Row | undefined = await this.codes().where({ id: bytesOf('code', id) }).first();
+    const row: Row | undefined = await this.codes()
+      .where({ id: bytesOf('code', id) })
+      .first();
     return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
   }
 
   /** How many of an account's attempts were refused in the window that it is in, and when that ends. */
   async refusals(accountId: string, nowMs: number, windowMs: number): Promise<{ refusals: number; endsAtMs: number }> {
-    const row: Row | undefined = await this.db.knex('redemption_refusal')
-      .where(accountColumns(accountId, this.db.engine)).where('since_ms', '>', nowMs - windowMs).first('since_ms', 'refusals');
-    return row === undefined ? { refusals: 0, endsAtMs: nowMs } : { refusals: asNumber(row['refusals']), endsAtMs: asNumber(row['since_ms']) + windowMs };
+    const row: Row | undefined = await this.db
+      .knex('redemption_refusal')
+      .where(accountColumns(accountId, this.db.engine))
+      .where('since_ms', '>', nowMs - windowMs)
+      .first('since_ms', 'refusals');
+    return row === undefined
+      ? { refusals: 0, endsAtMs: nowMs }
+      : { refusals: asNumber(row['refusals']), endsAtMs: asNumber(row['since_ms']) + windowMs };
   }
 
   /** Notes a refused attempt. */
@@ -115,7 +136,8 @@ export class Codes {
     const columns = accountColumns(accountId, engine);
     const windowBegan = nowMs - windowMs;
     if ((await knex('redemption_refusal').where(columns).where('since_ms', '>', windowBegan).increment('refusals', 1)) > 0) return;
-    if ((await knex('redemption_refusal').where(columns).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, refusals: 1 })) > 0) return;
+    if ((await knex('redemption_refusal').where(columns).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, refusals: 1 })) > 0)
+      return;
     try {
       await knex('redemption_refusal').insert({ ...columns, since_ms: nowMs, refusals: 1 });
     } catch (error) {
@@ -136,9 +158,21 @@ export class Codes {
 
 function fromCode(code: CodeRecord, engine: Engine): Values {
   return [
-    slotOf(code.hash, engine), code.hash, bytesOf('code', code.id), bytesOf('batch', code.batchId), code.batchNumber, code.lastFour, code.amountNanoUsd,
-    code.expiresAtMs ?? null, code.note, code.createdBy, code.createdAtMs, code.state,
-    code.accountId === undefined ? null : bytesOf('acct', code.accountId), code.resultSeq, code.endedAtMs ?? null,
+    slotOf(code.hash, engine),
+    code.hash,
+    bytesOf('code', code.id),
+    bytesOf('batch', code.batchId),
+    code.batchNumber,
+    code.lastFour,
+    code.amountNanoUsd,
+    code.expiresAtMs ?? null,
+    code.note,
+    code.createdBy,
+    code.createdAtMs,
+    code.state,
+    code.accountId === undefined ? null : bytesOf('acct', code.accountId),
+    code.resultSeq,
+    code.endedAtMs ?? null,
   ];
 }
 

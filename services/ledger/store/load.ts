@@ -6,7 +6,19 @@ import { asBytes, asNumber } from '#kit/db/values.js';
 import type { Operation } from '../model.js';
 import { WorkingSet } from '../working-set.js';
 import {
-  accountScope, baseTable, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, noAccount, operationId, toAccount, toEntry, toHold, toKey,
+  accountScope,
+  baseTable,
+  bucketTable,
+  bytesOf,
+  holdTable,
+  isAccountRow,
+  journalTable,
+  noAccount,
+  operationId,
+  toAccount,
+  toEntry,
+  toHold,
+  toKey,
 } from './rows.js';
 import { AccountColumnsOf } from './account-columns.js';
 
@@ -25,7 +37,11 @@ const selectOperations = textOfRows(
  * transactions wait for each other in one direction only. Whoever holds the lock of an account's bucket is the only writer of
  * its keys, holds, journal and operations, which therefore need no locks of their own.
  */
-export async function loadWorkingSet(tx: PlainTransaction, operations: readonly Operation[], columns: AccountColumnsOf): Promise<WorkingSet> {
+export async function loadWorkingSet(
+  tx: PlainTransaction,
+  operations: readonly Operation[],
+  columns: AccountColumnsOf,
+): Promise<WorkingSet> {
   const set = new WorkingSet();
   const buckets: Key[] = [];
   const holds: Key[] = [];
@@ -63,7 +79,9 @@ export async function loadWorkingSet(tx: PlainTransaction, operations: readonly 
     ofHolds.push([slot, account, bytesOf('key', keyId)]);
   }
   if (ofHolds.length > 0) loadBuckets(set, await tx.lock(bucketTable, inOrder(tx, ofHolds)));
-  if (operations.some((operation) => operation.kind === 'settle' && set.of(operation.accountId).holds.get(operation.holdId) === undefined)) {
+  if (
+    operations.some((operation) => operation.kind === 'settle' && set.of(operation.accountId).holds.get(operation.holdId) === undefined)
+  ) {
     const [row] = await tx.find(baseTable, [[noAccount.slot, noAccount.account_id]]);
     set.archivedUntilMs = row === undefined ? undefined : asNumber(row[3]);
   }
@@ -89,14 +107,22 @@ function inOrder(tx: PlainTransaction, keys: Key[]): readonly Key[] {
   return keys.sort((a, b) => a[0] - b[0] || Buffer.compare(a[1], b[1]) || Buffer.compare(a[2], b[2]));
 }
 
-async function loadOperations(tx: PlainTransaction, set: WorkingSet, credits: readonly { accountId: string; idempotencyKey: string }[], columns: AccountColumnsOf): Promise<void> {
+async function loadOperations(
+  tx: PlainTransaction,
+  set: WorkingSet,
+  credits: readonly { accountId: string; idempotencyKey: string }[],
+  columns: AccountColumnsOf,
+): Promise<void> {
   const wanted = new Map<string, { accountId: string; idempotencyKey: string; key: Values }>();
   for (const { accountId, idempotencyKey } of credits) {
     const { slot, account_id: account } = columns.of(accountId);
     const id = operationId(idempotencyKey);
     wanted.set(`${accountId}/${id.toString('hex')}`, { accountId, idempotencyKey, key: [slot, account, id] });
   }
-  const rows = await tx.query(selectOperations(wanted.size), [...wanted.values()].flatMap(({ key }) => key));
+  const rows = await tx.query(
+    selectOperations(wanted.size),
+    [...wanted.values()].flatMap(({ key }) => key),
+  );
   for (const row of rows) {
     const entry = toEntry(journalTable.valuesOf(row));
     const { idempotencyKey } = wanted.get(`${entry.accountId}/${asBytes(row['id']).toString('hex')}`)!;

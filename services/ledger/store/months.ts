@@ -8,8 +8,20 @@ import type { AccountBucket, MonthOpening, RebuildSums } from '../model.js';
 import { effectOf } from '../journal.js';
 import { isNoted, sumEntry, wrapped } from '../months.js';
 import {
-  type AccountColumns, accountColumns, accountScope, baseTable, bucketTable, fromAccount, fromNoted, fromOpening, journalTable, monthTable, noteTable,
-  toAccount, toEntry, toOpening,
+  type AccountColumns,
+  accountColumns,
+  accountScope,
+  baseTable,
+  bucketTable,
+  fromAccount,
+  fromNoted,
+  fromOpening,
+  journalTable,
+  monthTable,
+  noteTable,
+  toAccount,
+  toEntry,
+  toOpening,
 } from './rows.js';
 
 /** Entries that one transaction adds up at most: bounds how long the account is locked. */
@@ -30,12 +42,20 @@ export class Months {
 
   /** The account's sums at the beginning of each month that has an entry, oldest first. */
   async openings(accountId: string): Promise<MonthOpening[]> {
-    const rows: Row[] = await this.db.knex('journal_month').select(...monthTable.columns).where(accountColumns(accountId, this.db.engine)).orderBy('month');
+    const rows: Row[] = await this.db
+      .knex('journal_month')
+      .select(...monthTable.columns)
+      .where(accountColumns(accountId, this.db.engine))
+      .orderBy('month');
     return rows.map((row) => toOpening(monthTable.valuesOf(row)));
   }
 
   /** At most `limit` entries of the range, in the order of their numbers or against it. */
-  async entries(accountId: string, { fromSeq, endSeq, kinds }: EntryRange, options: { oldestFirst: boolean; limit: number }): Promise<Entry[]> {
+  async entries(
+    accountId: string,
+    { fromSeq, endSeq, kinds }: EntryRange,
+    options: { oldestFirst: boolean; limit: number },
+  ): Promise<Entry[]> {
     const { knex, engine } = this.db;
     const { slot, account_id: account } = accountColumns(accountId, engine);
     // All but charges are noted, so that they are not looked for among a million of those.
@@ -44,7 +64,10 @@ export class Months {
     const query = knex('journal').select(...journalTable.columns.map((column) => `journal.${column}`));
     if (isOfNotes) {
       query.innerJoin('journal_note', (join) =>
-        join.on('journal.slot', 'journal_note.slot').andOn('journal.account_id', 'journal_note.account_id').andOn('journal.seq', 'journal_note.seq'),
+        join
+          .on('journal.slot', 'journal_note.slot')
+          .andOn('journal.account_id', 'journal_note.account_id')
+          .andOn('journal.seq', 'journal_note.seq'),
       );
     }
     query.where({ [`${table}.slot`]: slot, [`${table}.account_id`]: account });
@@ -77,8 +100,14 @@ export class Months {
       const rows = await tx.query(entriesAfter, [lead.slot, lead.account_id, account.sums.summedSeq, entriesOfStep]);
       const entries = rows.map((entry) => toEntry(journalTable.valuesOf(entry)));
       for (const entry of entries) account = withEntry(account, entry);
-      await tx.insert(noteTable, entries.filter(isNoted).map((entry) => fromNoted(entry, lead)));
-      await tx.insert(monthTable, (account.openings ?? []).map((opening) => fromOpening(opening, lead)));
+      await tx.insert(
+        noteTable,
+        entries.filter(isNoted).map((entry) => fromNoted(entry, lead)),
+      );
+      await tx.insert(
+        monthTable,
+        (account.openings ?? []).map((opening) => fromOpening(opening, lead)),
+      );
       await tx.overwrite(bucketTable, [fromAccount({ ...stored, sums: account.sums }, lead)]);
       // A journal with a gap cannot be added up; Verify tells of it.
       return account.sums.summedSeq === stored.sums.summedSeq || account.sums.summedSeq === stored.seq;
@@ -105,10 +134,14 @@ export class Months {
       };
     }
     if (sums.summedSeq === 0n) return { ...stored, creditedNanoUsd: 0n, spentNanoUsd: 0n };
-    const rows = await tx.query('SELECT credited_after_nano_usd, spent_after_nano_usd FROM journal WHERE slot = ? AND account_id = ? AND seq = ?', [slot, account, sums.summedSeq]);
+    const rows = await tx.query(
+      'SELECT credited_after_nano_usd, spent_after_nano_usd FROM journal WHERE slot = ? AND account_id = ? AND seq = ?',
+      [slot, account, sums.summedSeq],
+    );
     const [last] = rows;
     // Archived to exactly there: then the base says it.
-    const [credited, spent] = last === undefined ? [archived!.credited, archived!.spent] : [last['credited_after_nano_usd'], last['spent_after_nano_usd']];
+    const [credited, spent] =
+      last === undefined ? [archived!.credited, archived!.spent] : [last['credited_after_nano_usd'], last['spent_after_nano_usd']];
     return { ...stored, creditedNanoUsd: BigInt(String(credited)), spentNanoUsd: BigInt(String(spent)) };
   }
 }

@@ -46,14 +46,21 @@ export class Pages {
         const { slot, account_id: account } = accountColumns(accountId, this.db.engine);
         return [slot, bytesOf('req', holdId), account];
       });
-      const rows: Row[] = await this.db.knex('hold').select(...holdTable.columns).whereIn(['slot', 'id', 'account_id'], keys);
+      const rows: Row[] = await this.db
+        .knex('hold')
+        .select(...holdTable.columns)
+        .whereIn(['slot', 'id', 'account_id'], keys);
       found.push(...rows.map((row) => toHold(holdTable.valuesOf(row))));
     }
     return found;
   }
 
   /** At most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined: there are no more. */
-  async holdsAfter(extent: Extent, place: HoldPlace | undefined, limit: number): Promise<{ holds: HoldRecord[]; next: HoldPlace | undefined }> {
+  async holdsAfter(
+    extent: Extent,
+    place: HoldPlace | undefined,
+    limit: number,
+  ): Promise<{ holds: HoldRecord[]; next: HoldPlace | undefined }> {
     const only = extent.accountId === undefined ? undefined : accountColumns(extent.accountId, this.db.engine);
     const slots = only === undefined ? Array.from({ length: slotCount[this.db.engine] }, (_, slot) => slot) : [only.slot];
     const rows: Row[] = [];
@@ -61,7 +68,8 @@ export class Pages {
     // key, and only so is an interval a range of it.
     if (place !== undefined) rows.push(...((await afterHold(this.holds([place.slot], only?.account_id, extent, limit), place)) as Row[]));
     const others = place === undefined ? slots : slots.filter((slot) => slot > place.slot);
-    if (rows.length < limit && others.length > 0) rows.push(...((await this.holds(others, only?.account_id, extent, limit - rows.length)) as Row[]));
+    if (rows.length < limit && others.length > 0)
+      rows.push(...((await this.holds(others, only?.account_id, extent, limit - rows.length)) as Row[]));
     const end = rows.at(-1);
     const isLast = rows.length < limit || end === undefined;
     const next = isLast ? undefined : { slot: asNumber(end['slot']), id: asBytes(end['id']), account: asBytes(end['account_id']) };
@@ -69,7 +77,11 @@ export class Pages {
   }
 
   /** At most `limit` entries after this place, in the order of slot, account and number, and where the page ends; undefined: there are no more. */
-  async entriesAfter(extent: Extent, place: EntryPlace | undefined, limit: number): Promise<{ entries: Entry[]; next: EntryPlace | undefined }> {
+  async entriesAfter(
+    extent: Extent,
+    place: EntryPlace | undefined,
+    limit: number,
+  ): Promise<{ entries: Entry[]; next: EntryPlace | undefined }> {
     const query = this.db.knex('journal').select(...journalTable.columns);
     if (extent.accountId !== undefined) query.where(accountColumns(extent.accountId, this.db.engine));
     if (extent.fromMs > 0) query.where('created_at_ms', '>=', extent.fromMs);
@@ -91,7 +103,10 @@ export class Pages {
   }
 
   private holds(slots: readonly number[], account: Buffer | undefined, { fromMs, untilMs }: Extent, limit: number): Knex.QueryBuilder {
-    const query = this.db.knex('hold').select(...holdTable.columns).whereIn('slot', slots);
+    const query = this.db
+      .knex('hold')
+      .select(...holdTable.columns)
+      .whereIn('slot', slots);
     if (account !== undefined) query.where('account_id', account);
     if (fromMs > 0) query.where('id', '>=', firstIdAt(fromMs));
     if (untilMs > 0) query.where('id', '<', firstIdAt(untilMs));

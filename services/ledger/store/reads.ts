@@ -8,8 +8,21 @@ import { type ProcessInfo, processInfo } from '#kit/process-info.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../model.js';
 import {
-  accountColumns, accountScope, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, monthTable, noAccount, operationId, toAccount, toEntry,
-  toHold, toKey, toOpening,
+  accountColumns,
+  accountScope,
+  bucketTable,
+  bytesOf,
+  holdTable,
+  isAccountRow,
+  journalTable,
+  monthTable,
+  noAccount,
+  operationId,
+  toAccount,
+  toEntry,
+  toHold,
+  toKey,
+  toOpening,
 } from './rows.js';
 
 /** A hold named with its account. */
@@ -35,24 +48,33 @@ export class Reads {
   /** Several accounts by id; those that never had money are left out. */
   async accounts(accountIds: readonly string[]): Promise<Map<string, AccountBucket>> {
     const keys = accountIds.map((accountId) => accountColumns(accountId, this.db.engine));
-    const rows: Row[] = await this.db.knex('bucket')
+    const rows: Row[] = await this.db
+      .knex('bucket')
       .select(...bucketTable.columns)
       // The slots too, so that the primary key leads straight to the rows.
-      .whereIn(['slot', 'account_id', 'scope_id'], keys.map(({ slot, account_id }) => [slot, account_id, accountScope]));
+      .whereIn(
+        ['slot', 'account_id', 'scope_id'],
+        keys.map(({ slot, account_id }) => [slot, account_id, accountScope]),
+      );
     return new Map(rows.map((row) => toAccount(bucketTable.valuesOf(row))).map((account) => [account.accountId, account]));
   }
 
   /** The keys that were ever used, or those of `keyIds` among them; in the order of their ids, at most `limit`. */
   async keys(accountId: string, keyIds: readonly string[], limit: number): Promise<KeyBucket[]> {
     const query = this.buckets(accountId).orderBy('scope_id').limit(limit);
-    if (keyIds.length > 0) query.whereIn('scope_id', keyIds.map((keyId) => bytesOf('key', keyId)));
+    if (keyIds.length > 0)
+      query.whereIn(
+        'scope_id',
+        keyIds.map((keyId) => bytesOf('key', keyId)),
+      );
     else query.whereNot({ scope_id: accountScope });
     const rows: Row[] = await query;
     return rows.map((row) => toKey(bucketTable.valuesOf(row)));
   }
 
   async hold(accountId: string, holdId: string): Promise<HoldRecord | undefined> {
-    const row: Row | undefined = await this.db.knex('hold')
+    const row: Row | undefined = await this.db
+      .knex('hold')
       .select(...holdTable.columns)
       .where({ ...accountColumns(accountId, this.db.engine), id: bytesOf('req', holdId) })
       .first();
@@ -61,16 +83,21 @@ export class Reads {
 
   /** Several holds of one account by id. */
   async holds(accountId: string, holdIds: readonly string[]): Promise<HoldRecord[]> {
-    const rows: Row[] = await this.db.knex('hold')
+    const rows: Row[] = await this.db
+      .knex('hold')
       .select(...holdTable.columns)
       .where(accountColumns(accountId, this.db.engine))
-      .whereIn('id', holdIds.map((holdId) => bytesOf('req', holdId)));
+      .whereIn(
+        'id',
+        holdIds.map((holdId) => bytesOf('req', holdId)),
+      );
     return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 
   /** The open holds of an account, oldest first. Looks through all open holds, of which there are as many as calls in flight. */
   async openHolds(accountId: string, limit: number): Promise<HoldRecord[]> {
-    const rows: Row[] = await this.db.knex('hold')
+    const rows: Row[] = await this.db
+      .knex('hold')
       .select(...holdTable.columns)
       .where({ state: HoldState.HOLD_STATE_OPEN, ...accountColumns(accountId, this.db.engine) })
       .orderBy(['created_at_ms', 'id'])
@@ -80,13 +107,17 @@ export class Reads {
 
   /** Open holds whose expiry is at or before this instant, the longest expired first. */
   async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
-    const rows: Row[] = await this.db.knex('hold')
+    const rows: Row[] = await this.db
+      .knex('hold')
       .select('id', 'account_id')
       .where({ state: HoldState.HOLD_STATE_OPEN })
       .where('expires_at_ms', '<=', expiredAtMs)
       .orderBy('expires_at_ms')
       .limit(limit);
-    return rows.map((row) => ({ accountId: idFromBytes('acct', asBytes(row['account_id'])), holdId: idFromBytes('req', asBytes(row['id'])) }));
+    return rows.map((row) => ({
+      accountId: idFromBytes('acct', asBytes(row['account_id'])),
+      holdId: idFromBytes('req', asBytes(row['id'])),
+    }));
   }
 
   /** When the oldest open hold was made; 0 when none is open. Looks through all open holds, of which there are as many as calls in flight. */
@@ -111,15 +142,25 @@ export class Reads {
   /** The entry that the deposit, adjustment or refund of this idempotency key made. */
   async entryOf(accountId: string, idempotencyKey: string): Promise<Entry | undefined> {
     const id = operationId(idempotencyKey);
-    const made: Row | undefined = await this.db.knex('op').select('result_seq').where({ ...accountColumns(accountId, this.db.engine), id }).first();
+    const made: Row | undefined = await this.db
+      .knex('op')
+      .select('result_seq')
+      .where({ ...accountColumns(accountId, this.db.engine), id })
+      .first();
     if (made === undefined) return undefined;
-    const row: Row | undefined = await this.entries(accountId).where({ seq: asNumber(made['result_seq']) }).first();
+    const row: Row | undefined = await this.entries(accountId)
+      .where({ seq: asNumber(made['result_seq']) })
+      .first();
     return row === undefined ? undefined : toEntry(journalTable.valuesOf(row));
   }
 
   /** Entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
-    const rows: Row[] = await this.entries(accountId).where('seq', '>', asNumber(afterSeq)).where('seq', '<=', asNumber(lastSeq)).orderBy('seq').limit(limit);
+    const rows: Row[] = await this.entries(accountId)
+      .where('seq', '>', asNumber(afterSeq))
+      .where('seq', '<=', asNumber(lastSeq))
+      .orderBy('seq')
+      .limit(limit);
     return rows.map((row) => toEntry(journalTable.valuesOf(row)));
   }
 
@@ -129,10 +170,17 @@ export class Reads {
     const isolation = this.db.engine === 'mysql' ? ({ isolationLevel: 'repeatable read' } as const) : {};
     const work = async (tx: Knex.Transaction): Promise<AccountSnapshot> => {
       const where = accountColumns(accountId, this.db.engine);
-      const bucketRows: Row[] = await tx('bucket').select(...bucketTable.columns).where(where);
-      const holds: Row[] = await tx('hold').select(...holdTable.columns).where({ state: HoldState.HOLD_STATE_OPEN, ...where });
+      const bucketRows: Row[] = await tx('bucket')
+        .select(...bucketTable.columns)
+        .where(where);
+      const holds: Row[] = await tx('hold')
+        .select(...holdTable.columns)
+        .where({ state: HoldState.HOLD_STATE_OPEN, ...where });
       const last: Row | undefined = await tx('journal').select('seq').where(where).orderBy('seq', 'desc').first();
-      const months: Row[] = await tx('journal_month').select(...monthTable.columns).where(where).orderBy('month');
+      const months: Row[] = await tx('journal_month')
+        .select(...monthTable.columns)
+        .where(where)
+        .orderBy('month');
       const base = toBase(await tx('journal_base').select('sums').where(where).first());
       const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
       const account = buckets.find(isAccountRow);
@@ -152,7 +200,13 @@ export class Reads {
   /** When the first entry after this number was made; infinity when there is none. */
   async createdAtMsAfter(accountId: string, seq: bigint): Promise<number> {
     const where = accountColumns(accountId, this.db.engine);
-    const row: Row | undefined = await this.db.knex('journal').select('created_at_ms').where(where).where('seq', '>', asNumber(seq)).orderBy('seq').first();
+    const row: Row | undefined = await this.db
+      .knex('journal')
+      .select('created_at_ms')
+      .where(where)
+      .where('seq', '>', asNumber(seq))
+      .orderBy('seq')
+      .first();
     return row === undefined ? Number.POSITIVE_INFINITY : asNumber(row['created_at_ms']);
   }
 
@@ -169,16 +223,26 @@ export class Reads {
 
   /** Holds whose last entry is older than this may be archived; 0: nothing is. */
   async archivedUntilMs(): Promise<bigint> {
-    const row: Row | undefined = await this.db.knex('journal_base').select('until_ms').where({ ...noAccount }).first();
+    const row: Row | undefined = await this.db
+      .knex('journal_base')
+      .select('until_ms')
+      .where({ ...noAccount })
+      .first();
     return asBigInt(row?.['until_ms'] ?? 0n);
   }
 
   private buckets(accountId: string) {
-    return this.db.knex('bucket').select(...bucketTable.columns).where(accountColumns(accountId, this.db.engine));
+    return this.db
+      .knex('bucket')
+      .select(...bucketTable.columns)
+      .where(accountColumns(accountId, this.db.engine));
   }
 
   private entries(accountId: string) {
-    return this.db.knex('journal').select(...journalTable.columns).where(accountColumns(accountId, this.db.engine));
+    return this.db
+      .knex('journal')
+      .select(...journalTable.columns)
+      .where(accountColumns(accountId, this.db.engine));
   }
 }
 

@@ -17,8 +17,16 @@ export const accountScope = Buffer.alloc(16);
 export const bucketTable = new Table('bucket', {
   key: ['slot', 'account_id', 'scope_id'],
   changing: [
-    'cap_nano_usd', 'spent_nano_usd', 'held_nano_usd', 'seq', 'limit_nano_usd', 'limit_version',
-    'month', 'deposited_nano_usd', 'refunded_nano_usd', 'summed_seq',
+    'cap_nano_usd',
+    'spent_nano_usd',
+    'held_nano_usd',
+    'seq',
+    'limit_nano_usd',
+    'limit_version',
+    'month',
+    'deposited_nano_usd',
+    'refunded_nano_usd',
+    'summed_seq',
   ],
 });
 
@@ -26,7 +34,16 @@ export const bucketTable = new Table('bucket', {
 export const holdTable = new Table('hold', {
   key: ['slot', 'id', 'account_id'],
   fixed: ['key_id', 'amount_nano_usd', 'created_at_ms', 'fingerprint'],
-  changing: ['checkpoint_nano_usd', 'captured_nano_usd', 'shortfall_nano_usd', 'state', 'expires_at_ms', 'last_seq', 'refunded_nano_usd', 'charge_seq'],
+  changing: [
+    'checkpoint_nano_usd',
+    'captured_nano_usd',
+    'shortfall_nano_usd',
+    'state',
+    'expires_at_ms',
+    'last_seq',
+    'refunded_nano_usd',
+    'charge_seq',
+  ],
 });
 
 const msPerDay = 86_400_000n;
@@ -35,8 +52,20 @@ const msPerDay = 86_400_000n;
 export const journalTable = new Table('journal', {
   key: ['slot', 'account_id', 'seq'],
   fixed: [
-    'kind', 'debit', 'credit', 'amount_nano_usd', 'credited_after_nano_usd', 'spent_after_nano_usd', 'held_after_nano_usd',
-    'hold_id', 'idempotency_key', 'key_id', 'reason', 'linked_seq', 'created_at_ms', 'day',
+    'kind',
+    'debit',
+    'credit',
+    'amount_nano_usd',
+    'credited_after_nano_usd',
+    'spent_after_nano_usd',
+    'held_after_nano_usd',
+    'hold_id',
+    'idempotency_key',
+    'key_id',
+    'reason',
+    'linked_seq',
+    'created_at_ms',
+    'day',
   ],
 });
 
@@ -56,7 +85,10 @@ export const baseTable = new Table('journal_base', { key: ['slot', 'account_id']
 export const noAccount: AccountColumns = { slot: 0, account_id: Buffer.alloc(16) };
 
 /** Deposits and adjustments by their idempotency keys. */
-export const operationTable = new Table('op', { key: ['slot', 'account_id', 'id'], fixed: ['kind', 'fingerprint', 'result_seq', 'created_at_ms'] });
+export const operationTable = new Table('op', {
+  key: ['slot', 'account_id', 'id'],
+  fixed: ['kind', 'fingerprint', 'result_seq', 'created_at_ms'],
+});
 
 /** The 16 bytes of an id that was validated before. */
 export function bytesOf(prefix: string, id: string): Buffer {
@@ -88,15 +120,31 @@ export function toAccount([, account, , cap, spent, held, seq, , , month, deposi
     spentNanoUsd: asBigInt(spent),
     heldNanoUsd: asBigInt(held),
     seq: asBigInt(seq),
-    sums: { month: asNumber(month), depositedNanoUsd: asBigInt(deposited), refundedNanoUsd: asBigInt(refunded), summedSeq: asBigInt(summedSeq) },
+    sums: {
+      month: asNumber(month),
+      depositedNanoUsd: asBigInt(deposited),
+      refundedNanoUsd: asBigInt(refunded),
+      summedSeq: asBigInt(summedSeq),
+    },
   };
 }
 
 export function fromAccount(account: AccountBucket, { slot, account_id }: AccountColumns): Values {
   const { month, depositedNanoUsd, refundedNanoUsd, summedSeq } = account.sums;
   return [
-    slot, account_id, accountScope, account.creditedNanoUsd, account.spentNanoUsd, account.heldNanoUsd, account.seq, null, 0n,
-    month, depositedNanoUsd, refundedNanoUsd, summedSeq,
+    slot,
+    account_id,
+    accountScope,
+    account.creditedNanoUsd,
+    account.spentNanoUsd,
+    account.heldNanoUsd,
+    account.seq,
+    null,
+    0n,
+    month,
+    depositedNanoUsd,
+    refundedNanoUsd,
+    summedSeq,
   ];
 }
 
@@ -133,11 +181,41 @@ export function toKey([, account, scope, , spent, held, , limit, limitVersion]: 
 }
 
 export function fromKey(key: KeyBucket, { slot, account_id }: AccountColumns): Values {
-  return [slot, account_id, bytesOf('key', key.keyId), null, key.spentNanoUsd, key.heldNanoUsd, 0n, key.limitNanoUsd ?? null, key.limitVersion, 0, 0n, 0n, 0n];
+  return [
+    slot,
+    account_id,
+    bytesOf('key', key.keyId),
+    null,
+    key.spentNanoUsd,
+    key.heldNanoUsd,
+    0n,
+    key.limitNanoUsd ?? null,
+    key.limitVersion,
+    0,
+    0n,
+    0n,
+    0n,
+  ];
 }
 
 export function toHold(row: Values): HoldRecord {
-  const [, id, account, key, amount, createdAt, fingerprint, checkpoint, captured, shortfall, state, expiresAt, lastSeq, refunded, chargeSeq] = row;
+  const [
+    ,
+    id,
+    account,
+    key,
+    amount,
+    createdAt,
+    fingerprint,
+    checkpoint,
+    captured,
+    shortfall,
+    state,
+    expiresAt,
+    lastSeq,
+    refunded,
+    chargeSeq,
+  ] = row;
   return {
     id: idFromBytes('req', asBytes(id)),
     accountId: idFromBytes('acct', asBytes(account)),
@@ -158,16 +236,43 @@ export function toHold(row: Values): HoldRecord {
 
 export function fromHold(hold: HoldRecord, { slot, account_id }: AccountColumns): Values {
   return [
-    slot, bytesOf('req', hold.id), account_id,
-    hold.keyId === undefined ? null : bytesOf('key', hold.keyId), hold.amountNanoUsd, hold.createdAtMs,
+    slot,
+    bytesOf('req', hold.id),
+    account_id,
+    hold.keyId === undefined ? null : bytesOf('key', hold.keyId),
+    hold.amountNanoUsd,
+    hold.createdAtMs,
     hold.fingerprint === undefined ? null : Buffer.from(hold.fingerprint, 'hex'),
-    hold.checkpointNanoUsd, hold.capturedNanoUsd, hold.shortfallNanoUsd, hold.state, hold.expiresAtMs, hold.lastSeq,
-    hold.refundedNanoUsd, hold.chargeSeq,
+    hold.checkpointNanoUsd,
+    hold.capturedNanoUsd,
+    hold.shortfallNanoUsd,
+    hold.state,
+    hold.expiresAtMs,
+    hold.lastSeq,
+    hold.refundedNanoUsd,
+    hold.chargeSeq,
   ];
 }
 
 export function toEntry(row: Values): Entry {
-  const [, account, seqColumn, kind, debit, credit, amount, creditedAfter, spentAfter, heldAfter, hold, operationKey, key, reason, linkedSeq, createdAt] = row;
+  const [
+    ,
+    account,
+    seqColumn,
+    kind,
+    debit,
+    credit,
+    amount,
+    creditedAfter,
+    spentAfter,
+    heldAfter,
+    hold,
+    operationKey,
+    key,
+    reason,
+    linkedSeq,
+    createdAt,
+  ] = row;
   const accountId = idFromBytes('acct', asBytes(account));
   const seq = asBigInt(seqColumn);
   const holdId = optional(hold, (value) => idFromBytes('req', asBytes(value)));
@@ -195,11 +300,23 @@ export function toEntry(row: Values): Entry {
 
 export function fromEntry(entry: Entry, { slot, account_id }: AccountColumns): Values {
   return [
-    slot, account_id, entry.seq, entry.kind, entry.debit, entry.credit, entry.amountNanoUsd,
-    entry.creditedAfterNanoUsd, entry.spentAfterNanoUsd, entry.heldAfterNanoUsd,
-    isOfHold(entry.kind) ? bytesOf('req', entry.reference) : null, entry.idempotencyKey === '' ? null : entry.idempotencyKey,
-    entry.keyId === '' ? null : bytesOf('key', entry.keyId), entry.reason,
-    entry.linkedEntryId === '' ? null : seqOfEntryId(entry.linkedEntryId), entry.createdAtMs, Number(entry.createdAtMs / msPerDay),
+    slot,
+    account_id,
+    entry.seq,
+    entry.kind,
+    entry.debit,
+    entry.credit,
+    entry.amountNanoUsd,
+    entry.creditedAfterNanoUsd,
+    entry.spentAfterNanoUsd,
+    entry.heldAfterNanoUsd,
+    isOfHold(entry.kind) ? bytesOf('req', entry.reference) : null,
+    entry.idempotencyKey === '' ? null : entry.idempotencyKey,
+    entry.keyId === '' ? null : bytesOf('key', entry.keyId),
+    entry.reason,
+    entry.linkedEntryId === '' ? null : seqOfEntryId(entry.linkedEntryId),
+    entry.createdAtMs,
+    Number(entry.createdAtMs / msPerDay),
   ];
 }
 
@@ -210,5 +327,13 @@ export function operationId(idempotencyKey: string): Buffer {
 
 export function fromOperation(record: OperationRecord, { slot, account_id }: AccountColumns): Values {
   const { entry } = record;
-  return [slot, account_id, operationId(record.idempotencyKey), entry.kind, Buffer.from(record.fingerprint, 'hex'), entry.seq, entry.createdAtMs];
+  return [
+    slot,
+    account_id,
+    operationId(record.idempotencyKey),
+    entry.kind,
+    Buffer.from(record.fingerprint, 'hex'),
+    entry.seq,
+    entry.createdAtMs,
+  ];
 }

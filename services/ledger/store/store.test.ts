@@ -47,7 +47,12 @@ describe.each(testEngines)('the store on %s', (engine) => {
 
   it('has a database that refuses an account below zero', async () => {
     for (const broken of [{ spent_nano_usd: 101n }, { held_nano_usd: 101n }, { spent_nano_usd: -1n }, { held_nano_usd: -1n }]) {
-      const error = await bucket().update(broken).then(() => undefined, (failure: unknown) => failure);
+      const error = await bucket()
+        .update(broken)
+        .then(
+          () => undefined,
+          (failure: unknown) => failure,
+        );
       expect(isCheckViolation(error)).toBe(true);
     }
   });

@@ -6,7 +6,19 @@ import { isNoted } from '../months.js';
 import type { WorkingSet } from '../working-set.js';
 import type { AccountColumnsOf } from './account-columns.js';
 import {
-  bucketTable, fromAccount, fromEntry, fromHold, fromKey, fromNoted, fromOpening, fromOperation, holdTable, journalTable, monthTable, noteTable, operationTable,
+  bucketTable,
+  fromAccount,
+  fromEntry,
+  fromHold,
+  fromKey,
+  fromNoted,
+  fromOpening,
+  fromOperation,
+  holdTable,
+  journalTable,
+  monthTable,
+  noteTable,
+  operationTable,
 } from './rows.js';
 
 /**
@@ -22,21 +34,36 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
   const openings: Values[] = [];
   for (const rows of set.accounts()) {
     const lead = columns.of(rows.accountId);
-    rows.account.eachChanged((account) => newBuckets.push(fromAccount(account, lead)), (account) => buckets.push(fromAccount(account, lead)));
+    rows.account.eachChanged(
+      (account) => newBuckets.push(fromAccount(account, lead)),
+      (account) => buckets.push(fromAccount(account, lead)),
+    );
     for (const opening of rows.account.get(rows.accountId)?.openings ?? []) openings.push(fromOpening(opening, lead));
-    rows.keys.eachChanged((key) => newBuckets.push(fromKey(key, lead)), (key) => buckets.push(fromKey(key, lead)));
-    rows.holds.eachChanged((hold) => newHolds.push(fromHold(hold, lead)), (hold) => holds.push(fromHold(hold, lead)));
+    rows.keys.eachChanged(
+      (key) => newBuckets.push(fromKey(key, lead)),
+      (key) => buckets.push(fromKey(key, lead)),
+    );
+    rows.holds.eachChanged(
+      (hold) => newHolds.push(fromHold(hold, lead)),
+      (hold) => holds.push(fromHold(hold, lead)),
+    );
     rows.operations.eachChanged((record) => operations.push(fromOperation(record, lead)), unchangeable);
   }
   await tx.insert(bucketTable, newBuckets);
   await tx.overwrite(bucketTable, buckets);
   await tx.insert(holdTable, newHolds);
   await tx.overwrite(holdTable, holds);
-  await tx.insert(journalTable, set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))));
+  await tx.insert(
+    journalTable,
+    set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))),
+  );
   await tx.insert(operationTable, operations);
   // Entries that were not added up are noted when they are.
   const isSummed = (entry: Entry): boolean => entry.seq <= (set.of(entry.accountId).account.get(entry.accountId)?.sums.summedSeq ?? 0n);
-  await tx.insert(noteTable, set.entries.filter((entry) => isNoted(entry) && isSummed(entry)).map((entry) => fromNoted(entry, columns.of(entry.accountId))));
+  await tx.insert(
+    noteTable,
+    set.entries.filter((entry) => isNoted(entry) && isSummed(entry)).map((entry) => fromNoted(entry, columns.of(entry.accountId))),
+  );
   await tx.insert(monthTable, openings);
 }
 

@@ -75,7 +75,15 @@ const named = (names: Names, name: HoldName): { accountId: string; holdId: strin
 
 const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
   fc
-    .record({ name: of, key: keyNumber, least: units(30, 1), more: units(30), ttlMs, limit: fc.option(units(120), { nil: undefined, freq: 3 }), version: units(3) })
+    .record({
+      name: of,
+      key: keyNumber,
+      least: units(30, 1),
+      more: units(30),
+      ttlMs,
+      limit: fc.option(units(120), { nil: undefined, freq: 3 }),
+      version: units(3),
+    })
     .map(({ name, key, least, more, ttlMs: ttl, limit, version }) => (names) => ({
       kind: 'hold',
       ...named(names, name),
@@ -89,9 +97,12 @@ const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
     }));
 
 const checkpoint = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
-  fc
-    .record({ name: of, cost: units(60), ttlMs })
-    .map(({ name, cost, ttlMs: ttl }) => (names) => ({ kind: 'checkpoint', ...named(names, name), costSoFarNanoUsd: amountOf(names, cost), ttlMs: ttl }));
+  fc.record({ name: of, cost: units(60), ttlMs }).map(({ name, cost, ttlMs: ttl }) => (names) => ({
+    kind: 'checkpoint',
+    ...named(names, name),
+    costSoFarNanoUsd: amountOf(names, cost),
+    ttlMs: ttl,
+  }));
 
 const settle = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
   fc
@@ -103,9 +114,11 @@ const settle = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       keyId: key === undefined ? undefined : names.keys[key],
     }));
 
-const release = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> => of.map((name) => (names) => ({ kind: 'release', ...named(names, name) }));
+const release = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  of.map((name) => (names) => ({ kind: 'release', ...named(names, name) }));
 
-const expire = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> => of.map((name) => (names) => ({ kind: 'expire', ...named(names, name), expiredAtMs: 0 }));
+const expire = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
+  of.map((name) => (names) => ({ kind: 'expire', ...named(names, name), expiredAtMs: 0 }));
 
 const deposit = fc
   .record({ account: accountNumber, key: fc.nat(creditCount - 1), amount: units(90, 1), promotion: fc.boolean() })
@@ -174,14 +187,24 @@ const batch = fc.record({ ...surroundings, commands: fc.array(command, { minLeng
 /** The steps of one call, which single random commands would seldom hit in this order. */
 const life = holdName.chain((name) => {
   const one = fc.constant(name);
-  return fc.tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one)).chain((commands) =>
-    fc.tuple(...commands.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))),
-  );
+  return fc
+    .tuple(hold(one), checkpoint(one), fc.oneof(expire(one), release(one), checkpoint(one)), settle(one), refund(one))
+    .chain((commands) => fc.tuple(...commands.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))));
 });
 
 /** A first deposit, then lives of calls and batches of anything. */
 export const histories: fc.Arbitrary<History> = fc
-  .record({ unit, first: deposit, parts: fc.array(fc.oneof(batch.map((single): Step[] => [single]), life), { minLength: 2, maxLength: 6, size: 'large' }) })
+  .record({
+    unit,
+    first: deposit,
+    parts: fc.array(
+      fc.oneof(
+        batch.map((single): Step[] => [single]),
+        life,
+      ),
+      { minLength: 2, maxLength: 6, size: 'large' },
+    ),
+  })
   .map(({ unit: one, first, parts }) => {
     const steps = [{ pauseMs: 0, restarted: false, crash: undefined, repeated: false, cut: 0, commands: [first] }, ...parts.flat()];
     return { unit: one, steps, [fc.toStringMethod]: () => textOf({ unit: one, steps }) };
@@ -191,5 +214,9 @@ export const histories: fc.Arbitrary<History> = fc
 function textOf({ unit: one, steps }: History): string {
   const make = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}-${index}`);
   const names: Names = { accounts: make('account', accountCount), keys: make('key', keyCount), holds: make('hold', holdCount), unit: one };
-  return steps.map(({ commands, ...around }) => `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names))}`).join('')}`).join('');
+  return steps
+    .map(
+      ({ commands, ...around }) => `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names))}`).join('')}`,
+    )
+    .join('');
 }

@@ -21,7 +21,8 @@ interface Known {
 }
 
 const { HOLD_STATE_OPEN, HOLD_STATE_SETTLED, HOLD_STATE_RELEASED, HOLD_STATE_EXPIRED } = HoldState;
-const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_ADJUSTMENT } = BookAccount;
+const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_ADJUSTMENT } =
+  BookAccount;
 
 /** What callers were told in one history. */
 export class Facts {
@@ -43,7 +44,12 @@ export class Facts {
     const { reply } = outcome;
     if ('entry' in reply) {
       assert(operation.kind === 'deposit' || operation.kind === 'adjust' || operation.kind === 'refund');
-      const isNew = this.noteCredit(operation.accountId, operation.idempotencyKey, operation.kind === 'refund' ? 0n : operation.amountNanoUsd, reply);
+      const isNew = this.noteCredit(
+        operation.accountId,
+        operation.idempotencyKey,
+        operation.kind === 'refund' ? 0n : operation.amountNanoUsd,
+        reply,
+      );
       if (operation.kind !== 'refund' || !isNew) return;
       const refunded = this.knownOf(operation.accountId, operation.holdId);
       assert(reply.entry.amountNanoUsd === (operation.amountNanoUsd ?? reply.entry.amountNanoUsd), 'another amount was given back');
@@ -54,7 +60,10 @@ export class Facts {
     assert('holdId' in operation);
     const known = this.knownOf(operation.accountId, operation.holdId);
     if ('renewed' in reply) {
-      assert(operation.kind === 'checkpoint' && account === undefined && key === undefined && entries.length === 0, 'a checkpoint moved money');
+      assert(
+        operation.kind === 'checkpoint' && account === undefined && key === undefined && entries.length === 0,
+        'a checkpoint moved money',
+      );
       if (reply.renewed) known.checkpoint = highest(known.checkpoint, lowest(operation.costSoFarNanoUsd, known.granted?.amount ?? 0n));
       return;
     }
@@ -72,7 +81,11 @@ export class Facts {
     }
     if (operation.kind === 'settle') {
       assert(reply.hold !== undefined && known.settledCost === undefined, 'a hold was settled twice');
-      assert.equal(reply.hold.capturedNanoUsd + reply.hold.shortfallNanoUsd, operation.costNanoUsd, 'captured and shortfall are not the cost');
+      assert.equal(
+        reply.hold.capturedNanoUsd + reply.hold.shortfallNanoUsd,
+        operation.costNanoUsd,
+        'captured and shortfall are not the cost',
+      );
       const ownNanoUsd = known.last?.state === HOLD_STATE_OPEN ? known.last.amountNanoUsd : (known.last?.capturedNanoUsd ?? 0n);
       assert(reply.hold.capturedNanoUsd <= ownNanoUsd || isWithinLimit, 'an excess exceeds the limit of the key');
       known.settledCost = operation.costNanoUsd;
@@ -84,16 +97,31 @@ export class Facts {
   check(rows: AccountRows): void {
     const { accountId, account, keys, holds, entries } = rows;
     checkBooks(entries);
-    for (const hold of holds) checkHold(hold, this.knownOf(accountId, hold.id), entries.filter((entry) => entry.reference === hold.id));
+    for (const hold of holds)
+      checkHold(
+        hold,
+        this.knownOf(accountId, hold.id),
+        entries.filter((entry) => entry.reference === hold.id),
+      );
     for (const [name, { granted, settledCost }] of this.holds) {
       const isTold = granted !== undefined || settledCost !== undefined;
-      if (isTold && name.startsWith(accountId)) assert(holds.some(({ id }) => name.endsWith(id)), 'a hold that was told is gone');
+      if (isTold && name.startsWith(accountId))
+        assert(
+          holds.some(({ id }) => name.endsWith(id)),
+          'a hold that was told is gone',
+        );
     }
     let credited = 0n;
     for (const { accountId: of, amount, entry } of this.credits.values()) {
       if (of !== accountId) continue;
       credited += amount;
-      assert(entries.some(({ seq, reference, amountNanoUsd }) => seq === entry.seq && reference === entry.reference && amountNanoUsd === entry.amountNanoUsd), 'a credit that was told is gone');
+      assert(
+        entries.some(
+          ({ seq, reference, amountNanoUsd }) =>
+            seq === entry.seq && reference === entry.reference && amountNanoUsd === entry.amountNanoUsd,
+        ),
+        'a credit that was told is gone',
+      );
     }
     assert.equal(account?.creditedNanoUsd ?? 0n, credited, 'what was credited');
     assert.equal(account?.spentNanoUsd ?? 0n, sum(holds.map(spentOn)), 'what was spent');
@@ -130,7 +158,11 @@ export class Facts {
 /** What Verify would list about these rows. */
 export function driftsOf({ accountId, account, keys, holds, entries }: AccountRows): readonly unknown[] {
   const rebuild = new Rebuild(accountId);
-  for (const entry of entries) rebuild.add(entry, holds.find((hold) => hold.id === entry.reference));
+  for (const entry of entries)
+    rebuild.add(
+      entry,
+      holds.find((hold) => hold.id === entry.reference),
+    );
   rebuild.compare({ account, keys, openHolds: holds.filter(isOpen), lastSeq: BigInt(entries.length) });
   return rebuild.drifts;
 }
@@ -156,10 +188,17 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
   const of = (debit: BookAccount, credit: BookAccount): bigint =>
     sum(entries.filter((entry) => entry.debit === debit && entry.credit === credit).map((entry) => entry.amountNanoUsd));
   const { state, capturedNanoUsd: captured, shortfallNanoUsd: shortfall } = hold;
-  assert.equal(spentOn(hold), of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE) - of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER), 'the entries of a hold');
+  assert.equal(
+    spentOn(hold),
+    of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE) - of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER),
+    'the entries of a hold',
+  );
   assert.equal(hold.refundedNanoUsd, known.refunded, 'what was given back of a hold');
   assert.equal(shortfall, of(BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_REVENUE), 'the shortfall entries of a hold');
-  assert(entries.every((entry) => entry.keyId === hold.keyId && entry.debit !== BOOK_ACCOUNT_ADJUSTMENT), 'an entry of a hold is of another key');
+  assert(
+    entries.every((entry) => entry.keyId === hold.keyId && entry.debit !== BOOK_ACCOUNT_ADJUSTMENT),
+    'an entry of a hold is of another key',
+  );
   assert.equal(hold.lastSeq, entries.at(-1)?.seq ?? 0n, 'the last entry of a hold');
   if (known.granted !== undefined) {
     assert.equal(hold.amountNanoUsd, known.granted.amount, 'the amount of a hold');
@@ -168,12 +207,19 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
   assert.equal(hold.checkpointNanoUsd, known.checkpoint, 'the checkpoint of a hold');
   if (state === HOLD_STATE_OPEN) assert(captured === 0n && shortfall === 0n && known.settledCost === undefined, 'an open hold is charged');
   else if (state === HOLD_STATE_SETTLED) assert.equal(captured + shortfall, known.settledCost, 'a settled hold has another cost');
-  else if (state === HOLD_STATE_RELEASED || state === HOLD_STATE_EXPIRED) assert(captured === known.checkpoint && shortfall === 0n, 'a hold ended at another cost');
+  else if (state === HOLD_STATE_RELEASED || state === HOLD_STATE_EXPIRED)
+    assert(captured === known.checkpoint && shortfall === 0n, 'a hold ended at another cost');
   else assert.fail('a hold is in no state');
 }
 
 /** What of a hold no later operation but its end changes. */
-function lasting({ refundedNanoUsd: _refunded, lastSeq: _lastSeq, checkpointNanoUsd: _checkpoint, expiresAtMs: _expires, ...rest }: StoredHold): unknown {
+function lasting({
+  refundedNanoUsd: _refunded,
+  lastSeq: _lastSeq,
+  checkpointNanoUsd: _checkpoint,
+  expiresAtMs: _expires,
+  ...rest
+}: StoredHold): unknown {
   return rest;
 }
 

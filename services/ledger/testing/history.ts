@@ -98,7 +98,10 @@ function compare({ accountId, account, keys, entries }: AccountRows, reference: 
   }
   const lines = entries.map((entry): Line => ({
     kind: entry.debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : kindNames.get(entry.kind)!,
-    amount: entry.kind === EntryKind.ENTRY_KIND_ADJUSTMENT && entry.debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -entry.amountNanoUsd : entry.amountNanoUsd,
+    amount:
+      entry.kind === EntryKind.ENTRY_KIND_ADJUSTMENT && entry.debit === BookAccount.BOOK_ACCOUNT_CUSTOMER
+        ? -entry.amountNanoUsd
+        : entry.amountNanoUsd,
     about: entry.reference,
     keyId: entry.keyId,
     corrects: entry.linkedEntryId === '' ? 0 : Number(`0x${entry.linkedEntryId.slice(-16)}`),

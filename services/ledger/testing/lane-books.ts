@@ -7,7 +7,18 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import type { Operation } from '../model.js';
 import { createOperationLane, type OperationLane } from '../operation-lane.js';
-import { accountColumns, bucketTable, bytesOf, holdTable, isAccountRow, journalTable, toAccount, toEntry, toHold, toKey } from '../store/rows.js';
+import {
+  accountColumns,
+  bucketTable,
+  bytesOf,
+  holdTable,
+  isAccountRow,
+  journalTable,
+  toAccount,
+  toEntry,
+  toHold,
+  toKey,
+} from '../store/rows.js';
 import { createStore } from '../store/store.js';
 import type { AccountRows, Books, Crash, Outcome } from './books.js';
 
@@ -111,11 +122,23 @@ export class LaneBooks implements Books {
         return holdIds.map((holdId) => [slot, bytesOf('req', holdId), account]);
       }),
     );
-    const bucketRows: Row[] = await knex('bucket').select(...bucketTable.columns).whereIn(['slot', 'account_id'], ofAccounts);
-    const entryRows: Row[] = await knex('journal').select(...journalTable.columns).whereIn(['slot', 'account_id'], ofAccounts).orderBy('seq');
-    const holdRows: Row[] = await knex('hold').select(...holdTable.columns).whereIn(['slot', 'id', 'account_id'], ofHolds);
+    const bucketRows: Row[] = await knex('bucket')
+      .select(...bucketTable.columns)
+      .whereIn(['slot', 'account_id'], ofAccounts);
+    const entryRows: Row[] = await knex('journal')
+      .select(...journalTable.columns)
+      .whereIn(['slot', 'account_id'], ofAccounts)
+      .orderBy('seq');
+    const holdRows: Row[] = await knex('hold')
+      .select(...holdTable.columns)
+      .whereIn(['slot', 'id', 'account_id'], ofHolds);
     const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
-    const accounts = new Map(buckets.filter(isAccountRow).map(toAccount).map((account) => [account.accountId, account]));
+    const accounts = new Map(
+      buckets
+        .filter(isAccountRow)
+        .map(toAccount)
+        .map((account) => [account.accountId, account]),
+    );
     const keys = byAccount(buckets.filter((row) => !isAccountRow(row)).map(toKey));
     const entries = byAccount(entryRows.map((row) => toEntry(journalTable.valuesOf(row))));
     const holds = byAccount(holdRows.map((row) => toHold(holdTable.valuesOf(row))));

@@ -8,7 +8,19 @@ import type { LedgerConfig } from '../config.js';
 import { createLedger } from '../index.js';
 
 /** A ledger whose own sweeper sleeps, so that a test decides when holds end. */
-export const quietConfig: LedgerConfig = { sweepIntervalMs: 3_600_000, sweepBatchSize: 200, clockSkewMs: 500, queueMax: 5000, lanes: 2, archiveDir: undefined, retentionDays: 400, archiveIntervalMs: 3_600_000, alertIntervalMs: 3_600_000, alertRetryMs: 10_000, alertPrivateWebhooks: false };
+export const quietConfig: LedgerConfig = {
+  sweepIntervalMs: 3_600_000,
+  sweepBatchSize: 200,
+  clockSkewMs: 500,
+  queueMax: 5000,
+  lanes: 2,
+  archiveDir: undefined,
+  retentionDays: 400,
+  archiveIntervalMs: 3_600_000,
+  alertIntervalMs: 3_600_000,
+  alertRetryMs: 10_000,
+  alertPrivateWebhooks: false,
+};
 
 /** The ledger and what surrounds it. */
 export interface TestLedger {

@@ -1,6 +1,16 @@
 // Rows for tests of the pure rules, with the fields that do not matter filled in.
 import { DepositSource, HoldState } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, AdjustOperation, DepositOperation, HoldOperation, HoldRecord, KeyBucket, RefundOperation, SettleOperation, Touched } from '../model.js';
+import type {
+  AccountBucket,
+  AdjustOperation,
+  DepositOperation,
+  HoldOperation,
+  HoldRecord,
+  KeyBucket,
+  RefundOperation,
+  SettleOperation,
+  Touched,
+} from '../model.js';
 import { noSums } from '../months.js';
 
 export const nowMs = 1_800_000_000_000;
@@ -40,7 +50,13 @@ export function hold(fields: Partial<HoldRecord> = {}): HoldRecord {
 export function touched(record: HoldRecord | undefined, fields: Partial<Touched> = {}): Touched {
   const heldNanoUsd = record?.state === HoldState.HOLD_STATE_OPEN ? record.amountNanoUsd : 0n;
   const spentNanoUsd = record?.capturedNanoUsd ?? 0n;
-  return { account: account({ heldNanoUsd, spentNanoUsd, seq: 9n }), key: key({ heldNanoUsd, spentNanoUsd }), hold: record, record: undefined, ...fields };
+  return {
+    account: account({ heldNanoUsd, spentNanoUsd, seq: 9n }),
+    key: key({ heldNanoUsd, spentNanoUsd }),
+    hold: record,
+    record: undefined,
+    ...fields,
+  };
 }
 
 export function holdOperation(fields: Partial<HoldOperation> = {}): HoldOperation {
@@ -69,7 +85,16 @@ export function depositOperation(amountNanoUsd: bigint, fields: Partial<DepositO
 }
 
 export function adjustOperation(amountNanoUsd: bigint, fields: Partial<AdjustOperation> = {}): AdjustOperation {
-  return { kind: 'adjust', accountId, idempotencyKey: 'fix-1', fingerprint: 'a1', amountNanoUsd, reason: 'why', linkedEntryId: undefined, ...fields };
+  return {
+    kind: 'adjust',
+    accountId,
+    idempotencyKey: 'fix-1',
+    fingerprint: 'a1',
+    amountNanoUsd,
+    reason: 'why',
+    linkedEntryId: undefined,
+    ...fields,
+  };
 }
 
 export function refundOperation(amountNanoUsd: bigint | undefined, fields: Partial<RefundOperation> = {}): RefundOperation {

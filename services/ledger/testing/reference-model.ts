@@ -1,7 +1,17 @@
 // A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is added up anew from the holds
 // and credits that there are, so that it cannot share a mistake of bookkeeping with the real one.
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
-import type { AdjustOperation, CheckpointOperation, DepositOperation, ExpireOperation, HoldOperation, Operation, RefundOperation, ReleaseOperation, SettleOperation } from '../model.js';
+import type {
+  AdjustOperation,
+  CheckpointOperation,
+  DepositOperation,
+  ExpireOperation,
+  HoldOperation,
+  Operation,
+  RefundOperation,
+  ReleaseOperation,
+  SettleOperation,
+} from '../model.js';
 
 type State = 'open' | 'settled' | 'released' | 'expired';
 
@@ -80,7 +90,11 @@ export class ReferenceLedger {
   }
 
   held(accountId: string, keyId?: string): bigint {
-    return sum(this.holdsOf(accountId, keyId).filter((hold) => hold.state === 'open').map((hold) => hold.amount));
+    return sum(
+      this.holdsOf(accountId, keyId)
+        .filter((hold) => hold.state === 'open')
+        .map((hold) => hold.amount),
+    );
   }
 
   /** The journal of the account, from its first line on. */
@@ -133,7 +147,16 @@ export class ReferenceLedger {
     if (keyAvailable !== undefined && keyAvailable < minimum) return { refused: 'key_limit_reached' };
     if (available < minimum) return { refused: 'balance_held' };
     const amount = smallest(wanted, available, keyAvailable ?? wanted);
-    const hold: ModelHold = { accountId, keyId, asked, amount, state: 'open', checkpoint: 0n, expiresAtMs: nowMs + operation.ttlMs, ...unbooked };
+    const hold: ModelHold = {
+      accountId,
+      keyId,
+      asked,
+      amount,
+      state: 'open',
+      checkpoint: 0n,
+      expiresAtMs: nowMs + operation.ttlMs,
+      ...unbooked,
+    };
     this.holds.set(`${accountId} ${holdId}`, hold);
     return { ...outcome(hold), amount, replayed: false };
   }
@@ -157,8 +180,16 @@ export class ReferenceLedger {
     if (found?.state === 'settled') {
       return found.captured + found.shortfall === cost ? { ...outcome(found), replayed: true } : { refused: 'idempotency_mismatch' };
     }
-    const hold: ModelHold =
-      found ?? { accountId, keyId, asked: undefined, amount: 0n, state: 'expired', checkpoint: 0n, expiresAtMs: 0, ...unbooked };
+    const hold: ModelHold = found ?? {
+      accountId,
+      keyId,
+      asked: undefined,
+      amount: 0n,
+      state: 'expired',
+      checkpoint: 0n,
+      expiresAtMs: 0,
+      ...unbooked,
+    };
     // The cost is paid as if the hold had never been: what it set aside and what it took is free again, but at least that is its own.
     const own = hold.state === 'open' ? hold.amount : hold.captured;
     const limit = this.limits.get(`${accountId} ${hold.keyId}`)?.limit;
@@ -180,7 +211,14 @@ export class ReferenceLedger {
     const hold = this.holds.get(`${accountId} ${holdId}`);
     if (hold === undefined) {
       this.holds.set(`${accountId} ${holdId}`, {
-        accountId, keyId: undefined, asked: undefined, amount: 0n, state: 'released', checkpoint: 0n, expiresAtMs: 0, ...unbooked,
+        accountId,
+        keyId: undefined,
+        asked: undefined,
+        amount: 0n,
+        state: 'released',
+        checkpoint: 0n,
+        expiresAtMs: 0,
+        ...unbooked,
       });
       this.knownAccounts.add(accountId);
       return {};
@@ -244,7 +282,9 @@ export class ReferenceLedger {
   /** The number of the line with this id: 0 for no id, undefined when it is not of this account. */
   private numberOf(accountId: string, entryId: string | undefined): number | undefined {
     if (entryId === undefined) return 0;
-    const index = this.journal(accountId).findIndex((_, at) => entryId === `ent_${accountId.slice(-16)}${(at + 1).toString(16).padStart(16, '0')}`);
+    const index = this.journal(accountId).findIndex(
+      (_, at) => entryId === `ent_${accountId.slice(-16)}${(at + 1).toString(16).padStart(16, '0')}`,
+    );
     return index < 0 ? undefined : index + 1;
   }
 }

@@ -1,6 +1,13 @@
 // Requests with the fields that do not matter to a test filled in.
 import { newId } from '#kit/id.js';
-import { DepositSource, type DepositRequest, type HoldRequest, type LedgerService, type RefundRequest, type SettleRequest } from '#proto/ledger/v1/ledger.js';
+import {
+  DepositSource,
+  type DepositRequest,
+  type HoldRequest,
+  type LedgerService,
+  type RefundRequest,
+  type SettleRequest,
+} from '#proto/ledger/v1/ledger.js';
 
 /** An account with a key, as one customer. */
 export interface Customer {
@@ -34,7 +41,12 @@ export function settleRequest(customer: Customer, holdId: string, costNanoUsd: b
   return { ...customer, holdId, costNanoUsd };
 }
 
-export function refundRequest(customer: Customer, holdId: string, amountNanoUsd?: bigint, fields: Partial<RefundRequest> = {}): RefundRequest {
+export function refundRequest(
+  customer: Customer,
+  holdId: string,
+  amountNanoUsd?: bigint,
+  fields: Partial<RefundRequest> = {},
+): RefundRequest {
   return { idempotencyKey: newId('refund'), accountId: customer.accountId, holdId, amountNanoUsd, reason: 'a test', ...fields };
 }
 
@@ -46,7 +58,9 @@ export async function fundedCustomer(service: LedgerService, amountNanoUsd: bigi
 }
 
 /** The reason of the refusal, and its details; fails the test when the call succeeded. */
-export async function refusalOf(call: Promise<unknown>): Promise<{ reason: string; details: Record<string, string>; retryAfterMs?: number; message: string }> {
+export async function refusalOf(
+  call: Promise<unknown>,
+): Promise<{ reason: string; details: Record<string, string>; retryAfterMs?: number; message: string }> {
   try {
     await call;
   } catch (error) {

@@ -51,7 +51,9 @@ export async function examine(calls: readonly CallName[], deps: ReconcileDeps): 
 export async function secondLook(suspects: readonly Drift[], deps: ReconcileDeps): Promise<Drift[]> {
   if (suspects.length === 0) return [];
   await pause(deps.config.reconcilePatienceMs);
-  const calls = new Map(suspects.filter(({ callId }) => callId !== '').map(({ callId, accountId }) => [`${accountId} ${callId}`, { callId, accountId }]));
+  const calls = new Map(
+    suspects.filter(({ callId }) => callId !== '').map(({ callId, accountId }) => [`${accountId} ${callId}`, { callId, accountId }]),
+  );
   const { drifts } = await examine([...calls.values()], deps);
   const known = new Set(suspects.map(identityOf));
   return distinct([...suspects.filter(({ callId }) => callId === ''), ...drifts.filter((drift) => known.has(identityOf(drift)))]);
@@ -59,7 +61,10 @@ export async function secondLook(suspects: readonly Drift[], deps: ReconcileDeps
 
 async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ call: CallName; judgement: Judgement }[]> {
   // Ours first: what they say is settled must be so at the ledger by then.
-  const own = await ownEvidence(deps.db, calls.map(({ callId }) => callId));
+  const own = await ownEvidence(
+    deps.db,
+    calls.map(({ callId }) => callId),
+  );
   const onRecord = [...own.records.values()].flatMap(({ call }) => (call?.price === undefined ? [] : [call.price]));
   const prices = await deps.prices.find(onRecord);
   const items = calls.map(({ callId, accountId }) => ({ holdId: callId, accountId }));

@@ -18,7 +18,11 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   let customer: Customer;
 
   beforeEach(async () => {
-    money = await startMoney(engine, { TOLLGATE_METERING_RECONCILE_INTERVAL: '1s', TOLLGATE_METERING_RECONCILE_FULL_INTERVAL: '1h', TOLLGATE_METERING_RECONCILE_SLICE: '5s' });
+    money = await startMoney(engine, {
+      TOLLGATE_METERING_RECONCILE_INTERVAL: '1s',
+      TOLLGATE_METERING_RECONCILE_FULL_INTERVAL: '1h',
+      TOLLGATE_METERING_RECONCILE_SLICE: '5s',
+    });
     customer = await money.customer();
   });
 
@@ -38,7 +42,10 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   it('looks at everything at first, then at what is new, and finds nothing wrong', async () => {
     await money.makeCall(customer);
     await until(async () => (await state()).full !== undefined);
-    expect(await state()).toMatchObject({ full: { recordsChecked: 1n, holdsChecked: 1n, accountsChecked: 1n, entriesChecked: 2n, drifts: [] }, drifts: [] });
+    expect(await state()).toMatchObject({
+      full: { recordsChecked: 1n, holdsChecked: 1n, accountsChecked: 1n, entriesChecked: 2n, drifts: [] },
+      drifts: [],
+    });
     money.clock.advance(100_000);
     await nextRun(15_000);
     await money.makeCall(customer);
@@ -58,11 +65,22 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     await until(isFolded);
     const callsOf = async (): Promise<bigint> => {
       const filter = UsageFilter.fromPartial({ accountId: customer.accountId, fromMs: 1n });
-      return (await money.metering.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_KEY, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 })).groups[0]!.calls;
+      return (
+        await money.metering.getUsageTotals({
+          filter,
+          groupBy: GroupBy.GROUP_BY_KEY,
+          thenBy: GroupBy.GROUP_BY_UNSPECIFIED,
+          offsetMinutes: 0,
+        })
+      ).groups[0]!.calls;
     };
     expect((await nextRun(15_000)).drifts).toEqual([]);
     // As if a call of this key had not been seen.
-    await money.meteringDb.knex('usage_sum').where('part', '>=', quartersOf(Shape.key, 0)).where('part', '<=', quartersOf(Shape.key, 5)).decrement('calls', 1);
+    await money.meteringDb
+      .knex('usage_sum')
+      .where('part', '>=', quartersOf(Shape.key, 0))
+      .where('part', '<=', quartersOf(Shape.key, 5))
+      .decrement('calls', 1);
     await money.meteringDb.knex('usage_sum').where('part', blocksOf(Shape.key)).decrement('calls', 1);
     expect(await callsOf()).toBe(1n);
     // Found by the next recent run, or by the full one if that is under way.
@@ -83,8 +101,12 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     await nextRun(15_000);
     const record = money.meteringDb.knex('usage_record').where({ id: bytes(id) });
     await record.clone().update({ output_tokens: 60 });
-    expect((await nextRun(2000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, accountId: customer.accountId }]);
-    expect(told('the books disagree')).toMatchObject([{ level: 50, check: 'DRIFT_CHECK_CHARGE', call_id: id, stored: '200000', expected: '220000' }]);
+    expect((await nextRun(2000)).drifts).toMatchObject([
+      { check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, accountId: customer.accountId },
+    ]);
+    expect(told('the books disagree')).toMatchObject([
+      { level: 50, check: 'DRIFT_CHECK_CHARGE', call_id: id, stored: '200000', expected: '220000' },
+    ]);
     // Long after its call has left the window of the recent runs.
     money.clock.advance(1_000_000);
     expect((await nextRun(2000)).drifts).toHaveLength(1);
@@ -98,14 +120,22 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     await until(async () => (await state()).full !== undefined);
     await nextRun(200_000);
     const first = (await state()).full!.finishedAtMs;
-    await money.meteringDb.knex('usage_record').where({ id: bytes(id) }).delete();
+    await money.meteringDb
+      .knex('usage_record')
+      .where({ id: bytes(id) })
+      .delete();
     const bucket = money.ledgerDb.knex('bucket').whereNotNull('cap_nano_usd');
     await bucket.clone().update({ cap_nano_usd: 1_000_000_001n });
     expect((await nextRun(2000)).drifts).toEqual([]);
     money.clock.advance(3_600_000);
     await until(async () => (await state()).full!.finishedAtMs > first);
     const drifts = (await state()).drifts.map(({ check, what }) => [check, what]);
-    expect(drifts).toEqual(expect.arrayContaining([[DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record'], [DriftCheck.DRIFT_CHECK_BOOKS, 'credited']]));
+    expect(drifts).toEqual(
+      expect.arrayContaining([
+        [DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record'],
+        [DriftCheck.DRIFT_CHECK_BOOKS, 'credited'],
+      ]),
+    );
     // Once the books are right again, the next recent run sees it.
     await bucket.clone().update({ cap_nano_usd: 1_000_000_000n });
     expect((await nextRun(2000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_RECORD_MISSING, callId: id }]);
@@ -125,7 +155,10 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     const [run] = (await readRuns(money.meteringDb)).filter(({ name }) => name === 'recent');
     const seen = { ...run!, dueAtMs: 5 };
     await money.meteringDb.knex('reconcile_state').where({ name: 'recent' }).update({ due_at_ms: 5 });
-    const claims = await Promise.all([claimRun(money.meteringDb, seen, 9_999_999_999_999), claimRun(money.meteringDb, seen, 9_999_999_999_998)]);
+    const claims = await Promise.all([
+      claimRun(money.meteringDb, seen, 9_999_999_999_999),
+      claimRun(money.meteringDb, seen, 9_999_999_999_998),
+    ]);
     expect(claims.toSorted()).toEqual([false, true]);
   });
 });

@@ -92,7 +92,11 @@ export class ReconcileJob {
       ...run,
       dueAtMs: clock.nowMs() + config.reconcileIntervalMs,
       watermarkMs: untilMs,
-      progress: GetHoldsRequest.encode({ items: distinctCalls(tally.unfinished).slice(0, unfinishedMax).map(({ callId, accountId }) => ({ holdId: callId, accountId })) }).finish(),
+      progress: GetHoldsRequest.encode({
+        items: distinctCalls(tally.unfinished)
+          .slice(0, unfinishedMax)
+          .map(({ callId, accountId }) => ({ holdId: callId, accountId })),
+      }).finish(),
       result: Reconciliation.encode(result).finish(),
     });
     this.results = { ...this.results, recent: result };
@@ -130,7 +134,8 @@ export class ReconcileJob {
       tally.sums.settlementsChecked += BigInt(page.settlementsChecked);
       if (tally.drifts.length < suspectsMax) tally.drifts.push(...page.drifts);
       if (tally.unfinished.length < unfinishedMax) tally.unfinished.push(...page.unfinished);
-      if (tally.quarters.size < quartersSeenMax) for (const quarter of page.quarters) tally.quarters.set(`${quarter.accountId} ${quarter.startMs}`, quarter);
+      if (tally.quarters.size < quartersSeenMax)
+        for (const quarter of page.quarters) tally.quarters.set(`${quarter.accountId} ${quarter.startMs}`, quarter);
       pageToken = page.nextPageToken;
       await pause(Math.max(pauseMsMin, performance.now() - pageStartMs), undefined, { signal, ref: false });
     } while (pageToken !== '' && performance.now() < endMs);
@@ -152,9 +157,17 @@ export class ReconcileJob {
     sums.entriesChecked += verified.entriesChecked;
     const check = DriftCheck.DRIFT_CHECK_BOOKS;
     const drifts = verified.drifts.map(({ accountId: account, what, storedNanoUsd, rebuiltNanoUsd }): Drift => {
-      return { check, accountId: account, callId: /req_[0-9a-f]{32}/.exec(what)?.[0] ?? '', what, stored: storedNanoUsd, expected: rebuiltNanoUsd };
+      return {
+        check,
+        accountId: account,
+        callId: /req_[0-9a-f]{32}/.exec(what)?.[0] ?? '',
+        what,
+        stored: storedNanoUsd,
+        expected: rebuiltNanoUsd,
+      };
     });
-    if (verified.sumNanoUsd !== 0n) drifts.push({ check, accountId, callId: '', what: 'debits less credits', stored: verified.sumNanoUsd, expected: 0n });
+    if (verified.sumNanoUsd !== 0n)
+      drifts.push({ check, accountId, callId: '', what: 'debits less credits', stored: verified.sumNanoUsd, expected: 0n });
     return drifts;
   }
 
@@ -166,7 +179,10 @@ export class ReconcileJob {
       // Each is told once; that it is still there, the metric tells.
       if (known.has(identityOf(drift))) continue;
       const { check, accountId, callId, what, stored, expected } = drift;
-      log.error({ check: DriftCheck[check], account_id: accountId, call_id: callId, what, stored: String(stored), expected: String(expected) }, 'the books disagree');
+      log.error(
+        { check: DriftCheck[check], account_id: accountId, call_id: callId, what, stored: String(stored), expected: String(expected) },
+        'the books disagree',
+      );
     }
     if (known.size > 0 && drifts.length === 0) log.info('the books agree again');
     return { ...sums, finishedAtMs: BigInt(clock.nowMs()), drifts };
@@ -180,7 +196,12 @@ interface Tally extends Findings {
 }
 
 function tallyFrom(startedAtMs: number, found: Findings = { drifts: [], unfinished: [] }): Tally {
-  return { sums: Reconciliation.fromPartial({ startedAtMs: BigInt(startedAtMs) }), drifts: [...found.drifts], unfinished: [...found.unfinished], quarters: new Map() };
+  return {
+    sums: Reconciliation.fromPartial({ startedAtMs: BigInt(startedAtMs) }),
+    drifts: [...found.drifts],
+    unfinished: [...found.unfinished],
+    quarters: new Map(),
+  };
 }
 
 function tallyOf(sums: Reconciliation): Tally {

@@ -82,7 +82,8 @@ function judgeUnrecorded({ queued, hold, isInFlight }: Evidence, { nowMs, unsett
   }
   if (takenNanoUsd === 0n) return false;
   const mayYetBeRecorded = isInFlight || Number(hold.expiresAtMs) + unsettledMs >= nowMs;
-  if (!mayYetBeRecorded) add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, `captured by a hold that ${wordOf(hold.state)} without a record`, takenNanoUsd, 0n);
+  if (!mayYetBeRecorded)
+    add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, `captured by a hold that ${wordOf(hold.state)} without a record`, takenNanoUsd, 0n);
   return mayYetBeRecorded;
 }
 
@@ -110,7 +111,8 @@ function judgePrice({ call }: UsageRecord, inCatalog: PriceVersion | undefined, 
     // -1 stands for a price that there is not.
     if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, what, stored ?? -1n, expected ?? -1n);
   }
-  if (onRecord.modelId !== inCatalog.modelId) add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);
+  if (onRecord.modelId !== inCatalog.modelId)
+    add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);
 }
 
 const priceFields = {
@@ -123,34 +125,55 @@ const priceFields = {
   reasoningNanoUsdPerMtok: 'reasoning price',
 } as const satisfies Partial<Record<keyof PriceVersion, string>>;
 
-function judgeSettlement({ hold }: Evidence, { call, chargeNanoUsd }: UsageRecord, settlement: Settlement, { holdsArchivedUntilMs }: Rules, add: Add): void {
+function judgeSettlement(
+  { hold }: Evidence,
+  { call, chargeNanoUsd }: UsageRecord,
+  settlement: Settlement,
+  { holdsArchivedUntilMs }: Rules,
+  add: Add,
+): void {
   const { capturedNanoUsd, shortfallNanoUsd } = settlement;
-  if (capturedNanoUsd + shortfallNanoUsd !== chargeNanoUsd) add(DriftCheck.DRIFT_CHECK_SETTLEMENT, 'captured and shortfall on record', capturedNanoUsd + shortfallNanoUsd, chargeNanoUsd);
+  if (capturedNanoUsd + shortfallNanoUsd !== chargeNanoUsd)
+    add(DriftCheck.DRIFT_CHECK_SETTLEMENT, 'captured and shortfall on record', capturedNanoUsd + shortfallNanoUsd, chargeNanoUsd);
   if (hold === undefined) {
     if (Number(settlement.settledAtMs) < holdsArchivedUntilMs + marginMs) return;
     add(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, chargeNanoUsd);
     return;
   }
   // What was given back later is told apart by the ledger, so these stay as they were at the settlement.
-  if (hold.capturedNanoUsd !== capturedNanoUsd) add(DriftCheck.DRIFT_CHECK_HOLD, 'captured by the hold', hold.capturedNanoUsd, capturedNanoUsd);
-  if (hold.shortfallNanoUsd !== shortfallNanoUsd) add(DriftCheck.DRIFT_CHECK_HOLD, 'shortfall of the hold', hold.shortfallNanoUsd, shortfallNanoUsd);
+  if (hold.capturedNanoUsd !== capturedNanoUsd)
+    add(DriftCheck.DRIFT_CHECK_HOLD, 'captured by the hold', hold.capturedNanoUsd, capturedNanoUsd);
+  if (hold.shortfallNanoUsd !== shortfallNanoUsd)
+    add(DriftCheck.DRIFT_CHECK_HOLD, 'shortfall of the hold', hold.shortfallNanoUsd, shortfallNanoUsd);
   // A hold that was released before it had cost anything stays so when the call turns out to be free.
   const mayBeReleased = chargeNanoUsd === 0n && hold.state === HoldState.HOLD_STATE_RELEASED;
   if (hold.state !== HoldState.HOLD_STATE_SETTLED && !mayBeReleased) {
-    add(DriftCheck.DRIFT_CHECK_HOLD, `state of the hold of a settled call: ${wordOf(hold.state)}`, BigInt(hold.state), BigInt(HoldState.HOLD_STATE_SETTLED));
+    add(
+      DriftCheck.DRIFT_CHECK_HOLD,
+      `state of the hold of a settled call: ${wordOf(hold.state)}`,
+      BigInt(hold.state),
+      BigInt(HoldState.HOLD_STATE_SETTLED),
+    );
   }
   if (call === undefined || mayBeReleased) return;
   if (hold.keyId !== call.keyId) add(DriftCheck.DRIFT_CHECK_HOLD, `key of the hold: ${hold.keyId}, of the record: ${call.keyId}`, 0n, 0n);
   // A hold that the ledger had lost was made anew by its settlement, without an amount.
-  if (hold.amountNanoUsd !== call.heldNanoUsd && hold.amountNanoUsd !== 0n) add(DriftCheck.DRIFT_CHECK_HOLD, 'amount of the hold', hold.amountNanoUsd, call.heldNanoUsd);
+  if (hold.amountNanoUsd !== call.heldNanoUsd && hold.amountNanoUsd !== 0n)
+    add(DriftCheck.DRIFT_CHECK_HOLD, 'amount of the hold', hold.amountNanoUsd, call.heldNanoUsd);
 }
 
-function judgeUnsettled({ queued }: Evidence, { chargeNanoUsd, recordedAtMs }: UsageRecord, { nowMs, unsettledMs }: Rules, add: Add): boolean {
+function judgeUnsettled(
+  { queued }: Evidence,
+  { chargeNanoUsd, recordedAtMs }: UsageRecord,
+  { nowMs, unsettledMs }: Rules,
+  add: Add,
+): boolean {
   if (queued === undefined) {
     add(DriftCheck.DRIFT_CHECK_OUTBOX_LOST, 'charge that is neither settled nor waiting', 0n, chargeNanoUsd);
     return false;
   }
-  if (queued.chargeNanoUsd !== chargeNanoUsd) add(DriftCheck.DRIFT_CHECK_CHARGE, 'charge that waits for the ledger', queued.chargeNanoUsd, chargeNanoUsd);
+  if (queued.chargeNanoUsd !== chargeNanoUsd)
+    add(DriftCheck.DRIFT_CHECK_CHARGE, 'charge that waits for the ledger', queued.chargeNanoUsd, chargeNanoUsd);
   if (queued.isRefused) {
     add(DriftCheck.DRIFT_CHECK_REFUSED, 'charge that the ledger refused', 0n, chargeNanoUsd);
     return false;

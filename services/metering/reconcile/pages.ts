@@ -34,17 +34,37 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
     case 'records': {
       const calls = await recordedCallsAfter(deps.db, extent, positionOf(place.after), callsPerLook);
       const last = calls.at(-1)?.position;
-      const next: Place = last === undefined || calls.length < callsPerLook ? { stage: 'holds', after: '' } : { stage: 'records', after: `${last.startedAtMs} ${last.callId}` };
-      return { ...nothing, ...(await examine(calls, deps)), recordsChecked: calls.length, quarters: quartersOf(calls), nextPageToken: tokenOf(next) };
+      const next: Place =
+        last === undefined || calls.length < callsPerLook
+          ? { stage: 'holds', after: '' }
+          : { stage: 'records', after: `${last.startedAtMs} ${last.callId}` };
+      return {
+        ...nothing,
+        ...(await examine(calls, deps)),
+        recordsChecked: calls.length,
+        quarters: quartersOf(calls),
+        nextPageToken: tokenOf(next),
+      };
     }
     case 'holds': {
       const { holds, nextPageToken } = await deps.ledger.listHolds(
-        { accountId: extent.accountId, fromMs: BigInt(extent.fromMs), untilMs: BigInt(extent.untilMs), pageSize: callsPerLook, pageToken: place.after },
+        {
+          accountId: extent.accountId,
+          fromMs: BigInt(extent.fromMs),
+          untilMs: BigInt(extent.untilMs),
+          pageSize: callsPerLook,
+          pageToken: place.after,
+        },
         callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
       );
       // Those that are on record were looked at there.
-      const recorded = await recordedNames(deps.db, holds.map(({ id }) => id));
-      const calls = holds.map(({ id, accountId }): CallName => ({ callId: id, accountId })).filter(({ callId, accountId }) => recorded.get(callId) !== accountId);
+      const recorded = await recordedNames(
+        deps.db,
+        holds.map(({ id }) => id),
+      );
+      const calls = holds
+        .map(({ id, accountId }): CallName => ({ callId: id, accountId }))
+        .filter(({ callId, accountId }) => recorded.get(callId) !== accountId);
       const next: Place = nextPageToken === '' ? { stage: 'settlements', after: '' } : { stage: 'holds', after: nextPageToken };
       return { ...nothing, ...(await examine(calls, deps)), holdsChecked: holds.length, nextPageToken: tokenOf(next) };
     }
@@ -59,7 +79,10 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
 const nothing = { recordsChecked: 0, holdsChecked: 0, settlementsChecked: 0, quarters: [] };
 
 function quartersOf(calls: readonly RecordedCall[]): Quarter[] {
-  return calls.map(({ accountId, position }) => ({ accountId, startMs: Number(position.startedAtMs - (position.startedAtMs % BigInt(quarterMs))) }));
+  return calls.map(({ accountId, position }) => ({
+    accountId,
+    startMs: Number(position.startedAtMs - (position.startedAtMs % BigInt(quarterMs))),
+  }));
 }
 
 function tokenOf({ stage, after }: Place): string {

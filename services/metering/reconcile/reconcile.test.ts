@@ -69,12 +69,17 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await record().update({ cache_read_nano_usd_per_mtok: 7n });
     await expectDrift(DriftCheck.DRIFT_CHECK_PRICE, 'cache read price', 7n, 100_000_000n);
     await record().update({ cache_read_nano_usd_per_mtok: 100_000_000n, price_id: bytes(newId('price')) });
-    expect((await money.reconcile()).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_PRICE, what: expect.stringContaining('does not know') }]);
+    expect((await money.reconcile()).drifts).toMatchObject([
+      { check: DriftCheck.DRIFT_CHECK_PRICE, what: expect.stringContaining('does not know') },
+    ]);
   });
 
   it('finds a call at a price that the catalog has never published', async () => {
     const other = await money.makeCall(customer, {});
-    await money.meteringDb.knex('usage_record').where({ id: bytes(other) }).update({ reasoning_nano_usd_per_mtok: 1n });
+    await money.meteringDb
+      .knex('usage_record')
+      .where({ id: bytes(other) })
+      .update({ reasoning_nano_usd_per_mtok: 1n });
     await expectDrift(DriftCheck.DRIFT_CHECK_PRICE, 'reasoning price', 1n, -1n, other);
   });
 
@@ -93,10 +98,14 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
   it('finds a hold that was moved to another state, another key, another amount', async () => {
     for (const state of [HoldState.HOLD_STATE_OPEN, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED]) {
       await hold().update({ state });
-      expect((await money.reconcile()).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_HOLD, callId: id, stored: BigInt(state), expected: 2n }]);
+      expect((await money.reconcile()).drifts).toMatchObject([
+        { check: DriftCheck.DRIFT_CHECK_HOLD, callId: id, stored: BigInt(state), expected: 2n },
+      ]);
     }
     await hold().update({ state: HoldState.HOLD_STATE_SETTLED, key_id: bytes(newId('key')) });
-    expect((await money.reconcile()).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_HOLD, what: expect.stringContaining(customer.keyId) }]);
+    expect((await money.reconcile()).drifts).toMatchObject([
+      { check: DriftCheck.DRIFT_CHECK_HOLD, what: expect.stringContaining(customer.keyId) },
+    ]);
     await hold().update({ key_id: bytes(customer.keyId), amount_nano_usd: heldNanoUsd + 1n });
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'amount of the hold', heldNanoUsd + 1n, heldNanoUsd);
   });
@@ -142,21 +151,40 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
   });
 
   it('finds what waits in the outbox without a record, or with another charge than its record', async () => {
-    const row = { account_id: bytes(customer.accountId), key_id: bytes(customer.keyId), state: 1, attempts: 1, next_attempt_at_ms: 0, created_at_ms: 0, last_error: 'refused' };
+    const row = {
+      account_id: bytes(customer.accountId),
+      key_id: bytes(customer.keyId),
+      state: 1,
+      attempts: 1,
+      next_attempt_at_ms: 0,
+      created_at_ms: 0,
+      last_error: 'refused',
+    };
     const other = newId('req');
     await money.meteringDb.knex('outbox').insert({ ...row, id: bytes(other), charge_nano_usd: 9n });
     await expectDrift(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'charge that waits without a record', 9n, 0n, other);
     await money.meteringDb.knex('outbox').delete();
     await record().update({ captured_nano_usd: null, shortfall_nano_usd: null, settled_at_ms: null });
     await money.meteringDb.knex('outbox').insert({ ...row, id: bytes(id), charge_nano_usd: 9n });
-    expect((await money.reconcile()).found).toMatchObject({ 'charge that waits for the ledger': [9n, charge], 'charge that the ledger refused': [0n, charge] });
+    expect((await money.reconcile()).found).toMatchObject({
+      'charge that waits for the ledger': [9n, charge],
+      'charge that the ledger refused': [0n, charge],
+    });
   });
 
   it('finds a charge that has waited too long', async () => {
     await record().update({ captured_nano_usd: null, shortfall_nano_usd: null, settled_at_ms: null });
     const nowMs = money.clock.nowMs();
     await money.meteringDb.knex('outbox').insert({
-      id: bytes(id), account_id: bytes(customer.accountId), key_id: bytes(customer.keyId), charge_nano_usd: charge, state: 0, attempts: 3, next_attempt_at_ms: nowMs + 86_400_000, created_at_ms: nowMs, last_error: '',
+      id: bytes(id),
+      account_id: bytes(customer.accountId),
+      key_id: bytes(customer.keyId),
+      charge_nano_usd: charge,
+      state: 0,
+      attempts: 3,
+      next_attempt_at_ms: nowMs + 86_400_000,
+      created_at_ms: nowMs,
+      last_error: '',
     });
     expect((await money.reconcile()).drifts).toEqual([]);
     money.clock.advance(600_001);
@@ -217,11 +245,21 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     const open = await money.hold(customer);
     await money.ledger.release({ holdId: open, accountId: customer.accountId });
     await money.metering.recordUsage(report({ call: call({ ...customer, id: open, heldNanoUsd, price: money.catalog[0]! }) }));
-    const listed = async (state = UnsettledState.UNSETTLED_STATE_UNSPECIFIED) => (await money.metering.listUnsettled({ accountId: '', state, pageSize: 0, pageToken: '' })).charges;
+    const listed = async (state = UnsettledState.UNSETTLED_STATE_UNSPECIFIED) =>
+      (await money.metering.listUnsettled({ accountId: '', state, pageSize: 0, pageToken: '' })).charges;
     const isRefused = async (): Promise<boolean> => (await listed(UnsettledState.UNSETTLED_STATE_REFUSED)).length === 1;
     await until(isRefused);
     await expectDrift(DriftCheck.DRIFT_CHECK_REFUSED, 'charge that the ledger refused', 0n, charge, open);
-    expect(await listed()).toMatchObject([{ callId: open, accountId: customer.accountId, keyId: customer.keyId, chargeNanoUsd: charge, state: UnsettledState.UNSETTLED_STATE_REFUSED, error: expect.stringContaining('hold') }]);
+    expect(await listed()).toMatchObject([
+      {
+        callId: open,
+        accountId: customer.accountId,
+        keyId: customer.keyId,
+        chargeNanoUsd: charge,
+        state: UnsettledState.UNSETTLED_STATE_REFUSED,
+        error: expect.stringContaining('hold'),
+      },
+    ]);
 
     expect(await money.metering.retrySettlement({ callId: '' })).toEqual({ retried: 1n });
     await until(async () => (await listed())[0]?.attempts === 2 && (await isRefused()));
@@ -229,17 +267,25 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expect(money.metering.closeSettlement({ callId: id, reason: 'no' })).rejects.toMatchObject({ reason: 'not_found' });
     await money.metering.closeSettlement({ callId: open, reason: 'released by mistake' });
     expect(await listed()).toEqual([]);
-    expect(await listed(UnsettledState.UNSETTLED_STATE_CLOSED)).toMatchObject([{ callId: open, chargeNanoUsd: charge, reason: 'released by mistake', closedAtMs: BigInt(money.clock.nowMs()) }]);
+    expect(await listed(UnsettledState.UNSETTLED_STATE_CLOSED)).toMatchObject([
+      { callId: open, chargeNanoUsd: charge, reason: 'released by mistake', closedAtMs: BigInt(money.clock.nowMs()) },
+    ]);
     expect((await money.reconcile()).drifts).toEqual([]);
     await expect(money.metering.retrySettlement({ callId: open })).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   it('settles what was refused once its cause is gone', async () => {
     const open = await money.hold(customer);
-    await money.ledgerDb.knex('hold').where({ id: bytes(open) }).update({ state: HoldState.HOLD_STATE_RELEASED });
+    await money.ledgerDb
+      .knex('hold')
+      .where({ id: bytes(open) })
+      .update({ state: HoldState.HOLD_STATE_RELEASED });
     await money.metering.recordUsage(report({ call: call({ ...customer, id: open, heldNanoUsd, price: money.catalog[0]! }) }));
     await until(async () => (await money.metering.getOutbox({})).failed === 1n);
-    await money.ledgerDb.knex('hold').where({ id: bytes(open) }).update({ state: HoldState.HOLD_STATE_OPEN });
+    await money.ledgerDb
+      .knex('hold')
+      .where({ id: bytes(open) })
+      .update({ state: HoldState.HOLD_STATE_OPEN });
     expect(await money.metering.retrySettlement({ callId: open })).toEqual({ retried: 1n });
     await until(async () => (await find(money.metering, open))?.settlement !== undefined);
     expect((await money.reconcile()).drifts).toEqual([]);
@@ -247,7 +293,9 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
 
   it('refuses a strange page', async () => {
     for (const pageToken of ['x', Buffer.from('holds').toString('base64url'), Buffer.from('records 5 acct_1').toString('base64url')]) {
-      await expect(money.metering.reconcile({ accountId: '', fromMs: 0n, untilMs: 0n, pageToken })).rejects.toMatchObject({ reason: 'invalid_request' });
+      await expect(money.metering.reconcile({ accountId: '', fromMs: 0n, untilMs: 0n, pageToken })).rejects.toMatchObject({
+        reason: 'invalid_request',
+      });
     }
   });
 });

@@ -33,7 +33,8 @@ export function wrongBooks({ full }: Results): string[] {
 /** All that is wrong as far as the runs know. A recent run has looked again at what those before it found. */
 export function currentDrifts(results: Results): Drift[] {
   const { recent, full } = results;
-  if (recent === undefined || full === undefined || recent.finishedAtMs <= full.finishedAtMs) return distinct([...(full?.drifts ?? []), ...(recent?.drifts ?? [])]);
+  if (recent === undefined || full === undefined || recent.finishedAtMs <= full.finishedAtMs)
+    return distinct([...(full?.drifts ?? []), ...(recent?.drifts ?? [])]);
   const books = wrongBooks(results).length > wrongBooksMax ? full.drifts.filter(({ check }) => check === DriftCheck.DRIFT_CHECK_BOOKS) : [];
   return distinct([...recent.drifts, ...books]);
 }

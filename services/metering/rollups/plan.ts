@@ -1,5 +1,20 @@
 // Which sums and which records together make up the sums over a stretch of time. Pure.
-import { allHoursOf, allQuartersOf, blockMs, blocksOf, dayMs, hasHours, hasSpans, hourMs, hoursOf, quarterMs, quartersOf, type Shape, spanMs, spansOf } from './shapes.js';
+import {
+  allHoursOf,
+  allQuartersOf,
+  blockMs,
+  blocksOf,
+  dayMs,
+  hasHours,
+  hasSpans,
+  hourMs,
+  hoursOf,
+  quarterMs,
+  quartersOf,
+  type Shape,
+  spanMs,
+  spansOf,
+} from './shapes.js';
 
 /** Within what the answer must tell times apart. */
 export type TimeGrain = 'none' | 'day' | 'hour';
@@ -35,8 +50,12 @@ const endOfTimeMs = 1_000_000 * spanMs;
 export function planOf(shape: Shape, fromMs: number, untilMs: number, grain: TimeGrain, offsetMinutes: number): Plan {
   const end = untilMs === 0 ? endOfTimeMs : Math.min(untilMs, endOfTimeMs);
   const summed = { fromMs: up(fromMs, quarterMs), untilMs: down(end, quarterMs) };
-  if (summed.fromMs >= summed.untilMs) return { summed: { fromMs, untilMs: fromMs }, pieces: [], edges: isEmpty({ fromMs, untilMs: end }) ? [] : [{ fromMs, untilMs: end }] };
-  const edges = [{ fromMs, untilMs: summed.fromMs }, { fromMs: summed.untilMs, untilMs: end }].filter((edge) => !isEmpty(edge));
+  if (summed.fromMs >= summed.untilMs)
+    return { summed: { fromMs, untilMs: fromMs }, pieces: [], edges: isEmpty({ fromMs, untilMs: end }) ? [] : [{ fromMs, untilMs: end }] };
+  const edges = [
+    { fromMs, untilMs: summed.fromMs },
+    { fromMs: summed.untilMs, untilMs: end },
+  ].filter((edge) => !isEmpty(edge));
   return { summed, pieces: piecesOf(shape, summed, grain, offsetMinutes).filter((piece) => !isEmpty(piece)), edges };
 }
 
@@ -70,7 +89,13 @@ function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes
 function within(stretch: Stretch, unitMs: number): [Stretch | undefined, Stretch[]] {
   const whole = { fromMs: up(stretch.fromMs, unitMs), untilMs: down(stretch.untilMs, unitMs) };
   if (isEmpty(whole)) return [undefined, [stretch]];
-  return [whole, [{ fromMs: stretch.fromMs, untilMs: whole.fromMs }, { fromMs: whole.untilMs, untilMs: stretch.untilMs }]];
+  return [
+    whole,
+    [
+      { fromMs: stretch.fromMs, untilMs: whole.fromMs },
+      { fromMs: whole.untilMs, untilMs: stretch.untilMs },
+    ],
+  ];
 }
 
 function isEmpty({ fromMs, untilMs }: Stretch): boolean {

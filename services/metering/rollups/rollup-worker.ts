@@ -6,7 +6,17 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
-import { backfill, clearRollups, ensureFold, type FoldStep, foldUnfolded, leaseFold, Phase, readFold, waitingAfter } from '../store/fold.js';
+import {
+  backfill,
+  clearRollups,
+  ensureFold,
+  type FoldStep,
+  foldUnfolded,
+  leaseFold,
+  Phase,
+  readFold,
+  waitingAfter,
+} from '../store/fold.js';
 import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './step-size.js';
 import { SeriesNumbers } from '../store/rollups.js';
 
@@ -43,7 +53,8 @@ export class Folder {
       config.foldIntervalMs,
       () => this.fold(),
       (error) => {
-        if (!this.ending.signal.aborted) log.warn({ err: error }, 'usage could not be added up; this will be tried again, and totals are read from the records meanwhile');
+        if (!this.ending.signal.aborted)
+          log.warn({ err: error }, 'usage could not be added up; this will be tried again, and totals are read from the records meanwhile');
       },
     );
   }

@@ -14,7 +14,16 @@ export enum Shape {
 }
 
 /** All shapes, in the order of `dimensionsOf`. */
-export const shapes = [Shape.account, Shape.key, Shape.model, Shape.ending, Shape.all, Shape.keyModel, Shape.keyEnding, Shape.modelEnding] as const;
+export const shapes = [
+  Shape.account,
+  Shape.key,
+  Shape.model,
+  Shape.ending,
+  Shape.all,
+  Shape.keyModel,
+  Shape.keyEnding,
+  Shape.modelEnding,
+] as const;
 
 const minuteMs = 60_000;
 /** All offsets of the world's zones are whole quarters of an hour. */

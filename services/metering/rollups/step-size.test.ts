@@ -9,13 +9,16 @@ function sizesOf(recordMs: number, first = recordsPerStepMin): number[] {
 }
 
 describe('a step of the folder', () => {
-  it.each([0.001, 0.02, 0.05, 0.1, 0.16])('takes no longer than others can wait, and is as large as that allows, at %d ms a record', (recordMs) => {
-    const sizes = sizesOf(recordMs);
-    const last = sizes.at(-1)!;
-    expect(last * recordMs).toBeLessThanOrEqual(16);
-    expect(last === recordsPerStepMax || last * recordMs >= 7).toBe(true);
-    expect(nextStepSize(last, last, last * recordMs)).toBe(last);
-  });
+  it.each([0.001, 0.02, 0.05, 0.1, 0.16])(
+    'takes no longer than others can wait, and is as large as that allows, at %d ms a record',
+    (recordMs) => {
+      const sizes = sizesOf(recordMs);
+      const last = sizes.at(-1)!;
+      expect(last * recordMs).toBeLessThanOrEqual(16);
+      expect(last === recordsPerStepMax || last * recordMs >= 7).toBe(true);
+      expect(nextStepSize(last, last, last * recordMs)).toBe(last);
+    },
+  );
 
   it('stays within its bounds, and does not grow by steps that found little', () => {
     expect(sizesOf(1000, recordsPerStepMax).at(-1)).toBe(recordsPerStepMin);

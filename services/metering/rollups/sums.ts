@@ -68,7 +68,32 @@ export function addSums(to: Sums, sums: Sums): void {
 
 /** By the names of the contract. */
 export function namedSums(sums: Sums) {
-  const [calls, errors, quarantined, chargeNanoUsd, inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens, durationMs, firstOutputCalls, firstOutputMs] =
-    sums as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
-  return { calls, errors, quarantined, chargeNanoUsd, inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens, durationMs, firstOutputCalls, firstOutputMs };
+  const [
+    calls,
+    errors,
+    quarantined,
+    chargeNanoUsd,
+    inputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens,
+    reasoningTokens,
+    durationMs,
+    firstOutputCalls,
+    firstOutputMs,
+  ] = sums as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
+  return {
+    calls,
+    errors,
+    quarantined,
+    chargeNanoUsd,
+    inputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens,
+    reasoningTokens,
+    durationMs,
+    firstOutputCalls,
+    firstOutputMs,
+  };
 }

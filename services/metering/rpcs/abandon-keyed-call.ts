@@ -7,7 +7,11 @@ import { bytesOf } from '../store/record-rows.js';
 import { requireHash, requireId } from '../validate-call.js';
 
 /** Does nothing when the key is not reserved for this call. */
-export async function abandonKeyedCall(request: AbandonKeyedCallRequest, _context: CallContext, { db }: RpcDeps): Promise<AbandonKeyedCallResponse> {
+export async function abandonKeyedCall(
+  request: AbandonKeyedCallRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<AbandonKeyedCallResponse> {
   requireId('acct', request.accountId, 'account_id');
   requireId('req', request.callId, 'call_id');
   requireHash(request.keyHash, 'key_hash');

@@ -2,7 +2,11 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { idFromBytes } from '#kit/id.js';
-import { type BeginKeyedCallRequest, type BeginKeyedCallResponse, BeginKeyedCallResponse_Cause as Cause } from '#proto/metering/v1/metering.js';
+import {
+  type BeginKeyedCallRequest,
+  type BeginKeyedCallResponse,
+  BeginKeyedCallResponse_Cause as Cause,
+} from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import type { KeyOutcome } from '../key-lane.js';
 import { findAnswer } from '../store/kept-answers.js';
@@ -31,10 +35,18 @@ export async function beginKeyedCall(request: BeginKeyedCallRequest, context: Ca
 }
 
 /** Undefined when another replica was faster; the next look sees what it did. */
-async function ask(request: BeginKeyedCallRequest, context: CallContext, { keys }: RpcDeps, attempt: number): Promise<KeyOutcome | undefined> {
+async function ask(
+  request: BeginKeyedCallRequest,
+  context: CallContext,
+  { keys }: RpcDeps,
+  attempt: number,
+): Promise<KeyOutcome | undefined> {
   const { keyHash, fingerprint } = request;
   try {
-    return await keys.add({ accountId: bytesOf('acct', request.accountId), keyHash, fingerprint, callId: bytesOf('req', request.callId) }, context);
+    return await keys.add(
+      { accountId: bytesOf('acct', request.accountId), keyHash, fingerprint, callId: bytesOf('req', request.callId) },
+      context,
+    );
   } catch (error) {
     if (attempt < attemptsMax && isDuplicate(error)) return undefined;
     throw error;

@@ -23,7 +23,11 @@ const itemsMax = 10_000;
  * token would be at our expense. While the ledger is away, what is on record here decides alone and calls go on. A call that
  * is malformed could never be recorded, so it must end too; it does not keep those beside it from being noted.
  */
-export async function checkpointUsage(request: CheckpointUsageRequest, _context: CallContext, deps: RpcDeps): Promise<CheckpointUsageResponse> {
+export async function checkpointUsage(
+  request: CheckpointUsageRequest,
+  _context: CallContext,
+  deps: RpcDeps,
+): Promise<CheckpointUsageResponse> {
   requireThat(request.items.length <= itemsMax, 'items', `must be at most ${itemsMax}`);
   const nowMs = deps.clock.nowMs();
   const items = request.items.map((item) => openCallOf(item, nowMs, deps.log));

@@ -8,10 +8,17 @@ import { requireId, requireThat } from '../validate-call.js';
 const reasonCharsMax = 500;
 
 /** Raises not_found, and failed_precondition unless the ledger has refused the charge. */
-export async function closeSettlement({ callId, reason }: CloseSettlementRequest, context: CallContext, { db, clock, log }: RpcDeps): Promise<CloseSettlementResponse> {
+export async function closeSettlement(
+  { callId, reason }: CloseSettlementRequest,
+  context: CallContext,
+  { db, clock, log }: RpcDeps,
+): Promise<CloseSettlementResponse> {
   requireId('req', callId, 'call_id');
   requireThat(reason.trim() !== '' && reason.length <= reasonCharsMax, 'reason', `must be given, in at most ${reasonCharsMax} characters`);
   const charge = await closeRefused(db, callId, reason, clock.nowMs());
-  log.warn({ caller: context.caller, call_id: callId, account_id: charge.accountId, charge_nano_usd: String(charge.chargeNanoUsd), reason }, 'a refused charge was given up');
+  log.warn(
+    { caller: context.caller, call_id: callId, account_id: charge.accountId, charge_nano_usd: String(charge.chargeNanoUsd), reason },
+    'a refused charge was given up',
+  );
   return { charge };
 }

@@ -23,7 +23,8 @@ export async function estimateCharges({ prices, tokens }: EstimateChargesRequest
       price.outputNanoUsdPerMtok,
       price.reasoningNanoUsdPerMtok ?? 0n,
     ];
-    if (figures.some((figure) => figure < 0n || figure > nanoUsdPerMtokMax)) throw invalid(`prices[${index}]`, `must have figures from 0 to ${nanoUsdPerMtokMax}`);
+    if (figures.some((figure) => figure < 0n || figure > nanoUsdPerMtokMax))
+      throw invalid(`prices[${index}]`, `must have figures from 0 to ${nanoUsdPerMtokMax}`);
   }
   const sizes = tokens.map((counts) => validateUsage(counts, UsageSource.USAGE_SOURCE_ESTIMATED, 0).tokens);
   const estimate = (size: TokenCounts, price: PriceVersion) => {

@@ -6,7 +6,11 @@ import { currentDrifts, resultsOf } from '../reconcile/results.js';
 import { readRuns } from '../store/reconcile-state.js';
 
 /** As stored, whichever replica made the runs. */
-export async function getReconciliation(_request: GetReconciliationRequest, _context: CallContext, { db }: RpcDeps): Promise<GetReconciliationResponse> {
+export async function getReconciliation(
+  _request: GetReconciliationRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<GetReconciliationResponse> {
   const results = resultsOf(await readRuns(db));
   return { ...results, drifts: currentDrifts(results) };
 }

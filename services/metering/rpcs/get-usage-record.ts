@@ -7,7 +7,11 @@ import { findRecord } from '../store/records.js';
 import { requireId } from '../validate-call.js';
 
 /** Raises not_found when there is none, or when it is of another account than the one asked for. */
-export async function getUsageRecord(request: GetUsageRecordRequest, _context: CallContext, { db }: RpcDeps): Promise<GetUsageRecordResponse> {
+export async function getUsageRecord(
+  request: GetUsageRecordRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<GetUsageRecordResponse> {
   const { callId, accountId } = request;
   requireId('req', callId, 'call_id');
   if (accountId !== '') requireId('acct', accountId, 'account_id');

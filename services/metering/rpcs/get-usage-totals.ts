@@ -11,7 +11,11 @@ const offsetMinutesMin = -720;
 const offsetMinutesMax = 840;
 
 /** Raises invalid_request for a malformed filter or grouping, failed_precondition for more groups than one answer may have. */
-export async function getUsageTotals(request: GetUsageTotalsRequest, _context: CallContext, { db }: RpcDeps): Promise<GetUsageTotalsResponse> {
+export async function getUsageTotals(
+  request: GetUsageTotalsRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<GetUsageTotalsResponse> {
   return { groups: await sumRecords(db, validateFilter(request.filter), validateGrouping(request)) };
 }
 

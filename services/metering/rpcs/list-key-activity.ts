@@ -8,7 +8,11 @@ import { requireId, requireThat } from '../validate-call.js';
 const keysMax = 200;
 
 /** Raises invalid_request for malformed ids, none, or too many. */
-export async function listKeyActivity(request: ListKeyActivityRequest, _context: CallContext, { db }: RpcDeps): Promise<ListKeyActivityResponse> {
+export async function listKeyActivity(
+  request: ListKeyActivityRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<ListKeyActivityResponse> {
   const { accountId, keyIds } = request;
   requireId('acct', accountId, 'account_id');
   requireThat(keyIds.length > 0 && keyIds.length <= keysMax, 'key_ids', `must be 1 to ${keysMax}`);

@@ -11,7 +11,11 @@ const pageSizeDefault = 50;
 const pageSizeMax = 1000;
 
 /** Raises invalid_request for a malformed filter, page size or page token. */
-export async function listUsageRecords(request: ListUsageRecordsRequest, _context: CallContext, { db }: RpcDeps): Promise<ListUsageRecordsResponse> {
+export async function listUsageRecords(
+  request: ListUsageRecordsRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<ListUsageRecordsResponse> {
   const filter = validateFilter(request.filter);
   requireThat(request.pageSize <= pageSizeMax, 'page_size', `must be at most ${pageSizeMax}`);
   const pageSize = request.pageSize === 0 ? pageSizeDefault : request.pageSize;

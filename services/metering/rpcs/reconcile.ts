@@ -19,7 +19,13 @@ export async function reconcile(request: ReconcileRequest, context: CallContext,
   requireThat(fromMs >= 0n && fromMs < instantMsMax, 'from_ms', 'must be epoch milliseconds, or 0');
   requireThat(untilMs >= 0n && untilMs < instantMsMax, 'until_ms', 'must be epoch milliseconds, or 0');
   const extent = { accountId, fromMs: Number(fromMs), untilMs: Number(untilMs) };
-  const response: ReconcileResponse = { recordsChecked: 0n, holdsChecked: 0n, settlementsChecked: 0n, drifts: [], nextPageToken: request.pageToken };
+  const response: ReconcileResponse = {
+    recordsChecked: 0n,
+    holdsChecked: 0n,
+    settlementsChecked: 0n,
+    drifts: [],
+    nextPageToken: request.pageToken,
+  };
   const endMs = performance.now() + partMs;
   do {
     context.signal.throwIfAborted();

@@ -2,7 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#kit/rpc/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
-import type { MeteringService, RecordBatchesRequest, RecordBatchesResponse_Outcome, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import type {
+  MeteringService,
+  RecordBatchesRequest,
+  RecordBatchesResponse_Outcome,
+  RecordUsageRequest,
+} from '#proto/metering/v1/metering.js';
 import { call, report } from '../testing/calls.js';
 import { find, Harness, until } from '../testing/harness.js';
 
@@ -20,7 +25,9 @@ describe.each(testEngines)('records on a stream on %s', (engine) => {
   /** The outcomes of one message, in the order of its operations. */
   async function outcomesOf(caller: string, reports: readonly RecordUsageRequest[]): Promise<RecordBatchesResponse_Outcome['outcome'][]> {
     const requests = async function* (): AsyncGenerator<RecordBatchesRequest> {
-      yield { operations: reports.map((value, tag) => ({ tag, timeoutMs: 10_000, traceparent: '', operation: { $case: 'recordUsage', value } })) };
+      yield {
+        operations: reports.map((value, tag) => ({ tag, timeoutMs: 10_000, traceparent: '', operation: { $case: 'recordUsage', value } })),
+      };
     };
     const outcomes: RecordBatchesResponse_Outcome[] = [];
     for await (const response of service.recordBatches(requests(), callContext({ caller }))) outcomes.push(...response.outcomes);

@@ -3,7 +3,12 @@ import { answerBatches } from '#kit/rpc/batch-server.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { UnaryHandler } from '#kit/rpc/definition.js';
 import { decorateOperations } from '#kit/rpc/standard-chain.js';
-import { type MeteringService, MeteringServiceDefinition, type RecordBatchesRequest, RecordBatchesResponse } from '#proto/metering/v1/metering.js';
+import {
+  type MeteringService,
+  MeteringServiceDefinition,
+  type RecordBatchesRequest,
+  RecordBatchesResponse,
+} from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { meteringPolicy } from '../policy.js';
 

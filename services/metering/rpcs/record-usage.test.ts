@@ -18,44 +18,104 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
   afterAll(() => harness.close());
 
   it('is charged tokens times price and reads back as it was answered', async () => {
-    const request = report({ call: call({ price: price({ reasoningNanoUsdPerMtok: 3_000_000_000n }) }), tokens: tokens({ inputTokens: 7, outputTokens: 9, reasoningTokens: 4 }) });
+    const request = report({
+      call: call({ price: price({ reasoningNanoUsdPerMtok: 3_000_000_000n }) }),
+      tokens: tokens({ inputTokens: 7, outputTokens: 9, reasoningTokens: 4 }),
+    });
     const stored = await record(service, request);
-    expect(stored).toMatchObject({ call: request.call, tokens: request.tokens, chargeNanoUsd: 7_000n + 10_000n + 12_000n, firstOutputMs: 120, durationMs: 900, quarantined: false });
+    expect(stored).toMatchObject({
+      call: request.call,
+      tokens: request.tokens,
+      chargeNanoUsd: 7_000n + 10_000n + 12_000n,
+      firstOutputMs: 120,
+      durationMs: 900,
+      quarantined: false,
+    });
     const read = await find(service, stored.call!.id);
     expect({ ...read, settlement: undefined }).toEqual(stored);
   });
 
   it('keeps the attempts that it took, and those of a usual call in a few bytes', async () => {
-    const answered = { upstreamId: 'sandbox', upstreamModel: 'echo', offsetMs: 41, answered: true, reason: '', httpStatus: 0, upstreamRequestId: '' };
+    const answered = {
+      upstreamId: 'sandbox',
+      upstreamModel: 'echo',
+      offsetMs: 41,
+      answered: true,
+      reason: '',
+      httpStatus: 0,
+      upstreamRequestId: '',
+    };
     const cases: [Attempt[], string | null][] = [
       [[], null],
       [[{ ...answered, offsetMs: 3 }], '[[3]]'],
       [
-        [{ upstreamId: 'other', upstreamModel: 'm', offsetMs: 2, durationMs: 0, answered: false, reason: 'upstream_overloaded', httpStatus: 503, upstreamRequestId: 'req_1' }, answered],
+        [
+          {
+            upstreamId: 'other',
+            upstreamModel: 'm',
+            offsetMs: 2,
+            durationMs: 0,
+            answered: false,
+            reason: 'upstream_overloaded',
+            httpStatus: 503,
+            upstreamRequestId: 'req_1',
+          },
+          answered,
+        ],
         '[[2,1,"upstream_overloaded",0,503,"other","m","req_1"],[41]]',
       ],
-      [[{ ...answered, durationMs: 0, answered: false, reason: 'unsupported_field' }, { ...answered, answered: false }], '[[41,1,"unsupported_field",0],[41,1]]'],
+      [
+        [
+          { ...answered, durationMs: 0, answered: false, reason: 'unsupported_field' },
+          { ...answered, answered: false },
+        ],
+        '[[41,1,"unsupported_field",0],[41,1]]',
+      ],
     ];
     for (const [attempts, text] of cases) {
       const stored = await record(service, report({ call: call({ attempts }) }));
       expect(stored.call!.attempts).toEqual(attempts);
       const read = await find(service, stored.call!.id);
       expect(read!.call!.attempts).toEqual(attempts);
-      const row = (await harness.db.knex('usage_record').select('attempts').where({ id: idToBytes('req', stored.call!.id) }).first()) as { attempts: string | null };
+      const row = (await harness.db
+        .knex('usage_record')
+        .select('attempts')
+        .where({ id: idToBytes('req', stored.call!.id) })
+        .first()) as { attempts: string | null };
       expect(row.attempts).toBe(text);
     }
   });
 
   it('is not lost for attempts that are too many or too long, and keeps no text of a vendor', async () => {
-    const attempt = { upstreamId: 'u'.repeat(300), upstreamModel: 'm'.repeat(300), offsetMs: 1, durationMs: 2, answered: false, reason: 'Not a reason.', httpStatus: 500, upstreamRequestId: 'Your key is wrong.' };
+    const attempt = {
+      upstreamId: 'u'.repeat(300),
+      upstreamModel: 'm'.repeat(300),
+      offsetMs: 1,
+      durationMs: 2,
+      answered: false,
+      reason: 'Not a reason.',
+      httpStatus: 500,
+      upstreamRequestId: 'Your key is wrong.',
+    };
     const stored = await record(service, report({ call: call({ attempts: Array.from({ length: 40 }, () => attempt) }) }));
     const { attempts } = (await find(service, stored.call!.id))!.call!;
-    expect(attempts).toEqual(Array.from({ length: 16 }, () => ({ ...attempt, upstreamId: 'u'.repeat(200), upstreamModel: 'm'.repeat(200), reason: 'internal', upstreamRequestId: '' })));
+    expect(attempts).toEqual(
+      Array.from({ length: 16 }, () => ({
+        ...attempt,
+        upstreamId: 'u'.repeat(200),
+        upstreamModel: 'm'.repeat(200),
+        reason: 'internal',
+        upstreamRequestId: '',
+      })),
+    );
   });
 
   it('of the version before has no attempts', async () => {
     const stored = await record(service, report());
-    await harness.db.knex('usage_record').update({ attempts: null }).where({ id: idToBytes('req', stored.call!.id) });
+    await harness.db
+      .knex('usage_record')
+      .update({ attempts: null })
+      .where({ id: idToBytes('req', stored.call!.id) });
     expect((await find(service, stored.call!.id))?.call?.attempts).toEqual([]);
   });
 
@@ -64,7 +124,11 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     const { id, accountId, keyId } = request.call!;
     await record(service, request);
     await until(async () => (await find(service, id))?.settlement !== undefined);
-    expect((await find(service, id))?.settlement).toEqual({ capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n, settledAtMs: BigInt(harness.clock.nowMs()) });
+    expect((await find(service, id))?.settlement).toEqual({
+      capturedNanoUsd: 200_000n,
+      shortfallNanoUsd: 0n,
+      settledAtMs: BigInt(harness.clock.nowMs()),
+    });
     expect(harness.ledger.settled.get(id)).toEqual({ holdId: id, accountId, keyId, costNanoUsd: 200_000n });
     expect((await outboxOf(service)).pending).toBe(0n);
   });
@@ -84,7 +148,9 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     await record(service, request);
     const other = { ...request, call: { ...request.call!, accountId: newId('acct') } };
     await expect(service.recordUsage(other)).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
-    await expect(service.getUsageRecord({ callId: request.call!.id, accountId: newId('acct') })).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(service.getUsageRecord({ callId: request.call!.id, accountId: newId('acct') })).rejects.toMatchObject({
+      reason: 'not_found',
+    });
   });
 
   it.each([
@@ -134,7 +200,9 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
 
   it('is not stored when nobody waits for it any more, and then as it is reported anew', async () => {
     const request = report();
-    await expect(service.recordUsage(request, callContext({ caller: 'gateway', timeoutMs: -1 }))).rejects.toMatchObject({ reason: 'deadline_exceeded' });
+    await expect(service.recordUsage(request, callContext({ caller: 'gateway', timeoutMs: -1 }))).rejects.toMatchObject({
+      reason: 'deadline_exceeded',
+    });
     expect(await find(service, request.call!.id)).toBeUndefined();
     expect(await record(service, { ...request, free: true })).toMatchObject({ chargeNanoUsd: 0n });
   });

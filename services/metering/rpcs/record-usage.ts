@@ -36,7 +36,10 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
   const { record } = priced;
   metrics.recorded(record);
   if (record.quarantined) {
-    log.warn({ call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.endingDetail }, 'an upstream reported usage that breaks a rule; it was not charged as it came');
+    log.warn(
+      { call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.endingDetail },
+      'an upstream reported usage that breaks a rule; it was not charged as it came',
+    );
   }
   return { record, replayed: false };
 }
@@ -67,7 +70,11 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
     'source',
     'must say where the counts came from',
   );
-  requireThat(isEnding(request.ending) && request.ending !== Ending.ENDING_GATEWAY_LOST, 'ending', 'must be a known ending other than GATEWAY_LOST');
+  requireThat(
+    isEnding(request.ending) && request.ending !== Ending.ENDING_GATEWAY_LOST,
+    'ending',
+    'must be a known ending other than GATEWAY_LOST',
+  );
   if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
   requireUint32(request.durationMs, 'duration_ms');
   const { source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined } = request;

@@ -7,11 +7,17 @@ import { retryRefused } from '../store/unsettled.js';
 import { requireId } from '../validate-call.js';
 
 /** The outbox worker finds them at its next poll. Raises not_found for a call whose charge is not refused. */
-export async function retrySettlement({ callId }: RetrySettlementRequest, context: CallContext, { db, clock, log }: RpcDeps): Promise<RetrySettlementResponse> {
+export async function retrySettlement(
+  { callId }: RetrySettlementRequest,
+  context: CallContext,
+  { db, clock, log }: RpcDeps,
+): Promise<RetrySettlementResponse> {
   if (callId !== '') requireId('req', callId, 'call_id');
   const retried = await retryRefused(db, callId === '' ? undefined : callId, clock.nowMs());
   if (callId !== '' && retried === 0) {
-    throw new AppError('not_found', `The ledger has not refused the charge of the call ${callId}; see \`tollgate usage unsettled\`.`, { details: { what: 'settlement' } });
+    throw new AppError('not_found', `The ledger has not refused the charge of the call ${callId}; see \`tollgate usage unsettled\`.`, {
+      details: { what: 'settlement' },
+    });
   }
   log.info({ caller: context.caller, call_id: callId, retried }, 'refused charges are offered to the ledger again');
   return { retried: BigInt(retried) };

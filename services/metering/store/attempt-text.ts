@@ -5,7 +5,16 @@ import type { Attempt, Call } from '#proto/metering/v1/metering.js';
 type Upstream = Pick<Call, 'upstreamId' | 'upstreamModel'>;
 
 /** In the order of the column; each may be missing with all behind it. */
-type Parts = [offsetMs: number, isUnanswered?: number, reason?: string, durationMs?: number | null, httpStatus?: number, upstreamId?: string, upstreamModel?: string, requestId?: string];
+type Parts = [
+  offsetMs: number,
+  isUnanswered?: number,
+  reason?: string,
+  durationMs?: number | null,
+  httpStatus?: number,
+  upstreamId?: string,
+  upstreamModel?: string,
+  requestId?: string,
+];
 
 /** What is stored; null for none. */
 export function attemptText(call: Pick<Call, 'attempts'> & Upstream): string | null {
@@ -21,13 +30,34 @@ export function attemptsOfText(text: string | undefined, call: Upstream): Attemp
 function partsOf(attempt: Attempt, call: Upstream): Parts {
   const { offsetMs, answered, reason, durationMs, httpStatus, upstreamId, upstreamModel, upstreamRequestId } = attempt;
   const isOwn = upstreamId === call.upstreamId && upstreamModel === call.upstreamModel;
-  const parts: Parts = [offsetMs, Number(!answered), reason, durationMs ?? null, httpStatus, isOwn ? '' : upstreamId, isOwn ? '' : upstreamModel, upstreamRequestId];
+  const parts: Parts = [
+    offsetMs,
+    Number(!answered),
+    reason,
+    durationMs ?? null,
+    httpStatus,
+    isOwn ? '' : upstreamId,
+    isOwn ? '' : upstreamModel,
+    upstreamRequestId,
+  ];
   // A duration of 0 does not go without saying: none at all means until the end of the call.
   while (parts.length > 1 && !parts.at(-1) && !(parts.length === 4 && parts[3] === 0)) parts.pop();
   return parts;
 }
 
-function attemptOf([offsetMs, isUnanswered = 0, reason = '', durationMs = null, httpStatus = 0, upstreamId = '', upstreamModel = '', upstreamRequestId = '']: Parts, call: Upstream): Attempt {
+function attemptOf(
+  [
+    offsetMs,
+    isUnanswered = 0,
+    reason = '',
+    durationMs = null,
+    httpStatus = 0,
+    upstreamId = '',
+    upstreamModel = '',
+    upstreamRequestId = '',
+  ]: Parts,
+  call: Upstream,
+): Attempt {
   const isOwn = upstreamId === '' && upstreamModel === '';
   return {
     upstreamId: isOwn ? call.upstreamId : upstreamId,

@@ -19,7 +19,13 @@ function openCall(lastSeenAtMs: number): OpenCall {
 }
 
 function lostRecord({ call: lost, tokens: used }: OpenCall) {
-  const usage = { source: UsageSource.USAGE_SOURCE_ESTIMATED, ending: Ending.ENDING_GATEWAY_LOST, endingDetail: '', firstOutputMs: undefined, durationMs: 1 };
+  const usage = {
+    source: UsageSource.USAGE_SOURCE_ESTIMATED,
+    ending: Ending.ENDING_GATEWAY_LOST,
+    endingDetail: '',
+    firstOutputMs: undefined,
+    durationMs: 1,
+  };
   return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false, keptAnswer: Buffer.alloc(0) }, 1);
 }
 
@@ -55,7 +61,12 @@ describe.each(testEngines)('what replicas compete for on %s', (engine) => {
     const ids = ended.map(({ record }) => record.call.id).toSorted();
     expect(await claimDue(test.db, 4999, 6000, 100)).toEqual([]);
     const claimed = await Promise.all([1, 2, 3].map(() => claimDue(test.db, 5000, 6000, 100)));
-    expect(claimed.flat().map((item) => item.callId).toSorted()).toEqual(ids);
+    expect(
+      claimed
+        .flat()
+        .map((item) => item.callId)
+        .toSorted(),
+    ).toEqual(ids);
     expect(await claimDue(test.db, 5999, 7000, 100)).toEqual([]);
     expect((await claimDue(test.db, 6000, 7000, 100)).map((item) => item.callId).toSorted()).toEqual(ids);
   });

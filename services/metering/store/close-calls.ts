@@ -35,9 +35,17 @@ export interface RecordInstants {
  */
 export async function insertRecords(db: Database, records: readonly PricedRecord[], instants: RecordInstants): Promise<void> {
   await db.plainTransaction(async (tx) => {
-    const closed = await lockKeysOf(tx, records.map(({ record }) => record.call), instants.promisedSinceMs);
-    if (closed.size > 0) throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
-    await tx.run(deleteOpenCalls(records.length), records.map(({ record }) => bytesOf('req', record.call.id)));
+    const closed = await lockKeysOf(
+      tx,
+      records.map(({ record }) => record.call),
+      instants.promisedSinceMs,
+    );
+    if (closed.size > 0)
+      throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
+    await tx.run(
+      deleteOpenCalls(records.length),
+      records.map(({ record }) => bytesOf('req', record.call.id)),
+    );
     await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
     await noteUnfolded(tx, records.map(namesOf));
     await enqueueSettlements(tx, records, instants.claimedUntilMs);
@@ -49,7 +57,13 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
  * Stores the record of a call that was lost, unless the call was seen again or recorded meanwhile; true when stored. Of several
  * replicas that try, the one whose delete finds the row as it was read does it. Its settlement waits until `settledAtMs`.
  */
-export async function insertLostRecord(db: Database, lost: OpenCall, record: PricedRecord, instants: RecordInstants, settledAtMs: number): Promise<boolean> {
+export async function insertLostRecord(
+  db: Database,
+  lost: OpenCall,
+  record: PricedRecord,
+  instants: RecordInstants,
+  settledAtMs: number,
+): Promise<boolean> {
   return db.plainTransaction(async (tx) => {
     const closed = await lockKeysOf(tx, [lost.call], instants.promisedSinceMs);
     const id = bytesOf('req', lost.call.id);
@@ -71,17 +85,24 @@ export async function insertLostRecord(db: Database, lost: OpenCall, record: Pri
  */
 export async function replaceLostRecord(db: Database, record: PricedRecord, instants: RecordInstants): Promise<boolean> {
   const { call } = record.record;
-  return db.plainTransaction(async (tx) => {
-    if ((await lockKeysOf(tx, [call], instants.promisedSinceMs)).size > 0) return false;
-    const rows = await tx.run(replaceLost, [...recordValues(record), bytesOf('req', call.id), bytesOf('acct', call.accountId), Ending.ENDING_GATEWAY_LOST]);
-    if (rows === 0) return false;
-    if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
-    await closeKey(tx, record, instants.keptUntilMs);
-    return true;
-  }).catch((error: unknown) => {
-    if (error instanceof SettledMeanwhile) return false;
-    throw error;
-  });
+  return db
+    .plainTransaction(async (tx) => {
+      if ((await lockKeysOf(tx, [call], instants.promisedSinceMs)).size > 0) return false;
+      const rows = await tx.run(replaceLost, [
+        ...recordValues(record),
+        bytesOf('req', call.id),
+        bytesOf('acct', call.accountId),
+        Ending.ENDING_GATEWAY_LOST,
+      ]);
+      if (rows === 0) return false;
+      if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
+      await closeKey(tx, record, instants.keptUntilMs);
+      return true;
+    })
+    .catch((error: unknown) => {
+      if (error instanceof SettledMeanwhile) return false;
+      throw error;
+    });
 }
 
 function namesOf({ record }: PricedRecord): [Buffer, Buffer] {

@@ -21,7 +21,11 @@ describe.each(testEngines)('the comparison of sums with records on %s', (engine)
     const { service } = await harness.replica();
     const accountId = newId('acct');
     const keys = [newId('key'), newId('key')];
-    for (const [keyId, modelId, ending] of [[keys[0], 'one', Ending.ENDING_COMPLETED], [keys[1], 'two', Ending.ENDING_TIMEOUT], [keys[0], 'two', Ending.ENDING_COMPLETED]] as const) {
+    for (const [keyId, modelId, ending] of [
+      [keys[0], 'one', Ending.ENDING_COMPLETED],
+      [keys[1], 'two', Ending.ENDING_TIMEOUT],
+      [keys[0], 'two', Ending.ENDING_COMPLETED],
+    ] as const) {
       await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs }), ending }));
     }
     await until(async () => {

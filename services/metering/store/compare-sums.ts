@@ -2,7 +2,21 @@
 // sides at one instant, so that whatever differs is wrong.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
-import { blockMs, blocksOf, dayMs, hasHours, hasSpans, hourMs, hoursOf, quarterMs, quartersOf, Shape, shapes, spanMs, spansOf } from '../rollups/shapes.js';
+import {
+  blockMs,
+  blocksOf,
+  dayMs,
+  hasHours,
+  hasSpans,
+  hourMs,
+  hoursOf,
+  quarterMs,
+  quartersOf,
+  Shape,
+  shapes,
+  spanMs,
+  spansOf,
+} from '../rollups/shapes.js';
 import { addSums, noSums, sumColumns, type Sums, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
 import { Phase } from './fold.js';
 import { bytesOf } from './record-rows.js';
@@ -34,8 +48,15 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
   const blockOfDay = (block % dayMs) / blockMs;
   const quarterPart = (shape: Shape): number => quartersOf(shape, blockOfDay);
   const members = [
-    { text: `SELECT 'phase' AS name, phase AS shape, ${sumColumns.map((column) => `0 AS ${column}`).join(', ')} FROM usage_summing`, values: [] },
-    recorded('recorded', 'usage_record r', 'r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?', [account, startMs, startMs + quarterMs]),
+    {
+      text: `SELECT 'phase' AS name, phase AS shape, ${sumColumns.map((column) => `0 AS ${column}`).join(', ')} FROM usage_summing`,
+      values: [],
+    },
+    recorded('recorded', 'usage_record r', 'r.account_id = ? AND r.started_at_ms >= ? AND r.started_at_ms < ?', [
+      account,
+      startMs,
+      startMs + quarterMs,
+    ]),
     recorded(
       'waiting',
       'usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id',
@@ -51,21 +72,45 @@ export async function compareSums(db: Database, { accountId, startMs }: Quarter)
     ...shapes.filter(hasSpans).map((shape) => ofAllSeries('span', account, shape, spansOf(shape), span)),
   ];
   const text = members.map((member) => member.text).join(' UNION ALL ');
-  const rows = await db.plainTransaction((tx) => tx.query(text, members.flatMap(({ values }) => values)));
+  const rows = await db.plainTransaction((tx) =>
+    tx.query(
+      text,
+      members.flatMap(({ values }) => values),
+    ),
+  );
   const found = rows.map((row) => ({ name: String(row['name']), shape: asNumber(row['shape']), sums: sumsFromRow(row) }));
   const sumsOf = (name: string): Sums => found.find((each) => each.name === name)?.sums ?? noSums();
   if (found.find(({ name }) => name === 'phase')?.shape !== Phase.complete) return [];
   const inQuarter = noSums();
   addSums(inQuarter, sumsOf('recorded'));
-  addSums(inQuarter, sumsOf('waiting').map((sum) => -sum));
-  const starts = new Map([['quarter', startMs], ['hour', hour], ['block', block], ['span', span]]);
-  const expected = new Map([['quarter', inQuarter], ['hour', sumsOf('quarters of the hour')], ['block', sumsOf('quarters')], ['span', sumsOf('blocks')]]);
+  addSums(
+    inQuarter,
+    sumsOf('waiting').map((sum) => -sum),
+  );
+  const starts = new Map([
+    ['quarter', startMs],
+    ['hour', hour],
+    ['block', block],
+    ['span', span],
+  ]);
+  const expected = new Map([
+    ['quarter', inQuarter],
+    ['hour', sumsOf('quarters of the hour')],
+    ['block', sumsOf('quarters')],
+    ['span', sumsOf('blocks')],
+  ]);
   return found.flatMap(({ name, shape, sums }) => {
     const right = expected.get(name);
     const wrong = right?.findIndex((sum, index) => sum !== sums[index]) ?? -1;
     if (right === undefined || wrong === -1) return [];
     const startsAt = new Date(starts.get(name)!).toISOString();
-    return [{ what: `sum of ${sumColumns[wrong]} by ${Shape[shape]} in the ${name} from ${startsAt}`, stored: sums[wrong]!, expected: right[wrong]! }];
+    return [
+      {
+        what: `sum of ${sumColumns[wrong]} by ${Shape[shape]} in the ${name} from ${startsAt}`,
+        stored: sums[wrong]!,
+        expected: right[wrong]!,
+      },
+    ];
   });
 }
 
@@ -75,7 +120,10 @@ function recorded(name: string, from: string, where: string, values: readonly un
 
 function ofAccount(name: string, account: Buffer, part: number, fromMs: number, untilMs: number): Statement {
   const where = `account_id = ? AND part = ? AND series = ${accountSeries} AND bucket_ms >= ? AND bucket_ms < ?`;
-  return { text: `SELECT '${name}' AS name, 0 AS shape, ${sumsOfRollups} FROM usage_sum WHERE ${where}`, values: [account, part, fromMs, untilMs] };
+  return {
+    text: `SELECT '${name}' AS name, 0 AS shape, ${sumsOfRollups} FROM usage_sum WHERE ${where}`,
+    values: [account, part, fromMs, untilMs],
+  };
 }
 
 /** Found series by series, since those of one instant do not stand together. */

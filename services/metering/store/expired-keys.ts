@@ -7,7 +7,12 @@ import { isOpen } from './open-calls.js';
 
 /** Frees up to `limit` keys that have expired, with what was kept under them. A key whose call still runs is looked at again after `ttlMs`. */
 export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: number, limit: number): Promise<void> {
-  const rows: Record<string, unknown>[] = await db.knex('idempotency_key').select('*').where('expires_at_ms', '<=', nowMs).orderBy('expires_at_ms').limit(limit);
+  const rows: Record<string, unknown>[] = await db
+    .knex('idempotency_key')
+    .select('*')
+    .where('expires_at_ms', '<=', nowMs)
+    .orderBy('expires_at_ms')
+    .limit(limit);
   if (rows.length === 0) return;
   const expired = rows.map(keyFromRow).toSorted((a, b) => a.accountId.compare(b.accountId) || a.keyHash.compare(b.keyHash));
   await db.plainTransaction(async (tx) => {
@@ -15,7 +20,12 @@ export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: numb
       const key = await lockKey(tx, accountId, keyHash);
       if (key === undefined || key.expiresAtMs > nowMs) continue;
       if (!(await isRunning(tx, key, nowMs))) await deleteKey(tx, key);
-      else await tx.run('UPDATE idempotency_key SET expires_at_ms = ? WHERE account_id = ? AND key_hash = ?', [nowMs + ttlMs, accountId, keyHash]);
+      else
+        await tx.run('UPDATE idempotency_key SET expires_at_ms = ? WHERE account_id = ? AND key_hash = ?', [
+          nowMs + ttlMs,
+          accountId,
+          keyHash,
+        ]);
     }
   });
 }

@@ -75,13 +75,24 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     const made: UsageRecord[] = [];
     const makeSome = async (count: number): Promise<void> => {
       for (let index = 0; index < count; index += 1) {
-        made.push(await record(service, report({ call: call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() }), ending: oneOf(endings) })));
+        made.push(
+          await record(
+            service,
+            report({
+              call: call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() }),
+              ending: oneOf(endings),
+            }),
+          ),
+        );
       }
     };
     const check = async (): Promise<void> => {
       for (let again = 0; again < 25; again += 1) {
         const filter = someFilter();
-        const expected = made.filter((each) => matches(filter, each)).toSorted(newestFirst).map((each) => each.call!.id);
+        const expected = made
+          .filter((each) => matches(filter, each))
+          .toSorted(newestFirst)
+          .map((each) => each.call!.id);
         expect(await pages(filter, 1 + below(9))).toEqual(expected);
       }
     };
@@ -101,7 +112,11 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     await foldUnfolded(harness.db, numbers, ids);
     await check();
     const gone = made.splice(0, 15);
-    await removeFolded(harness.db, numbers, gone.map(({ call: removed }) => bytesOf('req', removed!.id)));
+    await removeFolded(
+      harness.db,
+      numbers,
+      gone.map(({ call: removed }) => bytesOf('req', removed!.id)),
+    );
     await check();
   }, 120_000);
 
@@ -111,14 +126,21 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     const numbers = new SeriesNumbers();
     await backfill(harness.db, numbers, 1);
     const at = (quarter: number): bigint => startedAtMs + BigInt(quarter * quarterMs);
-    for (let quarter = 0; quarter < 20; quarter += 1) await record(service, report({ call: call({ accountId, keyId: keys[quarter % 5 === 0 ? 1 : 0]!, modelId: models[0]!, startedAtMs: at(quarter) }) }));
+    for (let quarter = 0; quarter < 20; quarter += 1)
+      await record(
+        service,
+        report({ call: call({ accountId, keyId: keys[quarter % 5 === 0 ? 1 : 0]!, modelId: models[0]!, startedAtMs: at(quarter) }) }),
+      );
     const filter = UsageFilter.fromPartial({ accountId, keyId: keys[1]!, modelId: models[0]! });
     const waiting = await quartersWithCalls(harness.db, filter, Infinity, 50);
     await foldUnfolded(harness.db, numbers, (await waitingAfter(harness.db, Buffer.alloc(16), 100)).ids);
     const all = await quartersWithCalls(harness.db, filter, Infinity, 50);
     expect(all).toEqual(waiting);
     const start = (quarter: number): number => Number(at(quarter)) - (Number(at(quarter)) % quarterMs);
-    expect(all).toEqual({ areAll: true, stretches: [15, 10, 5, 0].map((quarter) => ({ fromMs: start(quarter), untilMs: start(quarter) + quarterMs })) });
+    expect(all).toEqual({
+      areAll: true,
+      stretches: [15, 10, 5, 0].map((quarter) => ({ fromMs: start(quarter), untilMs: start(quarter) + quarterMs })),
+    });
     expect((await quartersWithCalls(harness.db, filter, Number(at(10)), 1))!.stretches.map(({ fromMs }) => fromMs)).toEqual([start(5)]);
     // An index leads there.
     expect(await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, keyId: keys[1]! }), Infinity, 50)).toBeUndefined();

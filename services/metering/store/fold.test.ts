@@ -21,7 +21,13 @@ import { SeriesNumbers } from './rollups.js';
 import { sumIn } from './totals.js';
 
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
-const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, Ending.ENDING_TIMEOUT];
+const endings = [
+  Ending.ENDING_COMPLETED,
+  Ending.ENDING_COMPLETED,
+  Ending.ENDING_CLIENT_GONE,
+  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Ending.ENDING_TIMEOUT,
+];
 const quarterMs = 900_000;
 const daysMax = 11;
 
@@ -52,7 +58,13 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
   const recordSome = async (): Promise<string> => {
     const made = await record(
       service,
-      report({ call: someCall(), ending: oneOf(endings), tokens: tokens({ inputTokens: below(10_000), cacheReadTokens: below(99), outputTokens: below(100) }), quarantined: below(9) === 0, ...(below(4) === 0 ? { firstOutputMs: undefined } : {}) }),
+      report({
+        call: someCall(),
+        ending: oneOf(endings),
+        tokens: tokens({ inputTokens: below(10_000), cacheReadTokens: below(99), outputTokens: below(100) }),
+        quarantined: below(9) === 0,
+        ...(below(4) === 0 ? { firstOutputMs: undefined } : {}),
+      }),
     );
     return made.call!.id;
   };
@@ -96,7 +108,9 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
   /** Asks for sums and adds the records up, at one instant; how far the kept sums were. */
   async function compare(tx: PlainTransaction): Promise<Phase> {
     const { filter, groupBy, thenBy, offsetMinutes, offset } = question();
-    const rows = (await tx.query(`SELECT ${allRecordColumns.join(', ')} FROM usage_record WHERE account_id = ?`, [bytesOf('acct', accountId)])) as unknown as RecordRow[];
+    const rows = (await tx.query(`SELECT ${allRecordColumns.join(', ')} FROM usage_record WHERE account_id = ?`, [
+      bytesOf('acct', accountId),
+    ])) as unknown as RecordRow[];
     const records = rows.map(recordFromRow).filter(({ call: made, ending }) => {
       const { keyId, modelId, startedAtMs: atMs } = made!;
       if (filter.keyId !== '' && filter.keyId !== keyId) return false;
@@ -115,14 +129,40 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
   async function loseOne(): Promise<void> {
     const instants = { claimedUntilMs: Number.MAX_SAFE_INTEGER, keptUntilMs: 0, promisedSinceMs: 0 };
     const lost = { call: validateCall(someCall()), tokens: tokens({ inputTokens: 7 }), lastSeenAtMs: harness.clock.nowMs() };
-    const ended = { call: lost.call, source: UsageSource.USAGE_SOURCE_ESTIMATED, endingDetail: '', firstOutputMs: undefined, durationMs: 1, free: false, quarantined: false, keptAnswer: Buffer.alloc(0) };
+    const ended = {
+      call: lost.call,
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      endingDetail: '',
+      firstOutputMs: undefined,
+      durationMs: 1,
+      free: false,
+      quarantined: false,
+      keptAnswer: Buffer.alloc(0),
+    };
     await putOpenCalls(harness.db, [lost], 0);
     const comesBack = below(2) === 0;
     const dueAtMs = comesBack ? harness.clock.nowMs() + 86_400_000 : harness.clock.nowMs();
-    expect(await insertLostRecord(harness.db, lost, priceRecord({ ...ended, tokens: lost.tokens, ending: Ending.ENDING_GATEWAY_LOST }, 1), instants, dueAtMs)).toBe(true);
+    expect(
+      await insertLostRecord(
+        harness.db,
+        lost,
+        priceRecord({ ...ended, tokens: lost.tokens, ending: Ending.ENDING_GATEWAY_LOST }, 1),
+        instants,
+        dueAtMs,
+      ),
+    ).toBe(true);
     for (let turns = below(20); turns > 0; turns -= 1) await nextTurn();
     if (!comesBack) return;
-    const own = priceRecord({ ...ended, tokens: tokens({ inputTokens: 9000, outputTokens: 12 }), ending: Ending.ENDING_COMPLETED, firstOutputMs: 50, durationMs: 77 }, 2);
+    const own = priceRecord(
+      {
+        ...ended,
+        tokens: tokens({ inputTokens: 9000, outputTokens: 12 }),
+        ending: Ending.ENDING_COMPLETED,
+        firstOutputMs: 50,
+        durationMs: 77,
+      },
+      2,
+    );
     expect(await replaceLostRecord(harness.db, own, instants)).toBe(true);
   }
 
@@ -138,7 +178,12 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
         const kind = below(10);
         if (kind < 7) mine.push(await recordSome());
         else if (kind === 7) await loseOne();
-        else if (mine.length > 3) await removeFolded(harness.db, new SeriesNumbers(), mine.splice(below(2), 2).map((id) => bytesOf('req', id)));
+        else if (mine.length > 3)
+          await removeFolded(
+            harness.db,
+            new SeriesNumbers(),
+            mine.splice(below(2), 2).map((id) => bytesOf('req', id)),
+          );
         if (round === 20 && below(2) === 0) await sumAnew(harness.db);
         await nextTurn();
       }
@@ -172,7 +217,10 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
         const keyId = newId('key');
         for (let index = 0; index < callsOfKey; index += 1) {
           begun.set(keyId, (begun.get(keyId) ?? 0) + 2 ** index);
-          await record(service, report({ call: call({ accountId, keyId, startedAtMs: someInstant() }), tokens: tokens({ inputTokens: 2 ** index }) }));
+          await record(
+            service,
+            report({ call: call({ accountId, keyId, startedAtMs: someInstant() }), tokens: tokens({ inputTokens: 2 ** index }) }),
+          );
           recorded.set(keyId, (recorded.get(keyId) ?? 0) + 2 ** index);
         }
       }
@@ -181,7 +229,12 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     const reader = async (groupBy: GroupBy): Promise<void> => {
       while (isWriting) {
         const before = new Map(recorded);
-        const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy, thenBy: GroupBy.GROUP_BY_MODEL, offsetMinutes: 345 });
+        const { groups } = await service.getUsageTotals({
+          filter: UsageFilter.fromPartial({ accountId }),
+          groupBy,
+          thenBy: GroupBy.GROUP_BY_MODEL,
+          offsetMinutes: 345,
+        });
         for (const { name, calls, inputTokens } of groupBy === GroupBy.GROUP_BY_KEY ? groups : []) {
           const counted = Number(inputTokens);
           expect(bits(counted)).toBe(Number(calls));
@@ -228,17 +281,30 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     // As that version leaves its tables while it runs on: it may fold for a while yet without asking again.
     const oldReplica = Buffer.alloc(16, 7);
     for (const table of ['usage_summing', 'usage_fold', 'usage_sum']) await harness.db.knex(table).delete();
-    await harness.db.knex('usage_fold').insert({ name: 'rollups', version: 9, epoch: 2, phase: Phase.complete, watermark: Buffer.alloc(16, 1), leased_by: oldReplica, lease_until_ms: harness.clock.nowMs() + 15_000 });
+    await harness.db.knex('usage_fold').insert({
+      name: 'rollups',
+      version: 9,
+      epoch: 2,
+      phase: Phase.complete,
+      watermark: Buffer.alloc(16, 1),
+      leased_by: oldReplica,
+      lease_until_ms: harness.clock.nowMs() + 15_000,
+    });
     const [series] = (await harness.db.knex('usage_series').select().limit(1)) as Record<string, unknown>[];
     const former = Object.fromEntries(sumColumns.map((column) => [column, 1]));
-    await harness.db.knex('usage_rollup').insert({ account_id: bytesOf('acct', accountId), part: 0, series: series?.['series'] ?? 1, bucket_ms: 0, ...former });
+    await harness.db
+      .knex('usage_rollup')
+      .insert({ account_id: bytesOf('acct', accountId), part: 0, series: series?.['series'] ?? 1, bucket_ms: 0, ...former });
     await harness.replica();
     await until(isFolded);
     const atOneInstant = await snapshots();
     for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
     expect(await harness.db.knex('usage_rollup').select('part')).toEqual([]);
     // It renews its lease so, and begins with the first phase.
-    const renewed = harness.db.knex('usage_fold').where((either) => either.where({ leased_by: oldReplica }).orWhere('lease_until_ms', '<=', harness.clock.nowMs() + 1e9)).update({ leased_by: oldReplica });
+    const renewed = harness.db
+      .knex('usage_fold')
+      .where((either) => either.where({ leased_by: oldReplica }).orWhere('lease_until_ms', '<=', harness.clock.nowMs() + 1e9))
+      .update({ leased_by: oldReplica });
     expect(await renewed).toBe(0);
     const phases = async () => (await harness.db.knex('usage_fold').select('phase')).map((row: { phase: unknown }) => Number(row.phase));
     expect(await phases()).toEqual([Phase.clearing]);
@@ -253,10 +319,12 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     await ensureFold(harness.db);
     await clearRollups(harness.db);
     await backfill(harness.db, new SeriesNumbers(), 1);
-    for (let made = 0; made < 6; made += 1) await record(service, report({ call: call({ ...someCall(), accountId: made % 2 === 0 ? accountId : other }) }));
+    for (let made = 0; made < 6; made += 1)
+      await record(service, report({ call: call({ ...someCall(), accountId: made % 2 === 0 ? accountId : other }) }));
     const { ids, next } = await waitingAfter(harness.db, Buffer.alloc(16), 5);
     expect(next).toBeDefined();
-    const accountOf = async (id: Buffer): Promise<string> => ((await harness.db.knex('usage_record').where({ id }).first('account_id')) as { account_id: Buffer }).account_id.toString('hex');
+    const accountOf = async (id: Buffer): Promise<string> =>
+      ((await harness.db.knex('usage_record').where({ id }).first('account_id')) as { account_id: Buffer }).account_id.toString('hex');
     const accounts = await Promise.all(ids.map(accountOf));
     expect(accounts.filter((account, index) => account !== accounts[index - 1])).toHaveLength(2);
     const numbers = new SeriesNumbers();

@@ -77,10 +77,13 @@ async function endFormerSums(db: Database): Promise<void> {
 }
 
 async function insertOnce(db: Database, table: string, row: Record<string, unknown>): Promise<void> {
-  await db.knex(table).insert(row).catch((error: unknown) => {
-    // It is there already, or another replica was faster.
-    if (!isDuplicate(error)) throw error;
-  });
+  await db
+    .knex(table)
+    .insert(row)
+    .catch((error: unknown) => {
+      // It is there already, or another replica was faster.
+      if (!isDuplicate(error)) throw error;
+    });
 }
 
 /** How far the sums are, and whether records wait to be added to them. */
@@ -124,7 +127,8 @@ export async function foldUnfolded(db: Database, numbers: SeriesNumbers, ids: re
   const { folded } = await inTurn(db, numbers, async (tx, { phase, watermark }) => {
     if (phase === Phase.clearing) return { folded: 0, next: undefined };
     const ready: Row[] = [];
-    for (const part of partsOf(ids)) ready.push(...(await tx.query(selectWaiting(part.length), part)).filter((row) => asNumber(row['is_unfinished']) === 0));
+    for (const part of partsOf(ids))
+      ready.push(...(await tx.query(selectWaiting(part.length), part)).filter((row) => asNumber(row['is_unfinished']) === 0));
     // A record that somebody removed is in no sums.
     const reached = ready.filter((row) => row['recorded'] !== null && isReached(asBytes(row['id']), phase, watermark)).map(idOf);
     await remove(tx, ready.map(idOf));
@@ -142,7 +146,11 @@ export async function backfill(db: Database, numbers: SeriesNumbers, limit: numb
     const finished = page.filter((row) => asNumber(row['is_unfinished']) === 0).map(idOf);
     const waiting = page.filter((row) => asNumber(row['is_unfinished']) === 1);
     await remove(tx, page.map(idOf));
-    if (waiting.length > 0) await noteUnfolded(tx, waiting.map((row) => [idOf(row), asBytes(row['account_id'])]));
+    if (waiting.length > 0)
+      await noteUnfolded(
+        tx,
+        waiting.map((row) => [idOf(row), asBytes(row['account_id'])]),
+      );
     const learned = await addToRollups(tx, finished, 1n, numbers);
     const last = page.length === 0 ? watermark : idOf(page.at(-1)!);
     // Whatever was not there when the page was read is in usage_unfolded.
@@ -171,7 +179,11 @@ export async function clearRollups(db: Database): Promise<FoldStep> {
       for (; cleared < seriesPerClearing; cleared += 1) {
         const [first] = await tx.query(`SELECT account_id, part, series FROM ${table} LIMIT 1`, []);
         if (first === undefined) break;
-        await tx.run(`DELETE FROM ${table} WHERE account_id = ? AND part = ? AND series = ?`, [first['account_id'], first['part'], first['series']]);
+        await tx.run(`DELETE FROM ${table} WHERE account_id = ? AND part = ? AND series = ?`, [
+          first['account_id'],
+          first['part'],
+          first['series'],
+        ]);
       }
     }
     if (cleared === seriesPerClearing) return { folded: 0, next: lowestId };
@@ -218,7 +230,12 @@ async function inTurn(
       await tx.run(takeTurn, []);
       const [row] = await tx.query(readState, []);
       // Before the first fold there are no sums.
-      return step(tx, row === undefined ? { phase: Phase.clearing, watermark: lowestId } : { phase: asNumber(row['phase']), watermark: asBytes(row['watermark']) });
+      return step(
+        tx,
+        row === undefined
+          ? { phase: Phase.clearing, watermark: lowestId }
+          : { phase: asNumber(row['phase']), watermark: asBytes(row['watermark']) },
+      );
     },
     // What a power cut takes back is folded once more: the sums and what is in them are lost together.
     { isRepeatable: true, mayBeLost: true },
@@ -232,7 +249,9 @@ async function remove(tx: PlainTransaction, ids: readonly Buffer[]): Promise<voi
 }
 
 function partsOf<T>(items: readonly T[]): (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / rowsPerStatement) }, (_, index) => items.slice(index * rowsPerStatement, (index + 1) * rowsPerStatement));
+  return Array.from({ length: Math.ceil(items.length / rowsPerStatement) }, (_, index) =>
+    items.slice(index * rowsPerStatement, (index + 1) * rowsPerStatement),
+  );
 }
 
 function idOf(row: Row): Buffer {

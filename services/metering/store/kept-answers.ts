@@ -25,7 +25,11 @@ export async function deleteAnswer(tx: PlainTransaction, accountId: Buffer, call
 
 /** The kept answer of a call, or undefined. */
 export async function findAnswer(db: Database, accountId: Buffer, callId: Buffer): Promise<Buffer | undefined> {
-  const row: { answer: unknown } | undefined = await db.knex('kept_answer').select('answer').where({ account_id: accountId, call_id: callId }).first();
+  const row: { answer: unknown } | undefined = await db
+    .knex('kept_answer')
+    .select('answer')
+    .where({ account_id: accountId, call_id: callId })
+    .first();
   return row === undefined ? undefined : asBytes(row.answer);
 }
 

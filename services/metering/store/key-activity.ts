@@ -11,7 +11,9 @@ export const lastOfKeyText =
   'SELECT key_id, id, started_at_ms, model_id FROM usage_record WHERE account_id = ? AND key_id = ? ORDER BY started_at_ms DESC, id DESC LIMIT 1';
 
 // A GROUP BY over the keys would read every record of theirs; this reads one a key, in one statement for all of them.
-const lastOfKeysText = textOfRows((rows) => Array.from({ length: rows }, (_, index) => `SELECT * FROM (${lastOfKeyText}) AS k${index}`).join(' UNION ALL '));
+const lastOfKeysText = textOfRows((rows) =>
+  Array.from({ length: rows }, (_, index) => `SELECT * FROM (${lastOfKeyText}) AS k${index}`).join(' UNION ALL '),
+);
 
 /** The record of each of these keys whose call started last. The ids must be valid, and each there once. */
 export async function findLastOfKeys(db: Database, accountId: string, keyIds: readonly string[]): Promise<KeyActivity[]> {

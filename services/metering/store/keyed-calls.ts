@@ -84,7 +84,10 @@ async function forgetAnswer(tx: PlainTransaction, key: KeyRow): Promise<void> {
 
 /** Frees a key whose call was never sent upstream; false when the key is not reserved for this call. */
 export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<boolean> {
-  return db.plainTransaction(async (tx) => (await tx.run(`DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`, [accountId, keyHash, callId])) === 1);
+  return db.plainTransaction(
+    async (tx) =>
+      (await tx.run(`DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`, [accountId, keyHash, callId])) === 1,
+  );
 }
 
 /** Renews the leases of running calls; returns the ids of those that do not have their keys (any more). They must end. */
@@ -130,7 +133,13 @@ export async function closeKey(tx: PlainTransaction, { record, free, keptAnswer 
   await forgetAnswer(tx, key);
   const state = isLost ? KeyState.gatewayLost : keptAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
   const keptBytes = rowBytes + keptAnswer.length;
-  await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [state, keptUntilMs, keptBytes, accountId, keyHash]);
+  await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [
+    state,
+    keptUntilMs,
+    keptBytes,
+    accountId,
+    keyHash,
+  ]);
   if (keptAnswer.length > 0) await putAnswer(tx, accountId, callId, keptAnswer);
   await addKept(tx, accountId, 1, keptBytes);
 }
@@ -149,7 +158,9 @@ function keyAndCallOf(call: PricedCall): [accountId: Buffer, keyHash: Buffer, ca
 
 /** In the order of the primary key, so that two transactions cannot wait for each other. */
 function inKeyOrder(keyed: readonly PricedCall[]): PricedCall[] {
-  return keyed.toSorted((a, b) => (a.accountId < b.accountId ? -1 : a.accountId > b.accountId ? 1 : a.idempotencyKeyHash.compare(b.idempotencyKeyHash)));
+  return keyed.toSorted((a, b) =>
+    a.accountId < b.accountId ? -1 : a.accountId > b.accountId ? 1 : a.idempotencyKeyHash.compare(b.idempotencyKeyHash),
+  );
 }
 
 async function idsOf(tx: PlainTransaction, sql: string, values: readonly Buffer[]): Promise<Set<string>> {

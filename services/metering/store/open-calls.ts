@@ -14,7 +14,8 @@ import { recordedIds } from './records.js';
 
 const rowsPerStatement = 200;
 
-const putRowsOn = (engine: Engine) => upsertText(engine, 'open_call', ['id', 'account_id', 'draft', 'last_seen_at_ms'], ['id'], ['draft', 'last_seen_at_ms']);
+const putRowsOn = (engine: Engine) =>
+  upsertText(engine, 'open_call', ['id', 'account_id', 'draft', 'last_seen_at_ms'], ['id'], ['draft', 'last_seen_at_ms']);
 const putRows = { sqlite: putRowsOn('sqlite'), mysql: putRowsOn('mysql') };
 const keyed = keyedText(['id']);
 const deleteRows = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
@@ -36,7 +37,11 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
   // In key order, so that two gateways' batches cannot wait for each other.
   const inOrder = calls.toSorted((a, b) => (a.call.id < b.call.id ? -1 : 1));
   return db.plainTransaction(async (tx) => {
-    const closed = await renewKeys(tx, inOrder.map(({ call }) => call), keyLeaseUntilMs);
+    const closed = await renewKeys(
+      tx,
+      inOrder.map(({ call }) => call),
+      keyLeaseUntilMs,
+    );
     const sorted = inOrder.filter(({ call }) => !closed.has(call.id));
     for (let first = 0; first < sorted.length; first += rowsPerStatement) {
       const part = sorted.slice(first, first + rowsPerStatement);
@@ -47,7 +52,10 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
         lastSeenAtMs,
       ]);
       await tx.run(putRows[tx.engine](part.length), values);
-      const recorded = await recordedIds(tx, part.map(({ call }) => bytesOf('req', call.id)));
+      const recorded = await recordedIds(
+        tx,
+        part.map(({ call }) => bytesOf('req', call.id)),
+      );
       if (recorded.size === 0) continue;
       const left = [...recorded].map((hex) => Buffer.from(hex, 'hex'));
       await tx.run(deleteRows(left.length), left);

@@ -14,7 +14,15 @@ export const deferred = 2;
 const errorCharsMax = 200;
 
 const columns = [
-  'id', 'account_id', 'key_id', 'charge_nano_usd', 'state', 'attempts', 'next_attempt_at_ms', 'created_at_ms', 'last_error',
+  'id',
+  'account_id',
+  'key_id',
+  'charge_nano_usd',
+  'state',
+  'attempts',
+  'next_attempt_at_ms',
+  'created_at_ms',
+  'last_error',
 ] as const;
 
 const keyed = keyedText(['id']);

@@ -29,7 +29,11 @@ export async function quartersWithCalls(db: Database, filter: UsageFilter, until
   if (filter.accountId === '' || things < 2) return undefined;
   // The quarters at both ends may hold none that are asked for.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
-  const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({ kind: asNumber(row['kind']), at: asNumber(row['bucket']), calls: asNumber(row['calls']) }));
+  const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({
+    kind: asNumber(row['kind']),
+    at: asNumber(row['bucket']),
+    calls: asNumber(row['calls']),
+  }));
   if (rows.find(({ kind }) => kind === 0)?.at !== Phase.complete) return undefined;
   const calls = new Map<number, number>();
   for (const { kind, at, calls: more } of rows) if (kind !== 0) calls.set(at, (calls.get(at) ?? 0) + more);
@@ -51,7 +55,12 @@ export async function quartersWithCalls(db: Database, filter: UsageFilter, until
 function statementOf(filter: UsageFilter, untilMs: number, quarters: number): Statement {
   const account = bytesOf('acct', filter.accountId);
   const shape = shapeOf({ filter, columns: new Set() });
-  const hash = hashOf({ shape, keyId: filter.keyId === '' ? anyKey : bytesOf('key', filter.keyId), modelId: filter.modelId, ending: filter.ending });
+  const hash = hashOf({
+    shape,
+    keyId: filter.keyId === '' ? anyKey : bytesOf('key', filter.keyId),
+    modelId: filter.modelId,
+    ending: filter.ending,
+  });
   const before = Number.isFinite(untilMs) ? untilMs : Number.MAX_SAFE_INTEGER;
   const from = Number(filter.fromMs) - (Number(filter.fromMs) % quarterMs);
   const conditions = filterOf(filter, 'r');

@@ -27,8 +27,20 @@ describe.each(testEngines)('usage records on %s', (engine) => {
           service,
           report({
             // Every third starts together with the one before, so that the id must decide.
-            call: call({ accountId, keyId: keys[index % 2]!, modelId: models[index % 3]!, startedAtMs: startedAtMs + BigInt(index - (index % 3 === 2 ? 1 : 0)) * hourMs }),
-            tokens: tokens({ inputTokens: index, cacheReadTokens: 2, cacheWrite5mTokens: 3, cacheWrite1hTokens: 4, outputTokens: 10, reasoningTokens: 5 }),
+            call: call({
+              accountId,
+              keyId: keys[index % 2]!,
+              modelId: models[index % 3]!,
+              startedAtMs: startedAtMs + BigInt(index - (index % 3 === 2 ? 1 : 0)) * hourMs,
+            }),
+            tokens: tokens({
+              inputTokens: index,
+              cacheReadTokens: 2,
+              cacheWrite5mTokens: 3,
+              cacheWrite1hTokens: 4,
+              outputTokens: 10,
+              reasoningTokens: 5,
+            }),
             ending: endings[index % 4]!,
           }),
         ),
@@ -65,8 +77,16 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     ['key', { keyId: keys[0]! }, (stored) => stored.call!.keyId === keys[0]],
     ['model', { modelId: models[2]! }, (stored) => stored.call!.modelId === models[2]],
     ['ending', { ending: Ending.ENDING_CLIENT_GONE }, (stored) => stored.ending === Ending.ENDING_CLIENT_GONE],
-    ['start', { fromMs: startedAtMs + 5n * hourMs, untilMs: startedAtMs + 9n * hourMs }, (stored) => stored.call!.startedAtMs >= startedAtMs + 5n * hourMs && stored.call!.startedAtMs < startedAtMs + 9n * hourMs],
-    ['key, model and ending', { keyId: keys[1]!, modelId: models[1]!, ending: Ending.ENDING_COMPLETED }, (stored) => stored.call!.keyId === keys[1] && stored.call!.modelId === models[1] && stored.ending === Ending.ENDING_COMPLETED],
+    [
+      'start',
+      { fromMs: startedAtMs + 5n * hourMs, untilMs: startedAtMs + 9n * hourMs },
+      (stored) => stored.call!.startedAtMs >= startedAtMs + 5n * hourMs && stored.call!.startedAtMs < startedAtMs + 9n * hourMs,
+    ],
+    [
+      'key, model and ending',
+      { keyId: keys[1]!, modelId: models[1]!, ending: Ending.ENDING_COMPLETED },
+      (stored) => stored.call!.keyId === keys[1] && stored.call!.modelId === models[1] && stored.ending === Ending.ENDING_COMPLETED,
+    ],
   ];
   it.each(filters)('are found by %s', async (_, filter, matches) => {
     const expected = all.filter(matches);
@@ -106,7 +126,10 @@ describe.each(testEngines)('usage records on %s', (engine) => {
       name,
       thenName: '',
       calls: BigInt(records.length),
-      chargeNanoUsd: records.reduce((total, stored) => total + stored.lineItems.reduce((lines, item) => lines + item.amountNanoUsd, 0n), 0n),
+      chargeNanoUsd: records.reduce(
+        (total, stored) => total + stored.lineItems.reduce((lines, item) => lines + item.amountNanoUsd, 0n),
+        0n,
+      ),
       errors: sum((stored) => Number(stored.ending >= Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT)),
       quarantined: sum((stored) => Number(stored.quarantined)),
       durationMs: sum((stored) => stored.durationMs),
@@ -131,7 +154,12 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   it.each(groupings)('are summed %s, to the nano-dollar', async (_, groupBy, nameOf) => {
     const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy, ...ungrouped });
     const names = [...new Set(all.map(nameOf))];
-    const expected = names.map((name) => sumOf(all.filter((stored) => nameOf(stored) === name), name));
+    const expected = names.map((name) =>
+      sumOf(
+        all.filter((stored) => nameOf(stored) === name),
+        name,
+      ),
+    );
     expect(expected.length).toBeGreaterThanOrEqual(groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? 1 : 2);
     expect(groups.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(expected.toSorted((a, b) => (a.name < b.name ? -1 : 1)));
   });
@@ -140,12 +168,18 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     const filter = UsageFilter.fromPartial({ accountId });
     const days = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_DAY, ...ungrouped })).groups.map((group) => group.name);
     expect(days).toEqual(days.toSorted());
-    const charges = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_MODEL, ...ungrouped })).groups.map((group) => group.chargeNanoUsd);
+    const charges = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_MODEL, ...ungrouped })).groups.map(
+      (group) => group.chargeNanoUsd,
+    );
     expect(charges).toEqual(charges.toSorted((a, b) => (a < b ? 1 : -1)));
   });
 
   it('sum to zero where there are none', async () => {
-    const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId: newId('acct') }), groupBy: GroupBy.GROUP_BY_UNSPECIFIED, ...ungrouped });
+    const { groups } = await service.getUsageTotals({
+      filter: UsageFilter.fromPartial({ accountId: newId('acct') }),
+      groupBy: GroupBy.GROUP_BY_UNSPECIFIED,
+      ...ungrouped,
+    });
     expect(groups).toEqual([sumOf([], '')]);
   });
 
@@ -158,9 +192,13 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     };
     expect(await by("account_id = x'00'")).toMatch(/^SEARCH usage_record USING INDEX usage_record_by_account \(account_id=\?\)$/);
     expect(await by("account_id = x'00' AND key_id = x'00'")).toMatch(/^SEARCH .* usage_record_by_key \(account_id=\? AND key_id=\?\)$/);
-    expect(await by("account_id = x'00' AND model_id = 'm'")).toMatch(/^SEARCH .* usage_record_by_model \(account_id=\? AND model_id=\?\)$/);
+    expect(await by("account_id = x'00' AND model_id = 'm'")).toMatch(
+      /^SEARCH .* usage_record_by_model \(account_id=\? AND model_id=\?\)$/,
+    );
     expect(await by("account_id = x'00' AND ending = 3")).toMatch(/^SEARCH .* usage_record_by_ending \(account_id=\? AND ending=\?\)$/);
-    expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(/^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/);
+    expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(
+      /^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/,
+    );
     expect(await by('1 = 1')).toMatch(/^SCAN usage_record USING INDEX usage_record_by_start$/);
   });
 });

@@ -26,18 +26,30 @@ const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
   const conditions = conditionsOf(filter, after);
   // Nobody keeps an index of every combination, but sums tell when there were such calls.
-  const untilMs = Math.min(after === undefined ? Infinity : Number(after.startedAtMs) + 1, filter.untilMs === 0n ? Infinity : Number(filter.untilMs));
+  const untilMs = Math.min(
+    after === undefined ? Infinity : Number(after.startedAtMs) + 1,
+    filter.untilMs === 0n ? Infinity : Number(filter.untilMs),
+  );
   const quarters = await quartersWithCalls(db, filter, untilMs, limit);
   if (quarters !== undefined) {
     const found = await inStretches(db, conditions, quarters.stretches, limit);
     // Some of them may have been archived since, and there may be others further back.
     if (found.length === limit || quarters.areAll) return found;
   }
-  return read(db, { text: `SELECT id FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: [...valuesOf(conditions), limit] }, limit);
+  return read(
+    db,
+    { text: `SELECT id FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: [...valuesOf(conditions), limit] },
+    limit,
+  );
 }
 
 /** Those that started within one of the stretches, which come newest first. */
-async function inStretches(db: Database, conditions: readonly Condition[], stretches: readonly Stretch[], limit: number): Promise<UsageRecord[]> {
+async function inStretches(
+  db: Database,
+  conditions: readonly Condition[],
+  stretches: readonly Stretch[],
+  limit: number,
+): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
   for (let start = 0; start < stretches.length && found.length < limit; start += stretchesPerStatement) {
     const members = stretches.slice(start, start + stretchesPerStatement).map(({ fromMs, untilMs }): Condition => {

@@ -59,11 +59,14 @@ export async function claimRun(db: Database, run: RunState, untilMs: number): Pr
 
 /** Stores how a run stands now. */
 export async function storeRun(db: Database, run: RunState): Promise<void> {
-  await db.knex('reconcile_state').where({ name: run.name }).update({
-    due_at_ms: run.dueAtMs,
-    watermark_ms: run.watermarkMs,
-    page_token: run.pageToken,
-    progress: Buffer.from(run.progress),
-    result: Buffer.from(run.result),
-  });
+  await db
+    .knex('reconcile_state')
+    .where({ name: run.name })
+    .update({
+      due_at_ms: run.dueAtMs,
+      watermark_ms: run.watermarkMs,
+      page_token: run.pageToken,
+      progress: Buffer.from(run.progress),
+      result: Buffer.from(run.result),
+    });
 }

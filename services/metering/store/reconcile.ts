@@ -28,7 +28,12 @@ interface NameRow {
 }
 
 /** At most `limit` recorded calls after this position, oldest first. */
-export async function recordedCallsAfter(db: Database, extent: Extent, after: Position | undefined, limit: number): Promise<RecordedCall[]> {
+export async function recordedCallsAfter(
+  db: Database,
+  extent: Extent,
+  after: Position | undefined,
+  limit: number,
+): Promise<RecordedCall[]> {
   const query = db.knex('usage_record').select('id', 'account_id', 'started_at_ms');
   if (extent.accountId !== '') query.where('account_id', bytesOf('acct', extent.accountId));
   if (extent.fromMs > 0) query.where('started_at_ms', '>=', extent.fromMs);
@@ -49,7 +54,13 @@ export async function recordedCallsAfter(db: Database, extent: Extent, after: Po
 
 /** The account of each of these calls that is on record. */
 export async function recordedNames(db: Database, callIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const rows: NameRow[] = await db.knex('usage_record').select('id', 'account_id').whereIn('id', callIds.map((callId) => bytesOf('req', callId)));
+  const rows: NameRow[] = await db
+    .knex('usage_record')
+    .select('id', 'account_id')
+    .whereIn(
+      'id',
+      callIds.map((callId) => bytesOf('req', callId)),
+    );
   return new Map(rows.map(nameOf).map(({ callId, accountId }) => [callId, accountId]));
 }
 
@@ -73,13 +84,18 @@ export interface OwnEvidence {
 export async function ownEvidence(db: Database, callIds: readonly string[]): Promise<OwnEvidence> {
   const ids = callIds.map((callId) => bytesOf('req', callId));
   const records: RecordRow[] = await db.knex('usage_record').select(allRecordColumns).whereIn('id', ids);
-  const queued: { id: unknown; charge_nano_usd: unknown; state: unknown }[] = await db.knex('outbox').select('id', 'charge_nano_usd', 'state').whereIn('id', ids);
+  const queued: { id: unknown; charge_nano_usd: unknown; state: unknown }[] = await db
+    .knex('outbox')
+    .select('id', 'charge_nano_usd', 'state')
+    .whereIn('id', ids);
   const closed: { id: unknown }[] = await db.knex('closed_settlement').select('id').whereIn('id', ids);
   const inFlight: { id: unknown }[] = await db.knex('open_call').select('id').whereIn('id', ids);
   const idOf = (row: { id: unknown }): string => idFromBytes('req', asBytes(row.id));
   return {
     records: new Map(records.map((row) => [idOf(row), recordFromRow(row)])),
-    queued: new Map(queued.map((row) => [idOf(row), { chargeNanoUsd: asBigInt(row.charge_nano_usd), isRefused: asNumber(row.state) === failed }])),
+    queued: new Map(
+      queued.map((row) => [idOf(row), { chargeNanoUsd: asBigInt(row.charge_nano_usd), isRefused: asNumber(row.state) === failed }]),
+    ),
     closed: new Set(closed.map(idOf)),
     inFlight: new Set(inFlight.map(idOf)),
   };

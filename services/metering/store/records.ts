@@ -17,7 +17,11 @@ export async function recordedIds(tx: PlainTransaction, ids: readonly Buffer[]):
 
 /** The record of a call, or undefined. */
 export async function findRecord(db: Database, callId: string): Promise<UsageRecord | undefined> {
-  const row: RecordRow | undefined = await db.knex('usage_record').select(allRecordColumns).where({ id: bytesOf('req', callId) }).first();
+  const row: RecordRow | undefined = await db
+    .knex('usage_record')
+    .select(allRecordColumns)
+    .where({ id: bytesOf('req', callId) })
+    .first();
   return row === undefined ? undefined : recordFromRow(row);
 }
 

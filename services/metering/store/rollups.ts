@@ -53,9 +53,17 @@ export class SeriesNumbers {
  * Adds these records to the sums, or with -1 takes them out; the numbers of the series it had to look up. The transaction must hold
  * the row of usage_summing, so that nobody else changes sums meanwhile.
  */
-export async function addToRollups(tx: PlainTransaction, ids: readonly Buffer[], sign: 1n | -1n, numbers: SeriesNumbers): Promise<SeriesOfCalls> {
+export async function addToRollups(
+  tx: PlainTransaction,
+  ids: readonly Buffer[],
+  sign: 1n | -1n,
+  numbers: SeriesNumbers,
+): Promise<SeriesOfCalls> {
   const quarters = await sumsOf(tx, ids);
-  const looked = await lookUp(tx, quarters.filter(({ name }) => numbers.get(name) === undefined));
+  const looked = await lookUp(
+    tx,
+    quarters.filter(({ name }) => numbers.get(name) === undefined),
+  );
   const accounts = new Map<string, AccountRows>();
   for (const { accountId, name, quarter, sums } of quarters) {
     const account = accountId.toString('latin1');
@@ -66,7 +74,11 @@ export async function addToRollups(tx: PlainTransaction, ids: readonly Buffer[],
       for (const { part, bucketMs } of placesOf(shape, quarter)) rows.add(part, series[index]!, bucketMs, sums);
     }
   }
-  await add(tx, [...accounts.values()].toSorted((a, b) => a.accountId.compare(b.accountId)).flatMap((rows) => rows.inOrder()), sign);
+  await add(
+    tx,
+    [...accounts.values()].toSorted((a, b) => a.accountId.compare(b.accountId)).flatMap((rows) => rows.inOrder()),
+    sign,
+  );
   return looked;
 }
 
@@ -88,7 +100,9 @@ class AccountRows {
   /** In the order of the primary key, which makes the pages of it that are written few. */
   inOrder(): { key: readonly unknown[]; sums: Sums }[] {
     return ordered(this.parts).flatMap(([part, ofPart]) =>
-      ordered(ofPart).flatMap(([series, ofSeries]) => ordered(ofSeries).map(([bucketMs, sums]) => ({ key: [this.accountId, part, series, bucketMs], sums }))),
+      ordered(ofPart).flatMap(([series, ofSeries]) =>
+        ordered(ofSeries).map(([bucketMs, sums]) => ({ key: [this.accountId, part, series, bucketMs], sums })),
+      ),
     );
   }
 }
@@ -122,7 +136,12 @@ async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Qua
   for (let start = 0; start < ids.length; start += rowsPerStatement) {
     const part = ids.slice(start, start + rowsPerStatement);
     for (const row of await tx.query(sumQuarters(part.length), part)) {
-      const [accountId, keyId, modelId, ending] = [asBytes(row['account_id']), asBytes(row['key_id']), asText(row['model_id']), asNumber(row['ending'])];
+      const [accountId, keyId, modelId, ending] = [
+        asBytes(row['account_id']),
+        asBytes(row['key_id']),
+        asText(row['model_id']),
+        asNumber(row['ending']),
+      ];
       const name = `${accountId.toString('latin1')}${keyId.toString('latin1')}${ending} ${modelId}`;
       quarters.push({ quarter: asNumber(row['quarter']), accountId, keyId, modelId, ending, name, sums: sumsFromRow(row) });
     }
@@ -151,11 +170,16 @@ function nameOf({ accountId, shape, keyId, modelId, ending }: AccountSeries): st
 /** The numbers of series, which are made where they are not there yet. */
 async function numbersOf(tx: PlainTransaction, wanted: readonly (readonly [string, AccountSeries])[]): Promise<Map<string, number>> {
   const numbers = new Map<string, number>();
-  const hashed = new Map(wanted.map(([name, series]) => [series.accountId.toString('hex') + hashOf(series).toString('hex'), { name, series }]));
+  const hashed = new Map(
+    wanted.map(([name, series]) => [series.accountId.toString('hex') + hashOf(series).toString('hex'), { name, series }]),
+  );
   const names = [...hashed];
   for (let start = 0; start < names.length; start += rowsPerStatement) {
     const part = names.slice(start, start + rowsPerStatement);
-    for (const row of await tx.query(selectSeries(part.length), part.flatMap(([, { series }]) => [series.accountId, hashOf(series)]))) {
+    for (const row of await tx.query(
+      selectSeries(part.length),
+      part.flatMap(([, { series }]) => [series.accountId, hashOf(series)]),
+    )) {
       const hash = asBytes(row['account_id']).toString('hex') + asBytes(row['dimensions_hash']).toString('hex');
       numbers.set(hashed.get(hash)!.name, asNumber(row['series']));
     }
@@ -186,7 +210,14 @@ async function add(tx: PlainTransaction, rows: readonly { key: readonly unknown[
   const perStatement = tx.engine === 'sqlite' ? 1 : rowsPerStatement;
   for (let start = 0; start < rows.length; start += perStatement) {
     const part = rows.slice(start, start + perStatement);
-    await tx.run(addRows[tx.engine](part.length), part.flatMap(({ key, sums }) => [...key, ...(sign < 0n ? sums.map((sum) => -sum) : sums)]));
-    if (sign < 0n) await tx.run(deleteEmpty(part.length), part.flatMap(({ key }) => key));
+    await tx.run(
+      addRows[tx.engine](part.length),
+      part.flatMap(({ key, sums }) => [...key, ...(sign < 0n ? sums.map((sum) => -sum) : sums)]),
+    );
+    if (sign < 0n)
+      await tx.run(
+        deleteEmpty(part.length),
+        part.flatMap(({ key }) => key),
+      );
   }
 }

@@ -25,16 +25,18 @@ export type DimensionColumn = 'key_id' | 'model_id' | 'ending';
 
 const shapeName = (columns: Iterable<DimensionColumn>): string => [...columns].sort().join(' ');
 const shapeByColumns = new Map(
-  ([
-    [Shape.account, []],
-    [Shape.key, ['key_id']],
-    [Shape.model, ['model_id']],
-    [Shape.ending, ['ending']],
-    [Shape.keyModel, ['key_id', 'model_id']],
-    [Shape.keyEnding, ['key_id', 'ending']],
-    [Shape.modelEnding, ['model_id', 'ending']],
-    [Shape.all, ['key_id', 'model_id', 'ending']],
-  ] as [Shape, DimensionColumn[]][]).map(([shape, columns]) => [shapeName(columns), shape]),
+  (
+    [
+      [Shape.account, []],
+      [Shape.key, ['key_id']],
+      [Shape.model, ['model_id']],
+      [Shape.ending, ['ending']],
+      [Shape.keyModel, ['key_id', 'model_id']],
+      [Shape.keyEnding, ['key_id', 'ending']],
+      [Shape.modelEnding, ['model_id', 'ending']],
+      [Shape.all, ['key_id', 'model_id', 'ending']],
+    ] as [Shape, DimensionColumn[]][]
+  ).map(([shape, columns]) => [shapeName(columns), shape]),
 );
 
 /** What is asked for. The filter must be valid. */
@@ -84,7 +86,12 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
     const rows = await rowsOf(tx, statementOf(plan, account, shape, series, question, rowsMax));
     const check = rows.find((row) => asNumber(row['kind']) === 0);
     // Otherwise calls of a kind that had not been seen before were added meanwhile, or all is being summed anew.
-    if (check === undefined || asNumber(check['series']) !== asNumber(fold['series']) || asNumber(check['bucket']) !== asNumber(fold['epoch'])) continue;
+    if (
+      check === undefined ||
+      asNumber(check['series']) !== asNumber(fold['series']) ||
+      asNumber(check['bucket']) !== asNumber(fold['epoch'])
+    )
+      continue;
     const byNumber = new Map(series.map((each) => [each.number, each]));
     rows.splice(rows.indexOf(check), 1);
     return rows.map((row) => groupOf(row, byNumber, question.columns));
@@ -113,7 +120,12 @@ async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, fil
   const { text, values } = filterOf(filter, 's');
   const select = `SELECT s.series, s.key_id, s.model_id, s.ending FROM usage_series s WHERE s.account_id = ? AND s.shape = ?${text} LIMIT ${seriesMax + 1}`;
   const rows = await tx.query(select, [account, shape, ...values]);
-  return rows.map((row) => ({ number: asNumber(row['series']), key_id: asBytes(row['key_id']), model_id: asText(row['model_id']), ending: asNumber(row['ending']) }));
+  return rows.map((row) => ({
+    number: asNumber(row['series']),
+    key_id: asBytes(row['key_id']),
+    model_id: asText(row['model_id']),
+    ending: asNumber(row['ending']),
+  }));
 }
 
 function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], question: Question, rowsMax: number): Statement {
@@ -126,7 +138,10 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
   members.push(...rollupMembers(plan, account, series, question));
   if (plan.pieces.length > 0) members.push(unfoldedMember(plan.summed, account, question));
   for (const edge of plan.edges) members.push(edgeMember(edge, account, question));
-  return { text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 1}`, values: members.flatMap(({ values }) => values) };
+  return {
+    text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 1}`,
+    values: members.flatMap(({ values }) => values),
+  };
 }
 
 /** A part of the statement for each piece and for series that belong together; or, where those would be too many, groups are left to the caller. */
@@ -152,7 +167,11 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
 /** Series that are not told apart by what is grouped by. */
 function groupsOf(series: readonly Series[], columns: ReadonlySet<DimensionColumn>): Series[][] {
   const nameOf = ({ key_id, model_id, ending }: Series): string =>
-    [columns.has('key_id') ? key_id.toString('hex') : '', columns.has('ending') ? ending : '', columns.has('model_id') ? model_id : ''].join(' ');
+    [
+      columns.has('key_id') ? key_id.toString('hex') : '',
+      columns.has('ending') ? ending : '',
+      columns.has('model_id') ? model_id : '',
+    ].join(' ');
   const groups = new Map<string, Series[]>();
   for (const each of series) {
     const name = nameOf(each);

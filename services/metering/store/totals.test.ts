@@ -29,11 +29,19 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
   it('are those of a plain scan, however grouped and wherever days are cut', async () => {
     const calls = fc.record({
       // Quarters of an hour and the milliseconds around them, over three days.
-      atMs: fc.tuple(fc.integer({ min: 0, max: 288 }), fc.integer({ min: -1, max: 1 })).map(([quarters, ms]) => startedAtMs + BigInt(quarters * 900_000 + ms)),
+      atMs: fc
+        .tuple(fc.integer({ min: 0, max: 288 }), fc.integer({ min: -1, max: 1 }))
+        .map(([quarters, ms]) => startedAtMs + BigInt(quarters * 900_000 + ms)),
       key: fc.constantFrom(...keys),
       model: fc.constantFrom(...models),
       ending: fc.constantFrom(...endings),
-      counts: fc.record({ inputTokens: fc.nat(1_000_000), cacheReadTokens: fc.nat(1000), cacheWrite5mTokens: fc.nat(1000), cacheWrite1hTokens: fc.nat(1000), outputTokens: fc.nat(1000) }),
+      counts: fc.record({
+        inputTokens: fc.nat(1_000_000),
+        cacheReadTokens: fc.nat(1000),
+        cacheWrite5mTokens: fc.nat(1000),
+        cacheWrite1hTokens: fc.nat(1000),
+        outputTokens: fc.nat(1000),
+      }),
     });
     const history = fc.array(calls, { minLength: 1, maxLength: 25 });
     await fc.assert(
@@ -41,7 +49,10 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
         const accountId = newId('acct');
         const records = await Promise.all(
           made.map(({ atMs, key, model, ending, counts }) =>
-            record(service, report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), ending })),
+            record(
+              service,
+              report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), ending }),
+            ),
           ),
         );
         // Else they are read from the records, or from some of both.
@@ -63,7 +74,9 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     let isRecording = true;
     const recording = (async () => {
       for (let round = 0; round < 10; round += 1) {
-        await Promise.all(Array.from({ length: 20 }, (_, index) => record(service, report({ call: call({ accountId, keyId: keys[index % 3]! }) }))));
+        await Promise.all(
+          Array.from({ length: 20 }, (_, index) => record(service, report({ call: call({ accountId, keyId: keys[index % 3]! }) }))),
+        );
       }
       isRecording = false;
     })();
@@ -85,14 +98,24 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
   it('name groups within groups in the order of a chart', async () => {
     const accountId = newId('acct');
     const at = (minutes: number, modelId: string, inputTokens: number) =>
-      record(service, report({ call: call({ accountId, modelId, startedAtMs: startedAtMs + BigInt(minutes * 60_000) }), tokens: tokens({ inputTokens }) }));
+      record(
+        service,
+        report({
+          call: call({ accountId, modelId, startedAtMs: startedAtMs + BigInt(minutes * 60_000) }),
+          tokens: tokens({ inputTokens }),
+        }),
+      );
     // 1,800,000,000,000 is 2027-01-15T08:00Z.
     await at(0, 'cheap', 10);
     await at(50, 'dear', 1000);
     await at(59, 'dear', 1000);
     await at(60, 'cheap', 3000);
     const shown = async (groupBy: GroupBy, thenBy: GroupBy, offsetMinutes: number) =>
-      (await totals(service, { filter: { accountId }, groupBy, thenBy, offsetMinutes })).map(({ name, thenName, calls }) => [name, thenName, Number(calls)]);
+      (await totals(service, { filter: { accountId }, groupBy, thenBy, offsetMinutes })).map(({ name, thenName, calls }) => [
+        name,
+        thenName,
+        Number(calls),
+      ]);
     expect(await shown(GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_MODEL, 0)).toEqual([
       ['2027-01-15T08:00Z', 'dear', 2],
       ['2027-01-15T08:00Z', 'cheap', 1],

@@ -8,7 +8,16 @@ import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.j
 import type { TimeGrain } from '../rollups/plan.js';
 import { addSums, chargeOf, namedSums, noSums, type Sums } from '../rollups/sums.js';
 import { bytesOf } from './record-rows.js';
-import { type DimensionColumn, filterOf, groupOf, type GroupRow, type Question, readSummed, recordGroups, recordSelect } from './summed-totals.js';
+import {
+  type DimensionColumn,
+  filterOf,
+  groupOf,
+  type GroupRow,
+  type Question,
+  readSummed,
+  recordGroups,
+  recordSelect,
+} from './summed-totals.js';
 
 const groupsMax = 10_000;
 /** Several rows may belong to one group. */
@@ -153,7 +162,11 @@ function isTime(groupBy: GroupBy): boolean {
 
 /** Times in their order, other groups by the charge of the whole group, the highest first; so within each group. */
 function inOrder(groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>, isFirstTime: boolean, isSecondTime: boolean): Totals[] {
-  const whole = [...groups].map(([name, within]) => ({ name, within, charge: isFirstTime ? 0n : [...within.values()].reduce((sum, sums) => sum + chargeOf(sums), 0n) }));
+  const whole = [...groups].map(([name, within]) => ({
+    name,
+    within,
+    charge: isFirstTime ? 0n : [...within.values()].reduce((sum, sums) => sum + chargeOf(sums), 0n),
+  }));
   whole.sort((a, b) => compare(b.charge, a.charge) || compare(a.name, b.name));
   return whole.flatMap(({ name, within }) => {
     const parts = [...within];

@@ -19,9 +19,16 @@ export interface UnsettledFilter {
 }
 
 /** At most `limit` charges after this call (empty: from the first), oldest call first. */
-export async function unsettledAfter(db: Database, filter: UnsettledFilter, afterCallId: string, limit: number): Promise<UnsettledCharge[]> {
+export async function unsettledAfter(
+  db: Database,
+  filter: UnsettledFilter,
+  afterCallId: string,
+  limit: number,
+): Promise<UnsettledCharge[]> {
   const isClosed = filter.state === UnsettledState.UNSETTLED_STATE_CLOSED;
-  const query = isClosed ? db.knex('closed_settlement').select(...common, 'reason', 'closed_at_ms') : db.knex('outbox').select(...common, 'state');
+  const query = isClosed
+    ? db.knex('closed_settlement').select(...common, 'reason', 'closed_at_ms')
+    : db.knex('outbox').select(...common, 'state');
   if (filter.accountId !== '') query.where('account_id', bytesOf('acct', filter.accountId));
   if (filter.state === UnsettledState.UNSETTLED_STATE_WAITING) query.where('state', pending);
   if (filter.state === UnsettledState.UNSETTLED_STATE_REFUSED) query.where('state', failed);
@@ -29,7 +36,11 @@ export async function unsettledAfter(db: Database, filter: UnsettledFilter, afte
   const rows = (await query.orderBy('id').limit(limit)) as (CommonRow & { state?: unknown; reason?: unknown; closed_at_ms?: unknown })[];
   return rows.map((row) => ({
     ...chargeOf(row),
-    state: isClosed ? filter.state : asNumber(row.state) === failed ? UnsettledState.UNSETTLED_STATE_REFUSED : UnsettledState.UNSETTLED_STATE_WAITING,
+    state: isClosed
+      ? filter.state
+      : asNumber(row.state) === failed
+        ? UnsettledState.UNSETTLED_STATE_REFUSED
+        : UnsettledState.UNSETTLED_STATE_WAITING,
     closedAtMs: isClosed ? asBigInt(row.closed_at_ms) : 0n,
     reason: isClosed ? asText(row.reason) : '',
   }));
@@ -46,10 +57,18 @@ export async function retryRefused(db: Database, callId: string | undefined, now
 export async function closeRefused(db: Database, callId: string, reason: string, nowMs: number): Promise<UnsettledCharge> {
   const id = bytesOf('req', callId);
   return db.transaction(async (tx) => {
-    const row: (CommonRow & { state: unknown }) | undefined = await tx('outbox').select(...common, 'state').where({ id }).forUpdate().first();
-    if (row === undefined) throw new AppError('not_found', `No charge of the call ${callId} waits for the ledger.`, { details: { what: 'settlement' } });
+    const row: (CommonRow & { state: unknown }) | undefined = await tx('outbox')
+      .select(...common, 'state')
+      .where({ id })
+      .forUpdate()
+      .first();
+    if (row === undefined)
+      throw new AppError('not_found', `No charge of the call ${callId} waits for the ledger.`, { details: { what: 'settlement' } });
     if (asNumber(row.state) !== failed) {
-      throw new AppError('failed_precondition', `The charge of the call ${callId} still waits for the ledger; only one that the ledger has refused can be closed.`);
+      throw new AppError(
+        'failed_precondition',
+        `The charge of the call ${callId} still waits for the ledger; only one that the ledger has refused can be closed.`,
+      );
     }
     await tx('outbox').where({ id }).delete();
     const { state: _state, ...kept } = row;

@@ -1,6 +1,14 @@
 // A ledger for tests: idempotent as the real one, and able to be away, to refuse and to be short of money.
 import { AppError } from '#kit/errors/app-error.js';
-import { CheckpointResponse, type CheckpointRequest, Hold, HoldState, type SettleRequest, SettleResponse, VerifyResponse } from '#proto/ledger/v1/ledger.js';
+import {
+  CheckpointResponse,
+  type CheckpointRequest,
+  Hold,
+  HoldState,
+  type SettleRequest,
+  SettleResponse,
+  VerifyResponse,
+} from '#proto/ledger/v1/ledger.js';
 import type { MeteringDeps } from '../index.js';
 
 /** Set its fields to make it misbehave; look at them to see what reached it. */
@@ -25,7 +33,10 @@ export class FakeLedger {
   readonly client: MeteringDeps['ledger'] = {
     settle: async (request) => this.settle(request),
     checkpoint: async (request) => this.checkpoint(request),
-    getHolds: async ({ items }) => ({ holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)), archivedUntilMs: 0n }),
+    getHolds: async ({ items }) => ({
+      holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)),
+      archivedUntilMs: 0n,
+    }),
     listHolds: async () => ({ holds: this.holds(), nextPageToken: '' }),
     verify: async () => VerifyResponse.fromPartial({}),
   };
@@ -41,7 +52,8 @@ export class FakeLedger {
     this.deliveries += 1;
     if (this.refused.has(request.holdId)) throw new AppError('hold_closed', 'The hold was released.');
     const first = this.settled.get(request.holdId);
-    if (first !== undefined && first.costNanoUsd !== request.costNanoUsd) throw new AppError('idempotency_mismatch', 'Settled at another cost.');
+    if (first !== undefined && first.costNanoUsd !== request.costNanoUsd)
+      throw new AppError('idempotency_mismatch', 'Settled at another cost.');
     this.settled.set(request.holdId, first ?? request);
     if (this.losesAnswers) throw new AppError('deadline_exceeded', 'No answer came in time.');
     const cost = request.costNanoUsd;

@@ -5,12 +5,25 @@ import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { createLogger } from '#kit/log.js';
 import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
-import type { CheckpointUsageRequest_Item, GetOutboxResponse, MeteringService, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import type {
+  CheckpointUsageRequest_Item,
+  GetOutboxResponse,
+  MeteringService,
+  RecordUsageRequest,
+  UsageRecord,
+} from '#proto/metering/v1/metering.js';
 import { createMetering, type MeteringConfig, meteringSettings } from '../index.js';
 import { startedAtMs } from './calls.js';
 import { FakeLedger } from './fake-ledger.js';
 
-const config: MeteringConfig = { ...parseSettings(meteringSettings, {}), outboxPollMs: 5, sweepIntervalMs: 5, foldIntervalMs: 5, lostGraceMs: 0, drainTimeoutMs: 500 };
+const config: MeteringConfig = {
+  ...parseSettings(meteringSettings, {}),
+  outboxPollMs: 5,
+  sweepIntervalMs: 5,
+  foldIntervalMs: 5,
+  lostGraceMs: 0,
+  drainTimeoutMs: 500,
+};
 
 /** Replicas of metering on one database, and what they stand on. */
 export class Harness {
@@ -46,7 +59,10 @@ export class Harness {
     const db = first || this.engine === 'sqlite' ? this.db : openDatabase(this.database.url);
     if (db !== this.db) this.extraDatabases.push(db);
     const log = createLogger({ name: 'metering', level: 'warn' }, { write: (line) => void this.lines.push(JSON.parse(line)) });
-    const metering = createMetering({ ...config, ...changes }, { db, clock: this.clock, log, ledger: this.ledger.client, catalog: { listPriceVersions: async () => ({ prices: [] }) } });
+    const metering = createMetering(
+      { ...config, ...changes },
+      { db, clock: this.clock, log, ledger: this.ledger.client, catalog: { listPriceVersions: async () => ({ prices: [] }) } },
+    );
     await metering.start();
     this.replicas.push(metering);
     return metering;

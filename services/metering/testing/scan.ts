@@ -2,15 +2,32 @@
 import { Ending, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
 
 /** All that can be grouped by. */
-export const groupings = [GroupBy.GROUP_BY_UNSPECIFIED, GroupBy.GROUP_BY_KEY, GroupBy.GROUP_BY_MODEL, GroupBy.GROUP_BY_DAY, GroupBy.GROUP_BY_HOUR, GroupBy.GROUP_BY_ENDING];
+export const groupings = [
+  GroupBy.GROUP_BY_UNSPECIFIED,
+  GroupBy.GROUP_BY_KEY,
+  GroupBy.GROUP_BY_MODEL,
+  GroupBy.GROUP_BY_DAY,
+  GroupBy.GROUP_BY_HOUR,
+  GroupBy.GROUP_BY_ENDING,
+];
 
 /** An offset as people write it, beside its minutes. */
-export const zones: readonly (readonly [number, string])[] = [[0, 'Z'], [840, '+14:00'], [-660, '-11:00'], [345, '+05:45'], [-210, '-03:30'], [525, '+08:45']];
+export const zones: readonly (readonly [number, string])[] = [
+  [0, 'Z'],
+  [840, '+14:00'],
+  [-660, '-11:00'],
+  [345, '+05:45'],
+  [-210, '-03:30'],
+  [525, '+08:45'],
+];
 
 const formats = new Map(
   zones.map(([, offset]) => {
     const timeZone = offset === 'Z' ? '+00:00' : offset;
-    return [offset, new Intl.DateTimeFormat('en-CA', { timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' })];
+    return [
+      offset,
+      new Intl.DateTimeFormat('en-CA', { timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' }),
+    ];
   }),
 );
 
@@ -46,8 +63,20 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
     const name = nameOf(stored, groupBy, offset);
     const thenName = nameOf(stored, thenBy, offset);
     const sums = groups.get(`${name} ${thenName}`) ?? {
-      name, thenName, calls: 0n, chargeNanoUsd: 0n, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, outputTokens: 0n, reasoningTokens: 0n,
-      errors: 0n, quarantined: 0n, durationMs: 0n, firstOutputCalls: 0n, firstOutputMs: 0n,
+      name,
+      thenName,
+      calls: 0n,
+      chargeNanoUsd: 0n,
+      inputTokens: 0n,
+      cacheReadTokens: 0n,
+      cacheWriteTokens: 0n,
+      outputTokens: 0n,
+      reasoningTokens: 0n,
+      errors: 0n,
+      quarantined: 0n,
+      durationMs: 0n,
+      firstOutputCalls: 0n,
+      firstOutputMs: 0n,
     };
     const used = stored.tokens!;
     sums.calls += 1n;

@@ -31,7 +31,9 @@ export interface Money {
   /** Only holds. */
   hold(customer: Customer): Promise<string>;
   /** Compares everything, or one account; the sums over all parts. */
-  reconcile(accountId?: string): Promise<Omit<ReconcileResponse, 'nextPageToken'> & { found: Record<string, [stored: bigint, expected: bigint]> }>;
+  reconcile(
+    accountId?: string,
+  ): Promise<Omit<ReconcileResponse, 'nextPageToken'> & { found: Record<string, [stored: bigint, expected: bigint]> }>;
   stop(): Promise<void>;
 }
 
@@ -49,8 +51,15 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
   const clock = new ManualClock(Date.now());
   const lines: Record<string, unknown>[] = [];
   const silent = createLogger({ name: 'ledger', level: 'silent' });
-  const log = createLogger({ name: 'metering', level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
-  const ledger = createLedger(parseSettings(ledgerSettings, { TOLLGATE_LEDGER_SWEEP_INTERVAL: '1h' }), { db: ledgerDatabase.db, clock, log: silent });
+  const log = createLogger(
+    { name: 'metering', level: 'warn' },
+    { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const ledger = createLedger(parseSettings(ledgerSettings, { TOLLGATE_LEDGER_SWEEP_INTERVAL: '1h' }), {
+    db: ledgerDatabase.db,
+    clock,
+    log: silent,
+  });
   const catalog = [price()];
   const settings = parseSettings(meteringSettings, {
     TOLLGATE_METERING_OUTBOX_POLL: '5ms',
@@ -71,7 +80,14 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
 
   async function hold(customer: Customer): Promise<string> {
     const holdId = newId('req', clock.nowMs());
-    const request = { ...customer, holdId, keyLimit: { limitNanoUsd: undefined, version: 1n }, amountNanoUsd: heldNanoUsd, minAmountNanoUsd: heldNanoUsd, ttlMs: 60_000 };
+    const request = {
+      ...customer,
+      holdId,
+      keyLimit: { limitNanoUsd: undefined, version: 1n },
+      amountNanoUsd: heldNanoUsd,
+      minAmountNanoUsd: heldNanoUsd,
+      ttlMs: 60_000,
+    };
     await ledger.service.hold(request);
     return holdId;
   }
@@ -87,12 +103,20 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
     hold,
     async customer(nanoUsd = 1_000_000_000n) {
       const accountId = newId('acct');
-      await ledger.service.deposit({ idempotencyKey: newId('deposit'), accountId, amountNanoUsd: nanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: '' });
+      await ledger.service.deposit({
+        idempotencyKey: newId('deposit'),
+        accountId,
+        amountNanoUsd: nanoUsd,
+        source: DepositSource.DEPOSIT_SOURCE_CASH,
+        reason: '',
+      });
       return { accountId, keyId: newId('key') };
     },
     async makeCall(customer, changes = {}) {
       const id = await hold(customer);
-      await metering.service.recordUsage(report({ call: call({ ...customer, id, heldNanoUsd, price: catalog[0]!, startedAtMs: BigInt(clock.nowMs()) }), ...changes }));
+      await metering.service.recordUsage(
+        report({ call: call({ ...customer, id, heldNanoUsd, price: catalog[0]!, startedAtMs: BigInt(clock.nowMs()) }), ...changes }),
+      );
       await until(async () => (await find(metering.service, id))?.settlement !== undefined);
       return id;
     },

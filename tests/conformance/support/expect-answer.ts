@@ -60,7 +60,12 @@ export async function onPath<T>(path: Path, work: () => Promise<T> | T): Promise
 }
 
 /** Compares one outcome. */
-export async function expectAnswer(gateway: Conformance, path: Path, outcome: Outcome, { end = { kind: 'complete' }, seen = {} }: ExpectedAnswer): Promise<void> {
+export async function expectAnswer(
+  gateway: Conformance,
+  path: Path,
+  outcome: Outcome,
+  { end = { kind: 'complete' }, seen = {} }: ExpectedAnswer,
+): Promise<void> {
   const isError = end.kind === 'broken' || end.kind === 'failed';
   expect({ error: outcome.seen.error, isRefused: outcome.status >= 400, ...pick(outcome.seen, seenBy(path, seen)) }).toEqual({
     error: isError ? expect.any(String) : undefined,
@@ -92,7 +97,10 @@ async function expectCharge(gateway: Conformance, path: Path, outcome: Outcome, 
 }
 
 /** The figures in full; chat-completions tells apart no lives of what was written to caches. */
-export function chargedUsage({ upstream }: Path, { input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage): Required<Usage> {
+export function chargedUsage(
+  { upstream }: Path,
+  { input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage,
+): Required<Usage> {
   const writes = upstream === 'messages' ? { cacheWrite5m, cacheWrite1h } : { cacheWrite5m: cacheWrite5m + cacheWrite1h, cacheWrite1h: 0 };
   return { input, cacheRead, ...writes, output, reasoning };
 }

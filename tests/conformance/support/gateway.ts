@@ -73,13 +73,19 @@ export function conformance(): Conformance {
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    system = await startSystem('single', { TOLLGATE_GATEWAY_READ_ON_TIME: '800ms', TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s', TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s' });
+    system = await startSystem('single', {
+      TOLLGATE_GATEWAY_READ_ON_TIME: '800ms',
+      TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s',
+      TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s',
+    });
     for (const upstream of ['chat-completions', 'messages'] as const) {
       const id = upstream === 'messages' ? 'm' : 'cc';
       await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey);
       await addSubject(system, id, upstream);
     }
-    await eventually(async () => ((await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/subject') ? true : undefined));
+    await eventually(async () =>
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/subject') ? true : undefined,
+    );
   });
 
   afterEach(() => {
@@ -101,14 +107,26 @@ export function conformance(): Conformance {
     async call(path, body, headers = {}) {
       // Calls are made one after another, so the next request is this call's.
       const asked = stub.requests.length;
-      const response = await post(system, pathOf(path), system.firstKey, { model: modelOf[path.upstream], ...body, stream: path.streaming }, { headers });
+      const response = await post(
+        system,
+        pathOf(path),
+        system.firstKey,
+        { model: modelOf[path.upstream], ...body, stream: path.streaming },
+        { headers },
+      );
       const text = await response.text();
       return { ...readAnswer(path, response, text, body), text, sent: stub.requests[asked] };
     },
     async leave(path, body) {
       const asked = stub.requests.length;
       const leaving = new AbortController();
-      const response = await post(system, pathOf(path), system.firstKey, { model: modelOf[path.upstream], ...body, stream: true }, { signal: leaving.signal });
+      const response = await post(
+        system,
+        pathOf(path),
+        system.firstKey,
+        { model: modelOf[path.upstream], ...body, stream: true },
+        { signal: leaving.signal },
+      );
       let text = '';
       for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
         text += chunk;
@@ -141,11 +159,18 @@ function readAnswer(path: Path, response: Response, text: string, body: Json): O
     const wantsUsage = (body['stream_options'] as Json | undefined)?.['include_usage'] === true;
     expect(streamFaults(path.client, text, { includeUsage: wantsUsage, native: isNative(path) })).toEqual([]);
     const frames = framesOf(text);
-    return { status, headers, frames, body: {}, seen: path.client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, wantsUsage) };
+    return {
+      status,
+      headers,
+      frames,
+      body: {},
+      seen: path.client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, wantsUsage),
+    };
   }
   const json = JSON.parse(text) as Json;
   expect(status === 200 ? answerFaults(path.client, json, { native: isNative(path) }) : errorFaults(path.client, json)).toEqual([]);
-  if (status !== 200) return { status, headers, frames: [], body: json, seen: { ...nothing(), error: (json['error'] as Json)['type'] as string } };
+  if (status !== 200)
+    return { status, headers, frames: [], body: json, seen: { ...nothing(), error: (json['error'] as Json)['type'] as string } };
   return { status, headers, frames: [], body: json, seen: path.client === 'messages' ? seenInMessage(json) : seenInCompletion(json) };
 }
 
@@ -175,7 +200,13 @@ async function charged(system: System, requestId: string): Promise<Charged> {
 /** Tokens × price, to the nano-dollar. */
 export function priceOf({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output }: Usage): bigint {
   const { input: perInput, cacheRead: perRead, cacheWrite5m: per5m, cacheWrite1h: per1h, output: perOutput } = stubPrices;
-  return BigInt(input) * perInput + BigInt(cacheRead) * perRead + BigInt(cacheWrite5m) * per5m + BigInt(cacheWrite1h) * per1h + BigInt(output) * perOutput;
+  return (
+    BigInt(input) * perInput +
+    BigInt(cacheRead) * perRead +
+    BigInt(cacheWrite5m) * per5m +
+    BigInt(cacheWrite1h) * per1h +
+    BigInt(output) * perOutput
+  );
 }
 
 function nanoUsd(usd: string): bigint {
@@ -198,5 +229,19 @@ async function addSubject(system: System, upstream: string, format: WireName): P
   };
   writeFileSync(file, JSON.stringify(model));
   await system.cli('model', 'put', file);
-  await system.cli('price', 'publish', modelOf[format], '--input', '1', '--cache-read', '0.1', '--cache-write-5m', '1.25', '--cache-write-1h', '2', '--output', '5');
+  await system.cli(
+    'price',
+    'publish',
+    modelOf[format],
+    '--input',
+    '1',
+    '--cache-read',
+    '0.1',
+    '--cache-write-5m',
+    '1.25',
+    '--cache-write-1h',
+    '2',
+    '--output',
+    '5',
+  );
 }

@@ -13,7 +13,9 @@ export interface Path {
 const formats: readonly WireName[] = ['chat-completions', 'messages'];
 
 /** All eight. */
-export const paths: readonly Path[] = formats.flatMap((client) => formats.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))));
+export const paths: readonly Path[] = formats.flatMap((client) =>
+  formats.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
+);
 
 /** Those whose upstream speaks this format. */
 export function over(upstream: WireName): readonly Path[] {

@@ -4,11 +4,21 @@ import type { Frame } from '../../../gateway/formats/testing/frames.js';
 import { isJson, type Json } from '../../upstream/check.js';
 import { normalJson, nothing, type Seen, type SeenStop, type SeenUsage } from './seen.js';
 
-const stops: Readonly<Record<string, SeenStop>> = { stop: 'end', length: 'max_tokens', tool_calls: 'tool_calls', content_filter: 'refusal' };
+const stops: Readonly<Record<string, SeenStop>> = {
+  stop: 'end',
+  length: 'max_tokens',
+  tool_calls: 'tool_calls',
+  content_filter: 'refusal',
+};
 
 /** A whole answer. */
 export function seenInCompletion(body: Json): Seen {
-  expect(body).toMatchObject({ object: 'chat.completion', id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number), model: expect.any(String) });
+  expect(body).toMatchObject({
+    object: 'chat.completion',
+    id: expect.stringMatching(/^chatcmpl-/),
+    created: expect.any(Number),
+    model: expect.any(String),
+  });
   const choice = (body['choices'] as Json[])[0]!;
   expect(choice).toMatchObject({ index: 0, logprobs: choice['logprobs'] ?? null });
   const message = choice['message'] as Json;
@@ -21,7 +31,11 @@ export function seenInCompletion(body: Json): Seen {
   addSigned(seen, message['thinking_blocks']);
   seen.calls = ((message['tool_calls'] ?? []) as Json[]).map((call) => {
     const said = (call['function'] ?? call['custom']) as Json;
-    return { id: call['id'] as string, name: said['name'] as string, arguments: normalJson((said['arguments'] ?? said['input']) as string) };
+    return {
+      id: call['id'] as string,
+      name: said['name'] as string,
+      arguments: normalJson((said['arguments'] ?? said['input']) as string),
+    };
   });
   seen.stop = stops[choice['finish_reason'] as string];
   seen.usage = usageIn(body['usage']);
@@ -48,7 +62,12 @@ export function seenInChunks(frames: readonly Frame[], wantsUsage: boolean): See
 function readChunk(seen: Seen, frame: Frame, isFirst: boolean, wantsUsage: boolean): void {
   const chunk = frame.data as Json;
   expect(frame.event).toBeUndefined();
-  expect(chunk).toMatchObject({ object: 'chat.completion.chunk', id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number), choices: expect.any(Array) });
+  expect(chunk).toMatchObject({
+    object: 'chat.completion.chunk',
+    id: expect.stringMatching(/^chatcmpl-/),
+    created: expect.any(Number),
+    choices: expect.any(Array),
+  });
   expect(chunk).not.toHaveProperty('error');
   const usage = usageIn(chunk['usage']);
   const choices = chunk['choices'] as Json[];
@@ -92,7 +111,9 @@ function addFragment(seen: Seen, fragment: Json): void {
 function checkSequence(frames: readonly Frame[], isComplete: boolean, wantsUsage: boolean): void {
   const chunks = frames.map(({ data }) => data as Json);
   expect(new Set(chunks.map(({ id, created, model }) => JSON.stringify([id, created, model]))).size).toBeLessThanOrEqual(1);
-  const finishes = chunks.flatMap((chunk, at) => ((chunk['choices'] as Json[]).some((choice) => choice['index'] === 0 && typeof choice['finish_reason'] === 'string') ? [at] : []));
+  const finishes = chunks.flatMap((chunk, at) =>
+    (chunk['choices'] as Json[]).some((choice) => choice['index'] === 0 && typeof choice['finish_reason'] === 'string') ? [at] : [],
+  );
   if (!isComplete) return expect(finishes).toEqual([]);
   expect(finishes).toHaveLength(1);
   const withUsage = chunks.flatMap((chunk, at) => (isJson(chunk['usage']) ? [at] : []));

@@ -16,7 +16,13 @@ const stops: Readonly<Record<string, SeenStop>> = {
 
 /** A whole answer. */
 export function seenInMessage(body: Json): Seen {
-  expect(body).toMatchObject({ type: 'message', role: 'assistant', id: expect.stringMatching(/^msg_/), model: expect.any(String), stop_reason: expect.any(String) });
+  expect(body).toMatchObject({
+    type: 'message',
+    role: 'assistant',
+    id: expect.stringMatching(/^msg_/),
+    model: expect.any(String),
+    stop_reason: expect.any(String),
+  });
   expect(body).toHaveProperty('stop_sequence');
   const seen = nothing();
   for (const block of body['content'] as Json[]) addBlock(seen, block);
@@ -39,7 +45,13 @@ export function seenInEvents(frames: readonly Frame[]): Seen {
     switch (name) {
       case 'message_start':
         expect(stage).toBe('before');
-        expect(event['message']).toMatchObject({ type: 'message', role: 'assistant', content: [], stop_reason: null, usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) } });
+        expect(event['message']).toMatchObject({
+          type: 'message',
+          role: 'assistant',
+          content: [],
+          stop_reason: null,
+          usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+        });
         expect(((event['message'] as Json)['usage'] as Json)['input_tokens']).toBeGreaterThan(0);
         stage = 'within';
         break;
@@ -59,7 +71,10 @@ export function seenInEvents(frames: readonly Frame[]): Seen {
       case 'message_delta':
         expect(['within', 'ending']).toContain(stage);
         expect(open).toBeUndefined();
-        expect(event).toMatchObject({ delta: { stop_reason: expect.any(String) }, usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) } });
+        expect(event).toMatchObject({
+          delta: { stop_reason: expect.any(String) },
+          usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+        });
         seen.stop = stops[(event['delta'] as Json)['stop_reason'] as string];
         seen.usage = usageIn(event['usage']);
         stage = 'ending';
@@ -132,7 +147,11 @@ function addBlock(seen: Seen, block: Json): void {
       return;
     case 'tool_use': {
       const json = (block['json'] as string | undefined) ?? '';
-      seen.calls.push({ id: block['id'] as string, name: block['name'] as string, arguments: json === '' ? JSON.stringify(block['input']) : normalJson(json) });
+      seen.calls.push({
+        id: block['id'] as string,
+        name: block['name'] as string,
+        arguments: json === '' ? JSON.stringify(block['input']) : normalJson(json),
+      });
     }
   }
 }

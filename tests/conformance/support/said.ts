@@ -9,10 +9,15 @@ export function messagesSent({ sent }: Outcome): Json[] {
 
 /** All content blocks or parts of these messages, in order; a text alone counts as one. */
 export function blocksSent(outcome: Outcome): Json[] {
-  return messagesSent(outcome).flatMap(({ content }) => (typeof content === 'string' ? [{ type: 'text', text: content }] : ((content ?? []) as Json[])));
+  return messagesSent(outcome).flatMap(({ content }) =>
+    typeof content === 'string' ? [{ type: 'text', text: content }] : ((content ?? []) as Json[]),
+  );
 }
 
 /** The fields that the caller was told had no effect. */
 export function droppedIn({ headers }: Outcome): string[] {
-  return (headers.get('x-tollgate-dropped-params') ?? '').split(',').map((name) => name.trim()).filter((name) => name !== '');
+  return (headers.get('x-tollgate-dropped-params') ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
 }

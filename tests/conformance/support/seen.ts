@@ -38,7 +38,17 @@ export interface Seen {
 
 /** Nothing yet. */
 export function nothing(): Seen {
-  return { text: '', reasoning: '', refusal: '', signatures: [], redacted: [], calls: [], stop: undefined, usage: undefined, error: undefined };
+  return {
+    text: '',
+    reasoning: '',
+    refusal: '',
+    signatures: [],
+    redacted: [],
+    calls: [],
+    stop: undefined,
+    usage: undefined,
+    error: undefined,
+  };
 }
 
 /** The same text for the same JSON; a text that is none, as it is. */

@@ -20,7 +20,11 @@ const usualAmounts = ['10', '25', '50', '100'] as const;
 
 export function AddMoney() {
   const account = useAccount();
-  const { data } = useQuery({ queryKey: ['payments', account.id], queryFn: ({ signal }) => getPaymentOptions(account.id, signal), staleTime: 60_000 });
+  const { data } = useQuery({
+    queryKey: ['payments', account.id],
+    queryFn: ({ signal }) => getPaymentOptions(account.id, signal),
+    staleTime: 60_000,
+  });
   if (data === undefined || data.provider === null) return null;
   return (
     <>

@@ -54,7 +54,12 @@ export function TestOutcome({ deliveries }: { deliveries: readonly Delivery[] })
 export function FailingDestinations({ alert }: { alert: AlertNow }) {
   const t = useText(alertsText);
   const account = useAccount();
-  const { data } = useQuery({ queryKey: deliveriesKey(account.id, 'newest'), queryFn: ({ signal }) => listDeliveries(account.id, null, signal), refetchInterval: refetchMs, enabled: alert.threshold_usd !== null });
+  const { data } = useQuery({
+    queryKey: deliveriesKey(account.id, 'newest'),
+    queryFn: ({ signal }) => listDeliveries(account.id, null, signal),
+    refetchInterval: refetchMs,
+    enabled: alert.threshold_usd !== null,
+  });
   const wanted = [...alert.emails, ...(alert.webhook_url === null ? [] : [alert.webhook_url])];
   const failing = wanted.flatMap((destination) => {
     const newest = data?.data.find((delivery) => delivery.destination === destination && delivery.state !== 'pending');
@@ -82,7 +87,11 @@ export function Deliveries() {
   return (
     <div className="mt-3">
       <Disclosure summary={t.deliveries}>
-        <Listed queryKey={deliveriesKey(account.id)} fetch={(cursor, signal) => listDeliveries(account.id, cursor, signal)} refetchInterval={refetchMs}>
+        <Listed
+          queryKey={deliveriesKey(account.id)}
+          fetch={(cursor, signal) => listDeliveries(account.id, cursor, signal)}
+          refetchInterval={refetchMs}
+        >
           {(pages) => {
             const deliveries = pages.flatMap(({ data }) => data);
             if (deliveries.length === 0) return <p className="text-soft">{t.noDeliveries}</p>;
@@ -100,7 +109,8 @@ export function Deliveries() {
                   {
                     name: t.outcome,
                     className: 'wrap-anywhere',
-                    cell: ({ outcome, next_attempt_at: next }) => (next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`),
+                    cell: ({ outcome, next_attempt_at: next }) =>
+                      next === null ? outcome : `${outcome}${outcome === '' ? '' : '; '}${t.nextTry({ when: time.minute(next) })}`,
                   },
                 ]}
               />

@@ -29,7 +29,11 @@ const refetchMs = 5000;
 export function Alerts() {
   const t = useText(alertsText);
   const account = useAccount();
-  const query = useQuery({ queryKey: alertKey(account.id), queryFn: ({ signal }) => getAlert(account.id, signal), refetchInterval: refetchMs });
+  const query = useQuery({
+    queryKey: alertKey(account.id),
+    queryFn: ({ signal }) => getAlert(account.id, signal),
+    refetchInterval: refetchMs,
+  });
   return (
     <Section title={t.title} description={t.about}>
       <Fetched query={query}>
@@ -123,9 +127,14 @@ function AlertForm({ alert }: { alert: AlertNow }) {
   const [isRenewing, setRenewing] = useState(false);
   const set = (changes: Partial<Fields>): void => setFields((before) => ({ ...before, ...changes }));
   const isSaved = alert.threshold_usd !== null && JSON.stringify(fields) === JSON.stringify(fieldsOf(alert));
-  const refresh = () => Promise.all([client.invalidateQueries({ queryKey: alertKey(account.id) }), client.invalidateQueries({ queryKey: ['balance', account.id] })]);
+  const refresh = () =>
+    Promise.all([
+      client.invalidateQueries({ queryKey: alertKey(account.id) }),
+      client.invalidateQueries({ queryKey: ['balance', account.id] }),
+    ]);
   const save = useMutation({
-    mutationFn: (renewSecret: boolean) => putAlert(account.id, renewSecret ? { ...changeOf(fieldsOf(alert)), renew_webhook_secret: true } : changeOf(fields)),
+    mutationFn: (renewSecret: boolean) =>
+      putAlert(account.id, renewSecret ? { ...changeOf(fieldsOf(alert)), renew_webhook_secret: true } : changeOf(fields)),
     onSuccess: async ({ alert: saved, webhook_secret: made }) => {
       setRenewing(false);
       setSecret(made);
@@ -135,7 +144,10 @@ function AlertForm({ alert }: { alert: AlertNow }) {
       await refresh();
     },
   });
-  const test = useMutation({ mutationFn: () => testAlert(account.id), onSettled: () => client.invalidateQueries({ queryKey: alertKey(account.id, 'deliveries') }) });
+  const test = useMutation({
+    mutationFn: () => testAlert(account.id),
+    onSettled: () => client.invalidateQueries({ queryKey: alertKey(account.id, 'deliveries') }),
+  });
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     test.reset();
@@ -195,7 +207,16 @@ function AlertForm({ alert }: { alert: AlertNow }) {
       </div>
       <FormError error={test.error} />
       {test.data !== undefined && <TestOutcome deliveries={test.data.data} />}
-      <ConfirmDialog open={isRenewing} onClose={() => setRenewing(false)} onConfirm={() => save.mutate(true)} busy={save.isPending} title={t.renewTitle} description={t.renewAbout} confirm={t.renew} danger={false} />
+      <ConfirmDialog
+        open={isRenewing}
+        onClose={() => setRenewing(false)}
+        onConfirm={() => save.mutate(true)}
+        busy={save.isPending}
+        title={t.renewTitle}
+        description={t.renewAbout}
+        confirm={t.renew}
+        danger={false}
+      />
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </form>
   );

@@ -18,7 +18,11 @@ export function Deposits() {
   const time = useTime();
   return (
     <Section title={t.depositsTitle}>
-      <Listed queryKey={billingKey(account.id, 'deposits')} fetch={(cursor, signal) => listDeposits(account.id, cursor, signal)} refetchInterval={liveMs}>
+      <Listed
+        queryKey={billingKey(account.id, 'deposits')}
+        fetch={(cursor, signal) => listDeposits(account.id, cursor, signal)}
+        refetchInterval={liveMs}
+      >
         {(pages) => {
           const deposits = pages.flatMap(({ data }) => data);
           if (deposits.length === 0) return <p className="text-soft">{t.noDeposits}</p>;
@@ -39,7 +43,11 @@ export function Deposits() {
                     hideName: true,
                     className: 'num',
                     cell: ({ id, amount_usd, created_at }) => (
-                      <Link to={account.path(`/billing/receipts/${id}`)} className="link" aria-label={t.receiptOf({ usd: usdText(amount_usd), day: time.day(created_at) })}>
+                      <Link
+                        to={account.path(`/billing/receipts/${id}`)}
+                        className="link"
+                        aria-label={t.receiptOf({ usd: usdText(amount_usd), day: time.day(created_at) })}
+                      >
                         {t.receipt}
                       </Link>
                     ),

@@ -15,7 +15,11 @@ export function Holds() {
   const t = useText(billingText);
   const account = useAccount();
   useSeconds();
-  const query = useQuery({ queryKey: billingKey(account.id, 'holds'), queryFn: ({ signal }) => listHolds(account.id, signal), refetchInterval: liveMs });
+  const query = useQuery({
+    queryKey: billingKey(account.id, 'holds'),
+    queryFn: ({ signal }) => listHolds(account.id, signal),
+    refetchInterval: liveMs,
+  });
   return (
     <Section title={t.holds} description={t.holdsAbout}>
       <Fetched query={query}>

@@ -18,7 +18,11 @@ export function Months() {
   const account = useAccount();
   return (
     <Section title={t.statements} description={t.statementsAbout}>
-      <Listed queryKey={billingKey(account.id, 'statements')} fetch={(cursor, signal) => listStatements(account.id, cursor, signal)} refetchInterval={liveMs}>
+      <Listed
+        queryKey={billingKey(account.id, 'statements')}
+        fetch={(cursor, signal) => listStatements(account.id, cursor, signal)}
+        refetchInterval={liveMs}
+      >
         {(pages) => <Table months={pages.flatMap(({ data }) => data)} />}
       </Listed>
     </Section>
@@ -60,7 +64,12 @@ function Table({ months }: { months: readonly Statement[] }) {
             hideName: true,
             className: 'num',
             cell: (each) => (
-              <a href={statementCsvUrl(account.id, each.month)} download aria-label={t.csvOf({ month: month(each.month) })} className={buttonClass('ghost', 'small')}>
+              <a
+                href={statementCsvUrl(account.id, each.month)}
+                download
+                aria-label={t.csvOf({ month: month(each.month) })}
+                className={buttonClass('ghost', 'small')}
+              >
                 <Download size={15} aria-hidden />
                 {t.csv}
               </a>

@@ -82,7 +82,11 @@ export function Listed<P extends Page<unknown>>({
 /** A link to a key by its name. */
 export function KeyLink({ keyId }: { keyId: string }) {
   const account = useAccount();
-  const { data } = useQuery({ queryKey: billingKey(account.id, 'key-names'), queryFn: ({ signal }) => keyNames(account.id, signal), staleTime: 60_000 });
+  const { data } = useQuery({
+    queryKey: billingKey(account.id, 'key-names'),
+    queryFn: ({ signal }) => keyNames(account.id, signal),
+    staleTime: 60_000,
+  });
   return (
     <Link to={account.path(`/keys/${keyId}`)} className="link wrap-anywhere">
       {data?.[keyId] ?? `key_…${keyId.slice(-6)}`}

@@ -18,7 +18,11 @@ export default function ReceiptPage() {
   const account = useAccount();
   const time = useTime();
   const { entry = '' } = useParams<{ entry: string }>();
-  const query = useQuery({ queryKey: billingKey(account.id, 'receipt', entry), queryFn: ({ signal }) => getReceipt(account.id, entry, signal), staleTime: Number.POSITIVE_INFINITY });
+  const query = useQuery({
+    queryKey: billingKey(account.id, 'receipt', entry),
+    queryFn: ({ signal }) => getReceipt(account.id, entry, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   return (
     <>
       <PageHeader

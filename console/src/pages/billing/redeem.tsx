@@ -24,7 +24,10 @@ export function Redeem() {
     mutationFn: () => redeemCode(account.id, code.trim()),
     onSuccess: async () => {
       setCode('');
-      await Promise.all([client.invalidateQueries({ queryKey: billingKey(account.id) }), client.invalidateQueries({ queryKey: ['balance', account.id] })]);
+      await Promise.all([
+        client.invalidateQueries({ queryKey: billingKey(account.id) }),
+        client.invalidateQueries({ queryKey: ['balance', account.id] }),
+      ]);
     },
   });
   const submit = (event: SyntheticEvent): void => {

@@ -93,7 +93,8 @@ function Figures({ statement }: { statement: Statement }) {
   return (
     <>
       <p className="mb-3 text-soft">
-        {account.name} · {t.statementAbout({ from: statement.from.slice(0, 10), until: statement.until.slice(0, 10) })} {t.lines}: {number(statement.lines)}
+        {account.name} · {t.statementAbout({ from: statement.from.slice(0, 10), until: statement.until.slice(0, 10) })} {t.lines}:{' '}
+        {number(statement.lines)}
       </p>
       {!statement.is_closed && <Notice>{t.openMonth}</Notice>}
       {statement.has_archived_lines && <Notice>{t.archived}</Notice>}

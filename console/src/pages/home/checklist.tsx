@@ -56,7 +56,11 @@ function Steps({ onHide }: { onHide: () => void }) {
         <ol className="divide-y divide-line">
           {steps.map(({ id, title, isDone, content }) => (
             <li key={id} className="flex gap-3 p-4">
-              {isDone ? <CircleCheck size={20} aria-hidden className="mt-0.5 shrink-0 text-good" /> : <CircleDashed size={20} aria-hidden className="mt-0.5 shrink-0 text-soft" />}
+              {isDone ? (
+                <CircleCheck size={20} aria-hidden className="mt-0.5 shrink-0 text-good" />
+              ) : (
+                <CircleDashed size={20} aria-hidden className="mt-0.5 shrink-0 text-soft" />
+              )}
               <div className="min-w-0 flex-1">
                 <p className={isDone ? 'text-soft' : 'font-medium'}>
                   {title} <span className="sr-only">({isDone ? t.isDone : t.isOpen})</span>
@@ -75,14 +79,22 @@ function Steps({ onHide }: { onHide: () => void }) {
 function useSteps(account: AccountInUse): Step[] | undefined {
   const t = useText(homeText);
   const mayInvite = account.can('change members');
-  const keys = useQuery({ queryKey: ['keys', account.id, 'first'], queryFn: ({ signal }) => listKeys(account.id, { limit: 200 }, signal), refetchInterval: liveMs });
+  const keys = useQuery({
+    queryKey: ['keys', account.id, 'first'],
+    queryFn: ({ signal }) => listKeys(account.id, { limit: 200 }, signal),
+    refetchInterval: liveMs,
+  });
   const calls = useQuery({
     queryKey: ['usage', account.id, 'first'],
     queryFn: ({ signal }) => listRecords(account.id, { limit: 1 }, signal),
     refetchInterval: (query) => (query.state.data?.data.length === 1 ? false : liveMs),
   });
   const balance = useBalance(account.id);
-  const people = useQuery({ queryKey: ['members', account.id, 'others'], queryFn: ({ signal }) => hasOthers(account.id, signal), enabled: mayInvite });
+  const people = useQuery({
+    queryKey: ['members', account.id, 'others'],
+    queryFn: ({ signal }) => hasOthers(account.id, signal),
+    enabled: mayInvite,
+  });
   if (keys.data === undefined || calls.data === undefined || (mayInvite && people.data === undefined)) return undefined;
 
   const [newest] = keys.data.data.filter(({ state }) => state !== 'revoked');

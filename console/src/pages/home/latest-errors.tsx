@@ -12,6 +12,19 @@ const errorsMs = 5000;
 export function LatestErrors() {
   const account = useAccount();
   const t = useText(homeText);
-  const query = useQuery({ queryKey: ['usage', account.id, 'errors'], queryFn: ({ signal }) => listErrors(account.id, shown, signal), refetchInterval: errorsMs });
-  return <NewestRecords query={query} title={t.errors} none={t.noErrors} all={{ name: t.allRecords, path: '/usage/records' }} columns={t} withDetail />;
+  const query = useQuery({
+    queryKey: ['usage', account.id, 'errors'],
+    queryFn: ({ signal }) => listErrors(account.id, shown, signal),
+    refetchInterval: errorsMs,
+  });
+  return (
+    <NewestRecords
+      query={query}
+      title={t.errors}
+      none={t.noErrors}
+      all={{ name: t.allRecords, path: '/usage/records' }}
+      columns={t}
+      withDetail
+    />
+  );
 }

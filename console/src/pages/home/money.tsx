@@ -21,7 +21,11 @@ const sumsMs = 10_000;
 export function useSpent(daysBack: number) {
   const account = useAccount();
   const from = new Date(startOfDayAgo(daysBack, Date.now(), useOffsetAt())).toISOString();
-  return useQuery({ queryKey: ['usage', account.id, 'total', from], queryFn: ({ signal }) => getTotals(account.id, { from }, signal), refetchInterval: sumsMs });
+  return useQuery({
+    queryKey: ['usage', account.id, 'total', from],
+    queryFn: ({ signal }) => getTotals(account.id, { from }, signal),
+    refetchInterval: sumsMs,
+  });
 }
 
 export function Money() {
@@ -33,7 +37,8 @@ export function Money() {
   const sums = [useSpent(0), useSpent(6), useSpent(29)] as const;
   const error = [balance, ...sums].map(faultOf).find((fault) => fault !== null);
   const spent = sums.map(({ data }) => data?.data[0]);
-  const days = balance.data === undefined || spent[1] === undefined ? undefined : runwayDays(balance.data.available_usd, spent[1].charge_usd);
+  const days =
+    balance.data === undefined || spent[1] === undefined ? undefined : runwayDays(balance.data.available_usd, spent[1].charge_usd);
   const isHeld = balance.data !== undefined && nanoUsdOf(balance.data.held_usd) > 0n;
 
   function runway(): string {
@@ -46,7 +51,9 @@ export function Money() {
 
   return (
     <>
-      {error !== undefined && <ErrorNotice error={error} onRetry={() => void Promise.all([balance.refetch(), ...sums.map((sum) => sum.refetch())])} />}
+      {error !== undefined && (
+        <ErrorNotice error={error} onRetry={() => void Promise.all([balance.refetch(), ...sums.map((sum) => sum.refetch())])} />
+      )}
       <Stats>
         <Stat
           label={t.available}

@@ -46,7 +46,13 @@ export function TopKeys() {
   const t = useText(homeText);
   const query = useTop('key');
   const ids = (query.data?.data ?? []).slice(0, shown).map(({ name }) => name!);
-  const keys = useQueries({ queries: ids.map((id) => ({ queryKey: keyKey(account.id, id), queryFn: ({ signal }: { signal: AbortSignal }) => getKey(account.id, id, signal), staleTime: 60_000 })) });
+  const keys = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: keyKey(account.id, id),
+      queryFn: ({ signal }: { signal: AbortSignal }) => getKey(account.id, id, signal),
+      staleTime: 60_000,
+    })),
+  });
   const link = (id: string): ReactNode => (
     <Link className="link" to={account.path(`/keys/${id}`)}>
       {keys.find(({ data }) => data?.id === id)?.data?.name ?? id}
@@ -55,7 +61,19 @@ export function TopKeys() {
   return <Top title={t.topKeys} name={t.key} all={[t.allKeys, '/keys']} query={query} cell={link} />;
 }
 
-function Top({ title, name, all, query, cell }: { title: string; name: string; all: readonly [string, string]; query: ReturnType<typeof useTop>; cell: (name: string) => ReactNode }) {
+function Top({
+  title,
+  name,
+  all,
+  query,
+  cell,
+}: {
+  title: string;
+  name: string;
+  all: readonly [string, string];
+  query: ReturnType<typeof useTop>;
+  cell: (name: string) => ReactNode;
+}) {
   const account = useAccount();
   const t = useText(homeText);
   const count = useNumber();

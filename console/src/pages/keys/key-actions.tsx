@@ -38,7 +38,10 @@ export function useToggle() {
 export const isOff = (apiKey: ApiKey): boolean => apiKey.state === 'disabled';
 
 /** The actions of a row. Those that would be refused are not there. */
-export function useKeyMenu(open: (deed: OpenDeed) => void, toggle: ReturnType<typeof useToggle>): (apiKey: ApiKey) => readonly (MenuAction | false)[] {
+export function useKeyMenu(
+  open: (deed: OpenDeed) => void,
+  toggle: ReturnType<typeof useToggle>,
+): (apiKey: ApiKey) => readonly (MenuAction | false)[] {
   const account = useAccount();
   const t = useText(keysText);
   const [, go] = useLocation();
@@ -46,7 +49,10 @@ export function useKeyMenu(open: (deed: OpenDeed) => void, toggle: ReturnType<ty
     const mayChange = account.can('change keys') && apiKey.state !== 'revoked';
     return [
       mayChange && { label: t.edit, onSelect: () => open({ deed: 'edit', apiKey }) },
-      mayChange && { label: isOff(apiKey) ? t.enable : t.disable, onSelect: () => toggle.mutate({ apiKey, state: isOff(apiKey) ? 'active' : 'disabled' }) },
+      mayChange && {
+        label: isOff(apiKey) ? t.enable : t.disable,
+        onSelect: () => toggle.mutate({ apiKey, state: isOff(apiKey) ? 'active' : 'disabled' }),
+      },
       mayChange && { label: t.rotate, onSelect: () => open({ deed: 'rotate', apiKey }) },
       { label: t.seeUsage, onSelect: () => go(account.path(`/usage?key=${apiKey.id}`)) },
       mayChange && { label: t.revoke, danger: true, onSelect: () => open({ deed: 'revoke', apiKey }) },

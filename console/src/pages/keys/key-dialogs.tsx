@@ -19,7 +19,15 @@ import { useKeyChanged } from './queries.js';
 import type { Revealed } from './reveal-key.js';
 
 /** The dialog that is open. */
-export function KeyDialogs({ open, onClose, onRevealed }: { open: OpenDeed | undefined; onClose: () => void; onRevealed: (revealed: Revealed) => void }) {
+export function KeyDialogs({
+  open,
+  onClose,
+  onRevealed,
+}: {
+  open: OpenDeed | undefined;
+  onClose: () => void;
+  onRevealed: (revealed: Revealed) => void;
+}) {
   if (open === undefined) return null;
   const { deed, apiKey } = open;
   if (deed === 'edit') return <EditKeyDialog key={apiKey.id} {...{ apiKey, onClose }} />;
@@ -30,7 +38,15 @@ export function KeyDialogs({ open, onClose, onRevealed }: { open: OpenDeed | und
 const overlaps = { '0': 0, '1h': 3600, '24h': 86_400, '7d': 604_800 } as const;
 type Overlap = keyof typeof overlaps;
 
-function RotateKeyDialog({ apiKey, onClose, onRevealed }: { apiKey: ApiKey; onClose: () => void; onRevealed: (revealed: Revealed) => void }) {
+function RotateKeyDialog({
+  apiKey,
+  onClose,
+  onRevealed,
+}: {
+  apiKey: ApiKey;
+  onClose: () => void;
+  onRevealed: (revealed: Revealed) => void;
+}) {
   const account = useAccount();
   const [t, common] = [useText(keysText), useText(commonText)];
   const time = useTime();
@@ -62,8 +78,15 @@ function RotateKeyDialog({ apiKey, onClose, onRevealed }: { apiKey: ApiKey; onCl
     >
       <FormError error={rotation.error} />
       <p className="mb-1 text-sm font-medium">{t.rotateOverlap}</p>
-      <Segmented label={t.rotateOverlap} value={overlap} onChange={setOverlap} options={(Object.keys(overlaps) as Overlap[]).map((value) => ({ value, label: labels[value] }))} />
-      <p className="mt-3 text-soft">{overlap === '0' ? t.rotateAtOnce : t.rotateLater({ when: time.full(Date.now() + overlaps[overlap] * 1000) })}</p>
+      <Segmented
+        label={t.rotateOverlap}
+        value={overlap}
+        onChange={setOverlap}
+        options={(Object.keys(overlaps) as Overlap[]).map((value) => ({ value, label: labels[value] }))}
+      />
+      <p className="mt-3 text-soft">
+        {overlap === '0' ? t.rotateAtOnce : t.rotateLater({ when: time.full(Date.now() + overlaps[overlap] * 1000) })}
+      </p>
     </Dialog>
   );
 }

@@ -32,25 +32,50 @@ export function KeyFields({
   const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
   const refused = (field: string): string | undefined => (isAbout(error, field) ? errorWordsAtField(error) : undefined);
   const nameError = faults.name === undefined ? refused('name') : t.faultMissing;
-  const limitError = faults.limit_usd === undefined ? refused('limit_usd') : faults.limit_usd === 'zero' ? t.faultLimitZero : t.faultLimitForm;
-  const expiryError = faults.expires_at === undefined ? refused('expires_at') : faults.expires_at === 'past' ? t.faultExpiryPast : t.faultExpiryForm;
+  const limitError =
+    faults.limit_usd === undefined ? refused('limit_usd') : faults.limit_usd === 'zero' ? t.faultLimitZero : t.faultLimitForm;
+  const expiryError =
+    faults.expires_at === undefined ? refused('expires_at') : faults.expires_at === 'past' ? t.faultExpiryPast : t.faultExpiryForm;
   const modelsError = faults.models === undefined ? refused('models') : t.faultModels;
   const expiry = expiryOf(form, time.zone, Date.now());
   const customZone = zoneName(time.zone, form.expiry === 'custom' && expiry instanceof Date ? expiry : new Date());
   const expiryHint: ReactNode = expiry instanceof Date ? t.expiresOn({ when: time.full(expiry) }) : undefined;
   return (
     <div className="flex flex-col gap-4">
-      <TextField ref={nameRef} label={t.name} hint={t.nameHint} error={nameError} required maxLength={200} value={form.name} onChange={(event) => change({ name: event.target.value })} />
-      <Disclosure open={isUnfolded || limitError !== undefined || expiryError !== undefined} summary={<Summary title={t.limits} hint={t.limitsHint} />}>
+      <TextField
+        ref={nameRef}
+        label={t.name}
+        hint={t.nameHint}
+        error={nameError}
+        required
+        maxLength={200}
+        value={form.name}
+        onChange={(event) => change({ name: event.target.value })}
+      />
+      <Disclosure
+        open={isUnfolded || limitError !== undefined || expiryError !== undefined}
+        summary={<Summary title={t.limits} hint={t.limitsHint} />}
+      >
         <div className="flex flex-col gap-4">
-          <TextField label={t.limit} hint={t.limitHint} error={limitError} optional inputMode="decimal" value={form.limit} onChange={(event) => change({ limit: event.target.value })} />
+          <TextField
+            label={t.limit}
+            hint={t.limitHint}
+            error={limitError}
+            optional
+            inputMode="decimal"
+            value={form.limit}
+            onChange={(event) => change({ limit: event.target.value })}
+          />
           <SelectField
             label={t.expiry}
             hint={form.expiry === 'custom' ? undefined : expiryHint}
             error={form.expiry === 'custom' ? undefined : expiryError}
             value={form.expiry}
             onChange={(choice) => change({ expiry: choice })}
-            options={expiryChoices.map((value) => ({ value, label: value === 'never' ? t.expiryNever : value === 'custom' ? t.expiryCustom : t.expiryDays({ days: value }) }))}
+            options={expiryChoices.map((value) => ({
+              value,
+              label: value === 'never' ? t.expiryNever : value === 'custom' ? t.expiryCustom : t.expiryDays({ days: value }),
+            }))}
           />
           {form.expiry === 'custom' && (
             <TextField

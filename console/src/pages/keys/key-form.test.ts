@@ -4,7 +4,8 @@ import { changesOf, emptyForm, expiryOf, faultsOf, formOf, type KeyForm, newKeyO
 
 const nowMs = Date.UTC(2026, 10, 22, 12);
 const form = (changes: Partial<KeyForm>): KeyForm => ({ ...emptyForm, name: 'server', ...changes });
-const key = (changes: Partial<ApiKey>): ApiKey => ({ name: 'server', limit_usd: '5', expires_at: '2027-01-31T12:34:56.789Z', models: ['a', 'b'], ...changes }) as ApiKey;
+const key = (changes: Partial<ApiKey>): ApiKey =>
+  ({ name: 'server', limit_usd: '5', expires_at: '2027-01-31T12:34:56.789Z', models: ['a', 'b'], ...changes }) as ApiKey;
 
 describe('the form of a key', () => {
   it('needs a name and nothing else', () => {
@@ -15,7 +16,12 @@ describe('the form of a key', () => {
 
   it('sends what was filled in', () => {
     const filled = form({ limit: '$ 5.25', expiry: '30', access: 'some', models: ['sandbox/echo'] });
-    expect(newKeyOf(filled, 'utc', nowMs)).toEqual({ name: 'server', limit_usd: '5.25', expires_at: '2026-12-22T12:00:00.000Z', models: ['sandbox/echo'] });
+    expect(newKeyOf(filled, 'utc', nowMs)).toEqual({
+      name: 'server',
+      limit_usd: '5.25',
+      expires_at: '2026-12-22T12:00:00.000Z',
+      models: ['sandbox/echo'],
+    });
     // Models that were chosen and then put away are not sent.
     expect(newKeyOf({ ...filled, access: 'all' }, 'utc', nowMs)).not.toHaveProperty('models');
   });
@@ -24,7 +30,8 @@ describe('the form of a key', () => {
     const custom = form({ expiry: 'custom', expiresAt: '2027-01-31T12:00' });
     expect(expiryOf(custom, 'utc', nowMs)?.toISOString()).toBe('2027-01-31T12:00:00.000Z');
     expect(expiryOf(custom, 'local', nowMs)?.getTime()).toBe(new Date(2027, 0, 31, 12).getTime());
-    for (const zone of ['utc', 'local'] as const) expect(expiryOf(formOf(key({}), zone), zone, nowMs)?.toISOString()).toBe('2027-01-31T12:34:00.000Z');
+    for (const zone of ['utc', 'local'] as const)
+      expect(expiryOf(formOf(key({}), zone), zone, nowMs)?.toISOString()).toBe('2027-01-31T12:34:00.000Z');
   });
 
   it.each<[Partial<KeyForm>, object]>([

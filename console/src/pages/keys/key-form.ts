@@ -56,7 +56,13 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
   const expiry = expiryOf(form, zone, nowMs);
   return {
     ...(form.name.trim() === '' ? { name: 'missing' } : {}),
-    ...(limit === null ? {} : !/^\d{1,10}(\.\d{1,9})?$/.test(limit) ? { limit_usd: 'form' } : /^[0.]+$/.test(limit) ? { limit_usd: 'zero' } : {}),
+    ...(limit === null
+      ? {}
+      : !/^\d{1,10}(\.\d{1,9})?$/.test(limit)
+        ? { limit_usd: 'form' }
+        : /^[0.]+$/.test(limit)
+          ? { limit_usd: 'zero' }
+          : {}),
     ...(expiry === undefined ? { expires_at: 'form' } : expiry !== null && expiry.getTime() <= nowMs ? { expires_at: 'past' } : {}),
     ...(form.access === 'some' && form.models.length === 0 ? { models: 'none' } : {}),
   };
@@ -76,7 +82,8 @@ export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): KeyFields {
 
 /** What is sent of a changed form: only what differs from the form as it was, so that nothing else is touched. */
 export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: number): KeyFields {
-  const differs = (...names: (keyof KeyForm)[]): boolean => names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const differs = (...names: (keyof KeyForm)[]): boolean =>
+    names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   return {
     ...(differs('name') ? { name: after.name.trim() } : {}),
     ...(limitOf(before) === limitOf(after) ? {} : { limit_usd: limitOf(after) }),

@@ -31,7 +31,8 @@ export function KeyUsage({ keyId }: { keyId: string }) {
   const count = useNumber();
   const query = useQuery({
     queryKey: ['usage', account.id, 'of-key', keyId, zone],
-    queryFn: ({ signal }) => fetchOverview(account.id, { ...readView(''), key: keyId, group: 'key', grain: 'day' }, range, offsetAt, signal),
+    queryFn: ({ signal }) =>
+      fetchOverview(account.id, { ...readView(''), key: keyId, group: 'key', grain: 'day' }, range, offsetAt, signal),
     refetchInterval: sumsMs,
   });
   return (

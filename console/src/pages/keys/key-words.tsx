@@ -80,5 +80,10 @@ export function LimitBar({ spent, held, limit, remaining }: { spent: string; hel
   const t = useText(keysText);
   // The ledger says what remains; the bar is the other part.
   const share = 1 - shareOf(remaining, limit);
-  return <Bar share={share} label={t.spendShare({ percent: Math.round(share * 100), spent: usdText(spent), held: usdText(held), limit: usdText(limit) })} />;
+  return (
+    <Bar
+      share={share}
+      label={t.spendShare({ percent: Math.round(share * 100), spent: usdText(spent), held: usdText(held), limit: usdText(limit) })}
+    />
+  );
 }

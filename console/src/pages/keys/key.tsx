@@ -23,7 +23,11 @@ import type { Revealed } from './reveal-key.js';
 export default function KeyPage() {
   const account = useAccount();
   const { key: id = '' } = useParams<{ key: string }>();
-  const query = useQuery({ queryKey: keyKey(account.id, id), queryFn: ({ signal }) => getKey(account.id, id, signal), refetchInterval: liveMs });
+  const query = useQuery({
+    queryKey: keyKey(account.id, id),
+    queryFn: ({ signal }) => getKey(account.id, id, signal),
+    refetchInterval: liveMs,
+  });
   const t = useText(keysText);
   return (
     <>
@@ -112,7 +116,8 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
               [t.models, <ModelChips key="models" models={apiKey.models} all />],
               [t.created, <When key="created" at={apiKey.created_at} />],
               [t.expires, apiKey.expires_at === null ? t.expiresNever : <When key="expires" at={apiKey.expires_at} />],
-              apiKey.former_secrets_until !== null && apiKey.state === 'rotating' && [t.oldSecret, <When key="old" at={apiKey.former_secrets_until} />],
+              apiKey.former_secrets_until !== null &&
+                apiKey.state === 'rotating' && [t.oldSecret, <When key="old" at={apiKey.former_secrets_until} />],
               apiKey.revoked_at !== null && [t.revokedAt, <When key="revoked" at={apiKey.revoked_at} />],
               [t.lastUsed, <LastUse key="used" apiKey={apiKey} />],
             ]}

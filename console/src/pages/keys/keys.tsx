@@ -65,7 +65,13 @@ export default function KeysPage() {
     <>
       <PageHeader title={t.title} description={mayChange ? t.about : t.mayNot} actions={createButton} />
       <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} set={set} />
-      <KeyList q={params.get('q') ?? ''} state={params.get('state') ?? ''} onClear={() => setParams({}, { replace: true })} create={createButton} open={setOpen} />
+      <KeyList
+        q={params.get('q') ?? ''}
+        state={params.get('state') ?? ''}
+        onClear={() => setParams({}, { replace: true })}
+        create={createButton}
+        open={setOpen}
+      />
       {isCreating && (
         <CreateKey
           onClose={() => set('create', '')}
@@ -100,13 +106,25 @@ function Search({ q, state, set }: { q: string; state: string; set: (name: strin
   });
   return (
     <form role="search" className="mb-4 flex flex-wrap items-end gap-3" onSubmit={(event) => event.preventDefault()}>
-      <input type="search" className="control max-w-sm" aria-label={t.searchLabel} placeholder={t.searchHint} value={text} autoComplete="off" onChange={(event) => setText(event.target.value)} />
+      <input
+        type="search"
+        className="control max-w-sm"
+        aria-label={t.searchLabel}
+        placeholder={t.searchHint}
+        value={text}
+        autoComplete="off"
+        onChange={(event) => setText(event.target.value)}
+      />
       <SelectField
         label={t.stateLabel}
         hideLabel
         value={state}
         onChange={(value) => set('state', value)}
-        options={[{ value: '', label: t.stateInUse }, { value: 'all', label: t.stateAll }, ...keyStates.map((each) => ({ value: each, label: t[each] }))]}
+        options={[
+          { value: '', label: t.stateInUse },
+          { value: 'all', label: t.stateAll },
+          ...keyStates.map((each) => ({ value: each, label: t[each] })),
+        ]}
       />
     </form>
   );
@@ -128,7 +146,8 @@ function KeyList({ q, state, onClear, create, open }: ListProps) {
   const meaning = useStateMeaning();
   const query = useInfiniteQuery({
     queryKey: [...keysKey(account.id), 'list', q, state],
-    queryFn: ({ pageParam, signal }) => listKeys(account.id, { q, state: state === 'all' ? '' : state === '' ? inUse : state, limit: pageSize, cursor: pageParam }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      listKeys(account.id, { q, state: state === 'all' ? '' : state === '' ? inUse : state, limit: pageSize, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     refetchInterval: refetchMs,
@@ -174,9 +193,26 @@ function KeyList({ q, state, onClear, create, open }: ListProps) {
               },
               { name: t.models, cell: (key) => <ModelChips models={key.models} /> },
               { name: t.spend, cell: (key) => <Spend apiKey={key} /> },
-              { name: t.lastUsed, cell: (key) => (key.last_used_at === null ? <span className="text-soft">{t.neverUsed}</span> : <When at={key.last_used_at} style="relative" />) },
-              { name: t.expires, cell: (key) => (key.expires_at === null ? <span className="text-soft">{t.expiresNever}</span> : <When at={key.expires_at} style="day" />) },
-              { name: common.actions, hideName: true, className: 'num', cell: (key) => <ActionMenu label={t.actionsOf({ name: key.name })} actions={menu(key)} /> },
+              {
+                name: t.lastUsed,
+                cell: (key) =>
+                  key.last_used_at === null ? (
+                    <span className="text-soft">{t.neverUsed}</span>
+                  ) : (
+                    <When at={key.last_used_at} style="relative" />
+                  ),
+              },
+              {
+                name: t.expires,
+                cell: (key) =>
+                  key.expires_at === null ? <span className="text-soft">{t.expiresNever}</span> : <When at={key.expires_at} style="day" />,
+              },
+              {
+                name: common.actions,
+                hideName: true,
+                className: 'num',
+                cell: (key) => <ActionMenu label={t.actionsOf({ name: key.name })} actions={menu(key)} />,
+              },
             ]}
           />
         </Card>

@@ -7,7 +7,15 @@ import { Fetched } from '../../ui/query.js';
 import { useCatalog } from './queries.js';
 
 /** The models that are chosen stand above the list, also those that the catalog does not have (any more). */
-export function ModelPicker({ chosen, onChange, error }: { chosen: readonly string[]; onChange: (models: readonly string[]) => void; error: string | undefined }) {
+export function ModelPicker({
+  chosen,
+  onChange,
+  error,
+}: {
+  chosen: readonly string[];
+  onChange: (models: readonly string[]) => void;
+  error: string | undefined;
+}) {
   const t = useText(keysText);
   const catalog = useCatalog();
   const [text, setText] = useState('');
@@ -54,7 +62,9 @@ export function ModelPicker({ chosen, onChange, error }: { chosen: readonly stri
       )}
       <Fetched query={catalog}>
         {(models) => {
-          const found = models.filter((model) => model.lifecycle !== 'retired' && `${model.id} ${model.display_name}`.toLowerCase().includes(words));
+          const found = models.filter(
+            (model) => model.lifecycle !== 'retired' && `${model.id} ${model.display_name}`.toLowerCase().includes(words),
+          );
           if (found.length === 0) return <p className="text-soft">{t.modelsNoneFound}</p>;
           return (
             <ul className="max-h-56 overflow-y-auto rounded-md border border-line p-1">
@@ -65,7 +75,9 @@ export function ModelPicker({ chosen, onChange, error }: { chosen: readonly stri
                       type="checkbox"
                       className="size-4.5 shrink-0 accent-accent"
                       checked={chosen.includes(model.id)}
-                      onChange={(event) => onChange(event.target.checked ? [...chosen, model.id] : chosen.filter((each) => each !== model.id))}
+                      onChange={(event) =>
+                        onChange(event.target.checked ? [...chosen, model.id] : chosen.filter((each) => each !== model.id))
+                      }
                     />
                     <span className="min-w-0 wrap-anywhere">
                       <code>{model.id}</code> {!model.available && <span className="text-sm text-soft">({t.modelUnavailable})</span>}

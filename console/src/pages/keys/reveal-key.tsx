@@ -69,7 +69,10 @@ function Samples({ revealed: { key, secret }, onCopied }: { revealed: Revealed; 
   const t = useText(keysText);
   const choice = useSyncExternalStore(sampleChoice.subscribe, sampleChoice.get);
   const catalog = useCatalog();
-  const model = useSampleModel(key.models, catalog.data?.filter(({ available }) => available).map(({ id }) => id));
+  const model = useSampleModel(
+    key.models,
+    catalog.data?.filter(({ available }) => available).map(({ id }) => id),
+  );
   return (
     <section>
       <h3 className="mb-2">{t.samples}</h3>
@@ -90,7 +93,11 @@ function Samples({ revealed: { key, secret }, onCopied }: { revealed: Revealed; 
               {blocks.map(({ file, code }) => (
                 <div key={file ?? ''}>
                   <p className="mb-1 text-sm text-soft">{file === undefined ? t.inShell : <code>{file}</code>}</p>
-                  <CodeBlock code={code} label={`${t.sampleCode({ title })} (${file ?? t.inShell})`} onCopied={code.includes(secret) ? onCopied : undefined} />
+                  <CodeBlock
+                    code={code}
+                    label={`${t.sampleCode({ title })} (${file ?? t.inShell})`}
+                    onCopied={code.includes(secret) ? onCopied : undefined}
+                  />
                 </div>
               ))}
             </div>

@@ -17,7 +17,16 @@ export interface Sample {
 }
 
 /** The clients that have a sample, in the order in which they are shown. */
-export const sampleIds = ['curl', 'openai-js', 'openai-python', 'anthropic-js', 'anthropic-python', 'vercel-ai', 'claude-code', 'env'] as const;
+export const sampleIds = [
+  'curl',
+  'openai-js',
+  'openai-python',
+  'anthropic-js',
+  'anthropic-python',
+  'vercel-ai',
+  'claude-code',
+  'env',
+] as const;
 export type SampleId = (typeof sampleIds)[number];
 
 /** What the samples are made for. */

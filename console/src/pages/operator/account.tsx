@@ -2,7 +2,15 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
-import { getAccount, type JournalEntry, listEntries, type OperatorAccountDetail, operatorKeys, renameAccount, setAccountState } from '../../api/operator.js';
+import {
+  getAccount,
+  type JournalEntry,
+  listEntries,
+  type OperatorAccountDetail,
+  operatorKeys,
+  renameAccount,
+  setAccountState,
+} from '../../api/operator.js';
 import { commonText } from '../../i18n/common.js';
 import { accountsText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
@@ -214,13 +222,28 @@ function RenameDialog({ account: { id, name: before }, onClose }: { account: Ope
         }}
       >
         <FormError error={rename.error} fields={['name']} />
-        <TextField label={t.name} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(rename.error, 'name')} required maxLength={200} />
+        <TextField
+          label={t.name}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={fieldError(rename.error, 'name')}
+          required
+          maxLength={200}
+        />
       </form>
     </Dialog>
   );
 }
 
-function StateDialog({ account: { id, name }, deed, onClose }: { account: OperatorAccountDetail; deed: 'suspend' | 'resume'; onClose: () => void }) {
+function StateDialog({
+  account: { id, name },
+  deed,
+  onClose,
+}: {
+  account: OperatorAccountDetail;
+  deed: 'suspend' | 'resume';
+  onClose: () => void;
+}) {
   const t = useText(accountsText);
   const common = useText(commonText);
   const [reason, setReason] = useState('');

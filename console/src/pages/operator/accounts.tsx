@@ -30,7 +30,10 @@ export default function Accounts() {
   const state = states.find((each) => each === params.get('state')) ?? 'all';
   const show = (next: { q?: string; state?: string }): void => {
     const wanted = { q: search, state, ...next };
-    setParams({ ...(wanted.q === '' ? {} : { q: wanted.q }), ...(wanted.state === 'all' ? {} : { state: wanted.state }) }, { replace: true });
+    setParams(
+      { ...(wanted.q === '' ? {} : { q: wanted.q }), ...(wanted.state === 'all' ? {} : { state: wanted.state }) },
+      { replace: true },
+    );
   };
   return (
     <>
@@ -46,9 +49,17 @@ export default function Accounts() {
       />
       <div className="mb-4 flex flex-wrap items-end gap-3">
         <SearchField label={t.search} value={search} onChange={(q) => show({ q })} />
-        <Segmented label={t.state} value={state} onChange={(next) => show({ state: next })} options={[{ value: 'all', label: t.all }, ...states.map((each) => ({ value: each, label: t[each] }))]} />
+        <Segmented
+          label={t.state}
+          value={state}
+          onChange={(next) => show({ state: next })}
+          options={[{ value: 'all', label: t.all }, ...states.map((each) => ({ value: each, label: t[each] }))]}
+        />
       </div>
-      <Listed queryKey={[...operatorKeys.accounts, search, state]} fetch={(cursor, signal) => listAccounts({ search, state: state === 'all' ? '' : state, cursor }, signal)}>
+      <Listed
+        queryKey={[...operatorKeys.accounts, search, state]}
+        fetch={(cursor, signal) => listAccounts({ search, state: state === 'all' ? '' : state, cursor }, signal)}
+      >
         {(pages) => {
           const accounts = pages.flatMap(({ data }) => data);
           return accounts.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <AccountTable accounts={accounts} />;
@@ -74,7 +85,9 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
   const client = useQueryClient();
   return (
     <>
-      {accounts.some(({ balance }) => balance === null) && <LedgerAway onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.accounts })} />}
+      {accounts.some(({ balance }) => balance === null) && (
+        <LedgerAway onRetry={() => client.invalidateQueries({ queryKey: operatorKeys.accounts })} />
+      )}
       <Card flush>
         <DataTable
           caption={t.title}
@@ -159,7 +172,14 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
         }}
       >
         <FormError error={create.error} fields={['name']} />
-        <TextField label={t.name} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(create.error, 'name')} required maxLength={200} />
+        <TextField
+          label={t.name}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={fieldError(create.error, 'name')}
+          required
+          maxLength={200}
+        />
       </form>
     </Dialog>
   );

@@ -41,11 +41,22 @@ export default function Audit() {
       />
       {verify.error !== null && <ErrorNotice error={verify.error} />}
       {verify.data !== undefined && (
-        <Notice live tone={verify.data.ok ? 'good' : 'bad'} title={verify.data.ok ? t.verified({ count: verify.data.entries_checked }) : t.changedLog}>
-          <p>{verify.data.fault ?? (verify.data.last !== null && t.lastEntry({ last: `${verify.data.last.number}:${verify.data.last.hash}` }))}</p>
+        <Notice
+          live
+          tone={verify.data.ok ? 'good' : 'bad'}
+          title={verify.data.ok ? t.verified({ count: verify.data.entries_checked }) : t.changedLog}
+        >
+          <p>
+            {verify.data.fault ??
+              (verify.data.last !== null && t.lastEntry({ last: `${verify.data.last.number}:${verify.data.last.hash}` }))}
+          </p>
         </Notice>
       )}
-      <Filter key={names.map((name) => filter[name]).join('\n')} filter={filter} onShow={(next) => setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))))} />
+      <Filter
+        key={names.map((name) => filter[name]).join('\n')}
+        filter={filter}
+        onShow={(next) => setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))))}
+      />
       <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAudit(filter, cursor, signal)}>
         {(pages) => {
           const entries = pages.flatMap(({ data }) => data);
@@ -60,7 +71,13 @@ function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: Audi
   const t = useText(operatorAuditText);
   const [fields, setFields] = useState(filter);
   const field = (name: (typeof names)[number], more: { hint?: string; type?: string } = {}) => (
-    <TextField label={t[name]} value={fields[name]} onChange={(event) => setFields({ ...fields, [name]: event.target.value.trim() })} maxLength={200} {...more} />
+    <TextField
+      label={t[name]}
+      value={fields[name]}
+      onChange={(event) => setFields({ ...fields, [name]: event.target.value.trim() })}
+      maxLength={200}
+      {...more}
+    />
   );
   const isEmpty = names.every((name) => filter[name] === '');
   return (
@@ -82,7 +99,9 @@ function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: Audi
         <Button type="submit" look="primary">
           {t.apply}
         </Button>
-        {!isEmpty && <Button onClick={() => onShow({ actor: '', action: '', account: '', target: '', from: '', until: '' })}>{t.clear}</Button>}
+        {!isEmpty && (
+          <Button onClick={() => onShow({ actor: '', action: '', account: '', target: '', from: '', until: '' })}>{t.clear}</Button>
+        )}
       </div>
     </form>
   );

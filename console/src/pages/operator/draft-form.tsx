@@ -30,7 +30,11 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
   const [isStartMissing, setStartMissing] = useState(false);
   const save = useMutation({
     mutationFn: () =>
-      putDraft(model.id, { usd_per_million_tokens: figuresOf(figures), effective_from: isLater ? instantOf(start, zone) : null, replaces_version: model.draft?.version ?? 0 }),
+      putDraft(model.id, {
+        usd_per_million_tokens: figuresOf(figures),
+        effective_from: isLater ? instantOf(start, zone) : null,
+        replaces_version: model.draft?.version ?? 0,
+      }),
     onSuccess: async () => {
       toast(t.draftSaved);
       await client.invalidateQueries({ queryKey: catalogKeys.all });
@@ -95,11 +99,18 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
               type="datetime-local"
               value={start}
               onChange={(event) => setStart(event.target.value)}
-              error={isStartMissing ? t.startMissing : (fieldError(save.error, 'effective_from') ?? fieldError(save.error, 'price.effective_from_ms'))}
+              error={
+                isStartMissing
+                  ? t.startMissing
+                  : (fieldError(save.error, 'effective_from') ?? fieldError(save.error, 'price.effective_from_ms'))
+              }
             />
           )}
         </div>
-        <FormError error={save.error} fields={[...priceClasses.map(fieldOf), ...(isLater ? ['effective_from', 'price.effective_from_ms'] : [])]} />
+        <FormError
+          error={save.error}
+          fields={[...priceClasses.map(fieldOf), ...(isLater ? ['effective_from', 'price.effective_from_ms'] : [])]}
+        />
       </form>
     </Dialog>
   );

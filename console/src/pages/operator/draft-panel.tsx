@@ -45,7 +45,9 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
   return (
     <Section
       title={t.draftTitle}
-      description={draft.author === null ? time.relative(draft.updated_at) : t.draftBy({ author: draft.author, when: time.relative(draft.updated_at) })}
+      description={
+        draft.author === null ? time.relative(draft.updated_at) : t.draftBy({ author: draft.author, when: time.relative(draft.updated_at) })
+      }
       actions={
         <>
           <Button onClick={() => setAsked('discard')}>{t.discard}</Button>
@@ -81,7 +83,15 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
         <Changes changes={diff.changes.filter(isChange)} wasPriced={diff.before !== null} />
         <p className="mt-3 text-soft">{t.publishRule}</p>
       </ConfirmDialog>
-      <ConfirmDialog open={asked === 'discard'} onClose={() => setAsked(undefined)} onConfirm={() => discard.mutate()} busy={discard.isPending} title={t.discardTitle} description={t.discardText} confirm={t.discard}>
+      <ConfirmDialog
+        open={asked === 'discard'}
+        onClose={() => setAsked(undefined)}
+        onConfirm={() => discard.mutate()}
+        busy={discard.isPending}
+        title={t.discardTitle}
+        description={t.discardText}
+        confirm={t.discard}
+      >
         <FormError error={discard.error} />
       </ConfirmDialog>
     </Section>
@@ -122,7 +132,11 @@ function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced
       columns={[
         { name: t.class, cell: (change) => names[change.class] },
         { name: t.before, numeric: true, cell: ({ before_usd }) => figure(before_usd, wasPriced ? t.asOutput : t.unpriced) },
-        { name: t.after, numeric: true, cell: ({ after_usd }) => <strong className="font-semibold">{figure(after_usd, t.asOutput)}</strong> },
+        {
+          name: t.after,
+          numeric: true,
+          cell: ({ after_usd }) => <strong className="font-semibold">{figure(after_usd, t.asOutput)}</strong>,
+        },
         { name: t.change, numeric: true, cell: (change) => <Rise change={change} /> },
       ]}
     />
@@ -151,7 +165,11 @@ function Calls({ calls }: { calls: readonly TypicalCall[] }) {
       rowKey={({ name }) => name}
       columns={[
         { name: t.call, cell: size },
-        { name: t.before, numeric: true, cell: ({ before_usd }) => (before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd value={before_usd} />) },
+        {
+          name: t.before,
+          numeric: true,
+          cell: ({ before_usd }) => (before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd value={before_usd} />),
+        },
         { name: t.after, numeric: true, cell: ({ after_usd }) => <Usd value={after_usd} /> },
       ]}
     />

@@ -3,7 +3,9 @@ import type { ApiError } from '../../api/client.js';
 
 /** The fault at a field below `prefix`, without the field's name in front; and the whole name of the one that has one. */
 export function formFaults(error: unknown, prefix: string): { at(field: string): string | undefined; readonly shown: readonly string[] } {
-  const { field: named, message = '' } = (typeof error === 'object' && error !== null ? error : {}) as Partial<Pick<ApiError, 'field' | 'message'>>;
+  const { field: named, message = '' } = (typeof error === 'object' && error !== null ? error : {}) as Partial<
+    Pick<ApiError, 'field' | 'message'>
+  >;
   if (named == null || !named.startsWith(`${prefix}.`)) return { at: () => undefined, shown: [] };
   const field = named.slice(prefix.length + 1);
   const whole = `${prefix}.${field}`;

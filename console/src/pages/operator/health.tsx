@@ -49,7 +49,8 @@ function Verdict({ good, children }: { good: boolean; children: ReactNode }) {
 function Gateway({ health: { gateway, mode } }: { health: Health }) {
   const t = useText(healthText);
   const { spool, feeds } = gateway;
-  const feed = ({ live, silent_ms }: Health['gateway']['feeds']['keys']) => (live ? t.feedLive({ ms: silent_ms ?? 0 }) : <Verdict good={false}>{t.feedSilent}</Verdict>);
+  const feed = ({ live, silent_ms }: Health['gateway']['feeds']['keys']) =>
+    live ? t.feedLive({ ms: silent_ms ?? 0 }) : <Verdict good={false}>{t.feedSilent}</Verdict>;
   return (
     <Section title={t.gateway} actions={<Verdict good={gateway.ready}>{gateway.ready ? t.ready : t.notReady}</Verdict>}>
       <Card>
@@ -104,7 +105,8 @@ function Money({ health }: { health: Health }) {
                 <span key="check" role="status">
                   <Verdict good={last.ok}>{last.ok ? t.checkRight : t.checkWrong({ drifts: last.drift_count })}</Verdict>{' '}
                   <span className="text-soft">
-                    {t.checkText({ entries: last.entries_checked, accounts: last.accounts_checked, sum: last.sum_usd })}, <When at={last.at} style="relative" />
+                    {t.checkText({ entries: last.entries_checked, accounts: last.accounts_checked, sum: last.sum_usd })},{' '}
+                    <When at={last.at} style="relative" />
                   </span>
                 </span>
               ),
@@ -133,7 +135,16 @@ function Money({ health }: { health: Health }) {
                 </span>
               ),
             ],
-            quarantined_last_hour !== null && [t.quarantined, quarantined_last_hour === 0 ? 0 : <Verdict key="quarantined" good={false}>{quarantined_last_hour}</Verdict>],
+            quarantined_last_hour !== null && [
+              t.quarantined,
+              quarantined_last_hour === 0 ? (
+                0
+              ) : (
+                <Verdict key="quarantined" good={false}>
+                  {quarantined_last_hour}
+                </Verdict>
+              ),
+            ],
             reconciliation !== null && [t.drifts, <Drifts key="drifts" found={reconciliation} />],
           ]}
         />
@@ -196,7 +207,10 @@ function Services({ health: { services } }: { health: Health }) {
             { name: t.node, cell: ({ node_version }) => node_version ?? '–' },
             {
               name: t.database,
-              cell: ({ database }) => (database === null ? '–' : t.databaseText({ engine: database.engine, version: database.version, ms: (database.answer_us / 1000).toFixed(1) })),
+              cell: ({ database }) =>
+                database === null
+                  ? '–'
+                  : t.databaseText({ engine: database.engine, version: database.version, ms: (database.answer_us / 1000).toFixed(1) }),
             },
             { name: t.since, cell: ({ started_at }) => <When at={started_at} style="second" /> },
           ]}
@@ -226,7 +240,8 @@ function Upstreams({ health: { upstreams } }: { health: Health }) {
                   t.neverTested
                 ) : (
                   <>
-                    <Verdict good={last_test.ok}>{last_test.ok ? t.passed : t.failedAt({ step: last_test.failed_step ?? '' })}</Verdict> <When at={last_test.at} style="relative" />
+                    <Verdict good={last_test.ok}>{last_test.ok ? t.passed : t.failedAt({ step: last_test.failed_step ?? '' })}</Verdict>{' '}
+                    <When at={last_test.at} style="relative" />
                   </>
                 ),
             },

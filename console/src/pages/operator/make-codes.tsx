@@ -22,7 +22,10 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
   const form = useId();
   const first = useRef<HTMLInputElement>(null);
   const [fields, setFields] = useState(nothing);
-  const change = (name: keyof typeof nothing) => ({ value: fields[name], onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }) });
+  const change = (name: keyof typeof nothing) => ({
+    value: fields[name],
+    onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
+  });
   const settings = useQuery({ queryKey: operatorKeys.settings, queryFn: ({ signal }) => getOperatorSettings(signal), staleTime: Infinity });
   const above = settings.data?.confirm_above_usd;
   const together = togetherNano(fields);
@@ -66,8 +69,25 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
     >
       <form id={form} onSubmit={submit} className="flex flex-col gap-4">
         <FormError error={make.error} fields={['amount_usd', 'count', ...(isLarge ? ['confirm_amount_usd'] : []), 'expires_at', 'note']} />
-        <TextField ref={first} label={t.amount} hint={t.amountHint} inputMode="decimal" required error={fieldError(make.error, 'amount_usd')} {...change('amount')} />
-        <TextField label={t.count} hint={t.countHint} type="number" min={1} max={500} required error={fieldError(make.error, 'count')} {...change('count')} />
+        <TextField
+          ref={first}
+          label={t.amount}
+          hint={t.amountHint}
+          inputMode="decimal"
+          required
+          error={fieldError(make.error, 'amount_usd')}
+          {...change('amount')}
+        />
+        <TextField
+          label={t.count}
+          hint={t.countHint}
+          type="number"
+          min={1}
+          max={500}
+          required
+          error={fieldError(make.error, 'count')}
+          {...change('count')}
+        />
         {isLarge && (
           <TextField
             label={t.again}
@@ -78,7 +98,14 @@ export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onCl
             {...change('again')}
           />
         )}
-        <TextField label={t.expires} hint={t.expiresHint} type="date" optional error={fieldError(make.error, 'expires_at')} {...change('expires')} />
+        <TextField
+          label={t.expires}
+          hint={t.expiresHint}
+          type="date"
+          optional
+          error={fieldError(make.error, 'expires_at')}
+          {...change('expires')}
+        />
         <TextField label={t.note} hint={t.noteHint} maxLength={200} optional error={fieldError(make.error, 'note')} {...change('note')} />
       </form>
     </Dialog>

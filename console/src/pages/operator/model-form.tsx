@@ -3,7 +3,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
 import { type SubmitEvent, useId, useState } from 'react';
 import { useLocation } from 'wouter';
-import { catalogKeys, createModel, listUpstreams, type ModelFields, type ModelState, updateModel, type WholeModel } from '../../api/operator-catalog.js';
+import {
+  catalogKeys,
+  createModel,
+  listUpstreams,
+  type ModelFields,
+  type ModelState,
+  updateModel,
+  type WholeModel,
+} from '../../api/operator-catalog.js';
 import { commonText } from '../../i18n/common.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
@@ -56,8 +64,24 @@ function NewModel() {
   });
   const { at } = formFaults(create.error, 'model');
   return (
-    <ModelForm initial={blank} error={create.error} busy={create.isPending} submit={t.create} onSubmit={(fields) => create.mutate(fields)} known={['id']}>
-      <TextField label={t.id} hint={t.idHint} required value={id} onChange={(event) => setId(event.target.value)} error={at('id')} spellCheck={false} className="sm:col-span-2" />
+    <ModelForm
+      initial={blank}
+      error={create.error}
+      busy={create.isPending}
+      submit={t.create}
+      onSubmit={(fields) => create.mutate(fields)}
+      known={['id']}
+    >
+      <TextField
+        label={t.id}
+        hint={t.idHint}
+        required
+        value={id}
+        onChange={(event) => setId(event.target.value)}
+        error={at('id')}
+        spellCheck={false}
+        className="sm:col-span-2"
+      />
     </ModelForm>
   );
 }
@@ -79,13 +103,7 @@ export function EditModel({ model }: { model: WholeModel }) {
   });
   return (
     <Card className="max-w-3xl">
-      <ModelForm
-        initial={saved}
-        error={save.error}
-        busy={save.isPending}
-        submit={common.save}
-        onSubmit={(fields) => save.mutate(fields)}
-      />
+      <ModelForm initial={saved} error={save.error} busy={save.isPending} submit={common.save} onSubmit={(fields) => save.mutate(fields)} />
     </Card>
   );
 }
@@ -122,7 +140,17 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
     ['sampling', t.sampling],
   ] as const;
   const count = (name: 'context_limit_tokens' | 'output_limit_tokens' | 'image_tokens_max', label: string, hint?: string) => (
-    <TextField label={label} hint={hint} type="number" min={0} step={1} required value={String(fields[name])} onChange={(event) => put({ [name]: Math.trunc(event.target.valueAsNumber || 0) })} error={at(name)} />
+    <TextField
+      label={label}
+      hint={hint}
+      type="number"
+      min={0}
+      step={1}
+      required
+      value={String(fields[name])}
+      onChange={(event) => put({ [name]: Math.trunc(event.target.valueAsNumber || 0) })}
+      error={at(name)}
+    />
   );
   const send = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -131,20 +159,70 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
   return (
     <form onSubmit={send} className="grid gap-4 sm:grid-cols-2">
       {children}
-      <TextField label={t.name} required value={fields.display_name} onChange={(event) => put({ display_name: event.target.value })} error={at('display_name')} />
+      <TextField
+        label={t.name}
+        required
+        value={fields.display_name}
+        onChange={(event) => put({ display_name: event.target.value })}
+        error={at('display_name')}
+      />
       <TextField label={t.owner} value={fields.owner} onChange={(event) => put({ owner: event.target.value })} error={at('owner')} />
-      <TextAreaField label={t.descriptionField} value={fields.description} onChange={(event) => put({ description: event.target.value })} error={at('description')} className="sm:col-span-2" />
+      <TextAreaField
+        label={t.descriptionField}
+        value={fields.description}
+        onChange={(event) => put({ description: event.target.value })}
+        error={at('description')}
+        className="sm:col-span-2"
+      />
       {count('context_limit_tokens', t.contextLimit, t.contextHint)}
       {count('output_limit_tokens', t.outputLimit)}
-      <Choices legend={t.takes} options={modalities} chosen={fields.input_modalities} onChange={(input_modalities) => put({ input_modalities })} error={at('input_modalities')} />
-      <Choices legend={t.gives} options={modalities} chosen={fields.output_modalities} onChange={(output_modalities) => put({ output_modalities })} error={at('output_modalities')} />
-      <Choices legend={t.can} options={capabilities} chosen={fields.capabilities} onChange={(chosen) => put({ capabilities: chosen })} error={at('capabilities')} />
+      <Choices
+        legend={t.takes}
+        options={modalities}
+        chosen={fields.input_modalities}
+        onChange={(input_modalities) => put({ input_modalities })}
+        error={at('input_modalities')}
+      />
+      <Choices
+        legend={t.gives}
+        options={modalities}
+        chosen={fields.output_modalities}
+        onChange={(output_modalities) => put({ output_modalities })}
+        error={at('output_modalities')}
+      />
+      <Choices
+        legend={t.can}
+        options={capabilities}
+        chosen={fields.capabilities}
+        onChange={(chosen) => put({ capabilities: chosen })}
+        error={at('capabilities')}
+      />
       <div className="flex flex-col gap-4">
-        <SelectField label={t.state} value={fields.state} onChange={(state) => put({ state })} options={(['active', 'deprecated', 'retired'] as const).map((value) => ({ value, label: states[value] }))} error={at('state')} />
-        <SelectField label={t.tokenizer} hint={t.tokenizerHint} value={fields.tokenizer} onChange={(tokenizer) => put({ tokenizer })} options={['o200k', 'anthropic', 'sandbox'].map((value) => ({ value, label: value }))} error={at('tokenizer')} />
+        <SelectField
+          label={t.state}
+          value={fields.state}
+          onChange={(state) => put({ state })}
+          options={(['active', 'deprecated', 'retired'] as const).map((value) => ({ value, label: states[value] }))}
+          error={at('state')}
+        />
+        <SelectField
+          label={t.tokenizer}
+          hint={t.tokenizerHint}
+          value={fields.tokenizer}
+          onChange={(tokenizer) => put({ tokenizer })}
+          options={['o200k', 'anthropic', 'sandbox'].map((value) => ({ value, label: value }))}
+          error={at('tokenizer')}
+        />
       </div>
       {count('image_tokens_max', t.imageTokens, t.imageHint)}
-      <TextField label={t.aliases} hint={t.aliasesHint} value={aliases} onChange={(event) => setAliases(event.target.value)} error={at('aliases')} spellCheck={false} />
+      <TextField
+        label={t.aliases}
+        hint={t.aliasesHint}
+        value={aliases}
+        onChange={(event) => setAliases(event.target.value)}
+        error={at('aliases')}
+        spellCheck={false}
+      />
       <Routes routes={fields.routes} onChange={(routes) => put({ routes })} at={at} />
       <div className="sm:col-span-2">
         <FormError error={error} fields={[...shown, ...known.map((name) => `model.${name}`)]} />
@@ -158,23 +236,43 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
 
 function differences(before: ModelFields, after: ModelFields): Partial<ModelFields> {
   const names = Object.keys(blank) as (keyof ModelFields)[];
-  return Object.fromEntries(names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).map((name) => [name, after[name]]));
+  return Object.fromEntries(
+    names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).map((name) => [name, after[name]]),
+  );
 }
 
 /** The fields alone: a model from the API has more. */
 function fieldsOf(model: WholeModel): ModelFields {
   const routes = model.routes.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model }));
-  return Object.fromEntries(Object.keys(blank).map((name) => [name, name === 'routes' ? routes : model[name as keyof ModelFields]])) as unknown as ModelFields;
+  return Object.fromEntries(
+    Object.keys(blank).map((name) => [name, name === 'routes' ? routes : model[name as keyof ModelFields]]),
+  ) as unknown as ModelFields;
 }
 
-function Choices({ legend, options, chosen, onChange, error }: { legend: string; options: readonly (readonly [string, string])[]; chosen: readonly string[]; onChange: (chosen: readonly string[]) => void; error: string | undefined }) {
+function Choices({
+  legend,
+  options,
+  chosen,
+  onChange,
+  error,
+}: {
+  legend: string;
+  options: readonly (readonly [string, string])[];
+  chosen: readonly string[];
+  onChange: (chosen: readonly string[]) => void;
+  error: string | undefined;
+}) {
   const id = useId();
   return (
     <fieldset aria-describedby={error === undefined ? undefined : id}>
       <legend className="text-sm font-medium">{legend}</legend>
       {options.map(([value, label]) => (
         <div key={value} className="flex min-h-8 items-center">
-          <CheckField label={label} checked={chosen.includes(value)} onChange={(isOn) => onChange(isOn ? [...chosen, value] : chosen.filter((each) => each !== value))} />
+          <CheckField
+            label={label}
+            checked={chosen.includes(value)}
+            onChange={(isOn) => onChange(isOn ? [...chosen, value] : chosen.filter((each) => each !== value))}
+          />
         </div>
       ))}
       {error !== undefined && (
@@ -186,10 +284,19 @@ function Choices({ legend, options, chosen, onChange, error }: { legend: string;
   );
 }
 
-function Routes({ routes, onChange, at }: { routes: ModelFields['routes']; onChange: (routes: ModelFields['routes']) => void; at: (field: string) => string | undefined }) {
+function Routes({
+  routes,
+  onChange,
+  at,
+}: {
+  routes: ModelFields['routes'];
+  onChange: (routes: ModelFields['routes']) => void;
+  at: (field: string) => string | undefined;
+}) {
   const t = useText(modelsText);
   const upstreams = useQuery({ queryKey: catalogKeys.upstreams, queryFn: ({ signal }) => listUpstreams(signal) });
-  const put = (index: number, changes: Partial<ModelFields['routes'][number]>): void => onChange(routes.map((route, each) => (each === index ? { ...route, ...changes } : route)));
+  const put = (index: number, changes: Partial<ModelFields['routes'][number]>): void =>
+    onChange(routes.map((route, each) => (each === index ? { ...route, ...changes } : route)));
   const options = (present: string) => {
     const ids = new Set([...(upstreams.data?.data.map(({ id }) => id) ?? []), present].filter((id) => id !== ''));
     return [{ value: '', label: t.chooseUpstream }, ...[...ids].map((id) => ({ value: id, label: id }))];
@@ -202,10 +309,26 @@ function Routes({ routes, onChange, at }: { routes: ModelFields['routes']; onCha
         {routes.map((route, index) => (
           <li key={index} className="flex items-start gap-2">
             <div className="grid flex-1 gap-2 sm:grid-cols-2">
-              <SelectField label={t.upstream} value={route.upstream_id} onChange={(upstream_id) => put(index, { upstream_id })} options={options(route.upstream_id)} error={at(`routes[${index}].upstream_id`)} />
-              <TextField label={t.upstreamModel} value={route.upstream_model} onChange={(event) => put(index, { upstream_model: event.target.value })} error={at(`routes[${index}].upstream_model`)} spellCheck={false} />
+              <SelectField
+                label={t.upstream}
+                value={route.upstream_id}
+                onChange={(upstream_id) => put(index, { upstream_id })}
+                options={options(route.upstream_id)}
+                error={at(`routes[${index}].upstream_id`)}
+              />
+              <TextField
+                label={t.upstreamModel}
+                value={route.upstream_model}
+                onChange={(event) => put(index, { upstream_model: event.target.value })}
+                error={at(`routes[${index}].upstream_model`)}
+                spellCheck={false}
+              />
             </div>
-            <IconButton label={t.removeRoute({ number: index + 1 })} className="mt-6" onClick={() => onChange(routes.filter((_, each) => each !== index))}>
+            <IconButton
+              label={t.removeRoute({ number: index + 1 })}
+              className="mt-6"
+              onClick={() => onChange(routes.filter((_, each) => each !== index))}
+            >
               <Trash2 size={16} aria-hidden />
             </IconButton>
           </li>

@@ -84,7 +84,11 @@ function History({ prices }: { prices: readonly DatedPrice[] }) {
           { name: t.from, cell: ({ effective_from }) => <When at={effective_from} /> },
           { name: t.until, cell: ({ effective_until }) => <When at={effective_until} /> },
           { name: t.state, cell: ({ state }) => <State state={state} /> },
-          ...priceClasses.map((name) => ({ name: names[name], numeric: true, cell: (price: DatedPrice) => <Figure figures={price.usd_per_million_tokens} name={name} /> })),
+          ...priceClasses.map((name) => ({
+            name: names[name],
+            numeric: true,
+            cell: (price: DatedPrice) => <Figure figures={price.usd_per_million_tokens} name={name} />,
+          })),
         ]}
       />
     </Card>

@@ -60,7 +60,9 @@ export default function Models() {
           </>
         }
       />
-      <Fetched query={query}>{({ data }) => <ModelList models={data} words={params.get('q') ?? ''} show={readShow(params.get('show'))} change={change} />}</Fetched>
+      <Fetched query={query}>
+        {({ data }) => <ModelList models={data} words={params.get('q') ?? ''} show={readShow(params.get('show'))} change={change} />}
+      </Fetched>
       <NewModelDialog open={params.get('new') === '1'} onClose={() => change('new', '')} />
     </>
   );
@@ -70,21 +72,53 @@ function readShow(text: string | null): Show {
   return shows.find((each) => each === text) ?? 'offered';
 }
 
-function ModelList({ models, words, show, change }: { models: readonly OperatorModel[]; words: string; show: Show; change: (name: string, value: string) => void }) {
+function ModelList({
+  models,
+  words,
+  show,
+  change,
+}: {
+  models: readonly OperatorModel[];
+  words: string;
+  show: Show;
+  change: (name: string, value: string) => void;
+}) {
   const t = useText(modelsText);
   const common = useText(commonText);
   const count = useNumber();
-  const showNames: Record<Show, string> = { offered: t.showOffered, served: t.showServed, unserved: t.showUnserved, drafts: t.showDrafts, retired: t.showRetired, all: common.all };
+  const showNames: Record<Show, string> = {
+    offered: t.showOffered,
+    served: t.showServed,
+    unserved: t.showUnserved,
+    drafts: t.showDrafts,
+    retired: t.showRetired,
+    all: common.all,
+  };
   const wanted = words.toLowerCase().split(/\s+/);
   const shown = models.filter((model) => {
-    const text = [model.id, model.display_name, model.owner, ...model.aliases, ...model.routes.map(({ upstream_id }) => upstream_id)].join('\n').toLowerCase();
+    const text = [model.id, model.display_name, model.owner, ...model.aliases, ...model.routes.map(({ upstream_id }) => upstream_id)]
+      .join('\n')
+      .toLowerCase();
     return isShown[show](model) && wanted.every((word) => text.includes(word));
   });
   return (
     <>
       <div className="mb-3 flex flex-wrap items-end gap-3">
-        <TextField label={common.search} type="search" placeholder={t.searchHint} value={words} onChange={(event) => change('q', event.target.value)} className="w-full sm:w-72" />
-        <SelectField label={t.show} value={show} onChange={(value) => change('show', value === 'offered' ? '' : value)} options={shows.map((value) => ({ value, label: showNames[value] }))} className="w-full sm:w-48" />
+        <TextField
+          label={common.search}
+          type="search"
+          placeholder={t.searchHint}
+          value={words}
+          onChange={(event) => change('q', event.target.value)}
+          className="w-full sm:w-72"
+        />
+        <SelectField
+          label={t.show}
+          value={show}
+          onChange={(value) => change('show', value === 'offered' ? '' : value)}
+          options={shows.map((value) => ({ value, label: showNames[value] }))}
+          className="w-full sm:w-48"
+        />
         <p className="py-2 text-sm text-soft" role="status">
           {t.count({ shown: shown.length, all: models.length })}
         </p>
@@ -128,7 +162,11 @@ function Name({ model: { id, display_name, aliases } }: { model: OperatorModel }
 }
 
 /** Whether calls are served, why not, and what is about to change. */
-export function StateBadges({ model }: { model: Pick<OperatorModel, 'state' | 'pricing' | 'not_served_because' | 'next_price'> & { draft: object | null } }) {
+export function StateBadges({
+  model,
+}: {
+  model: Pick<OperatorModel, 'state' | 'pricing' | 'not_served_because' | 'next_price'> & { draft: object | null };
+}) {
   const t = useText(modelsText);
   const time = useTime();
   const reason = model.not_served_because;

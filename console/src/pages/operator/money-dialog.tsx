@@ -28,7 +28,17 @@ const noFields: Fields = { amount: '', again: '', source: 'cash', reason: '', re
 const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
 
 /** `entry` is the one to be reversed. */
-export function MoneyDialog({ accountId, deed, entry, onClose }: { accountId: string; deed: MoneyDeed; entry: JournalEntry | undefined; onClose: () => void }) {
+export function MoneyDialog({
+  accountId,
+  deed,
+  entry,
+  onClose,
+}: {
+  accountId: string;
+  deed: MoneyDeed;
+  entry: JournalEntry | undefined;
+  onClose: () => void;
+}) {
   const t = useText(accountsText);
   const common = useText(commonText);
   const client = useQueryClient();
@@ -52,7 +62,11 @@ export function MoneyDialog({ accountId, deed, entry, onClose }: { accountId: st
       return postMoney(accountId, deed === 'credit' ? 'credits' : 'debits', deed === 'credit' ? { ...body, source } : body, idempotencyKey);
     },
     async onSuccess() {
-      await Promise.all([operatorKeys.account(accountId), operatorKeys.entries(accountId), operatorKeys.accounts].map((queryKey) => client.invalidateQueries({ queryKey })));
+      await Promise.all(
+        [operatorKeys.account(accountId), operatorKeys.entries(accountId), operatorKeys.accounts].map((queryKey) =>
+          client.invalidateQueries({ queryKey }),
+        ),
+      );
       toast({ credit: t.credited_now, debit: t.debited_now, reverse: t.reversed }[deed]);
       onClose();
     },
@@ -89,7 +103,14 @@ export function MoneyDialog({ accountId, deed, entry, onClose }: { accountId: st
       >
         <FormError error={post.error} fields={['amount_usd', 'confirm_amount_usd', 'reason', 'reference']} />
         {deed !== 'reverse' && (
-          <TextField label={t.amount} inputMode="decimal" value={fields.amount} onChange={(event) => set({ amount: event.target.value.trim() })} error={error('amount_usd')} required />
+          <TextField
+            label={t.amount}
+            inputMode="decimal"
+            value={fields.amount}
+            onChange={(event) => set({ amount: event.target.value.trim() })}
+            error={error('amount_usd')}
+            required
+          />
         )}
         {isLarge && (
           <TextField
@@ -102,10 +123,33 @@ export function MoneyDialog({ accountId, deed, entry, onClose }: { accountId: st
             required
           />
         )}
-        {deed === 'credit' && <SelectField label={t.source} value={fields.source} onChange={(source) => set({ source })} options={sources.map((value) => ({ value, label: t[value] }))} />}
-        <TextField label={t.reason} hint={t.reasonHint} value={fields.reason} onChange={(event) => set({ reason: event.target.value })} error={error('reason')} required maxLength={350} />
+        {deed === 'credit' && (
+          <SelectField
+            label={t.source}
+            value={fields.source}
+            onChange={(source) => set({ source })}
+            options={sources.map((value) => ({ value, label: t[value] }))}
+          />
+        )}
+        <TextField
+          label={t.reason}
+          hint={t.reasonHint}
+          value={fields.reason}
+          onChange={(event) => set({ reason: event.target.value })}
+          error={error('reason')}
+          required
+          maxLength={350}
+        />
         {deed !== 'reverse' && (
-          <TextField label={t.reference} hint={t.referenceHint} optional value={fields.reference} onChange={(event) => set({ reference: event.target.value })} error={error('reference')} maxLength={100} />
+          <TextField
+            label={t.reference}
+            hint={t.referenceHint}
+            optional
+            value={fields.reference}
+            onChange={(event) => set({ reference: event.target.value })}
+            error={error('reference')}
+            maxLength={100}
+          />
         )}
       </form>
     </Dialog>

@@ -5,7 +5,14 @@ const typed = { input: ' $2.5 ', cache_read: '', cache_write_5m: '3.125', cache_
 
 describe('the form of a draft', () => {
   it('lets what is empty follow input, and reasoning follow output', () => {
-    expect(figuresOf(typed)).toEqual({ input: '2.5', cache_read: '2.5', cache_write_5m: '3.125', cache_write_1h: '2.5', output: '10', reasoning: null });
+    expect(figuresOf(typed)).toEqual({
+      input: '2.5',
+      cache_read: '2.5',
+      cache_write_5m: '3.125',
+      cache_write_1h: '2.5',
+      output: '10',
+      reasoning: null,
+    });
     expect(figuresOf({ ...typed, reasoning: '12', cache_read: '0' })).toMatchObject({ reasoning: '12', cache_read: '0' });
   });
 

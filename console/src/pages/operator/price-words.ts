@@ -6,7 +6,14 @@ import { useText } from '../../i18n/text.js';
 /** The name of each class. */
 export function useClassNames(): Record<PriceClass, string> {
   const t = useText(modelsText);
-  return { input: t.input, cache_read: t.cacheRead, cache_write_5m: t.cacheWrite5m, cache_write_1h: t.cacheWrite1h, output: t.output, reasoning: t.reasoning };
+  return {
+    input: t.input,
+    cache_read: t.cacheRead,
+    cache_write_5m: t.cacheWrite5m,
+    cache_write_1h: t.cacheWrite1h,
+    output: t.output,
+    reasoning: t.reasoning,
+  };
 }
 
 /** A warning as a sentence. */

@@ -12,7 +12,16 @@ export function SearchField({ label, value, onChange }: { label: string; value: 
   }, [text, value, onChange]);
   return (
     <form role="search" className="min-w-0 grow basis-60 sm:max-w-sm" onSubmit={(event) => event.preventDefault()}>
-      <input type="search" className="control" aria-label={label} placeholder={label} value={text} autoComplete="off" maxLength={200} onChange={(event) => setText(event.target.value)} />
+      <input
+        type="search"
+        className="control"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        autoComplete="off"
+        maxLength={200}
+        onChange={(event) => setText(event.target.value)}
+      />
     </form>
   );
 }

@@ -29,7 +29,8 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const save = useMutation({
     mutationFn: () => {
       if (upstream === undefined) return createUpstream(id.trim(), fields, secret.trim());
-      const isUntouched = secretChange === 'keep' || (secretChange === 'replace' && upstream.secret_last_four === null && secret.trim() === '');
+      const isUntouched =
+        secretChange === 'keep' || (secretChange === 'replace' && upstream.secret_last_four === null && secret.trim() === '');
       return updateUpstream(upstream.id, fields, isUntouched ? undefined : secretChange === 'drop' ? '' : secret.trim());
     },
     onSuccess: async () => {
@@ -60,7 +61,17 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
       }
     >
       <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        {upstream === undefined && <TextField label={t.id} hint={t.idHint} required value={id} onChange={(event) => setId(event.target.value)} error={at('id')} spellCheck={false} />}
+        {upstream === undefined && (
+          <TextField
+            label={t.id}
+            hint={t.idHint}
+            required
+            value={id}
+            onChange={(event) => setId(event.target.value)}
+            error={at('id')}
+            spellCheck={false}
+          />
+        )}
         <SelectField
           label={t.format}
           value={fields.wire_format}
@@ -70,7 +81,16 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
             { value: 'messages', label: t.messages },
           ]}
         />
-        <TextField label={t.baseUrl} hint={t.baseUrlHint} required inputMode="url" value={fields.base_url} onChange={(event) => put({ base_url: event.target.value.trim() })} error={at('base_url')} spellCheck={false} />
+        <TextField
+          label={t.baseUrl}
+          hint={t.baseUrlHint}
+          required
+          inputMode="url"
+          value={fields.base_url}
+          onChange={(event) => put({ base_url: event.target.value.trim() })}
+          error={at('base_url')}
+          spellCheck={false}
+        />
         {upstream?.secret_last_four != null && (
           <div className="flex flex-col items-start gap-1">
             <span className="text-sm font-medium">{t.presentSecret({ lastFour: upstream.secret_last_four })}</span>
@@ -99,7 +119,12 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
             error={secretFault}
           />
         )}
-        <CheckField label={t.allowPrivate} hint={t.allowPrivateHint} checked={fields.allow_private_network} onChange={(allow_private_network) => put({ allow_private_network })} />
+        <CheckField
+          label={t.allowPrivate}
+          hint={t.allowPrivateHint}
+          checked={fields.allow_private_network}
+          onChange={(allow_private_network) => put({ allow_private_network })}
+        />
         <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
         <FormError error={save.error} fields={[...shown, 'secret']} />
       </form>
@@ -108,5 +133,10 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
 }
 
 function fieldsOf({ wire_format, base_url, allow_private_network, enabled }: Upstream): UpstreamFields {
-  return { wire_format: wire_format === 'messages' ? 'messages' : 'chat_completions', base_url: base_url ?? '', allow_private_network, enabled };
+  return {
+    wire_format: wire_format === 'messages' ? 'messages' : 'chat_completions',
+    base_url: base_url ?? '',
+    allow_private_network,
+    enabled,
+  };
 }

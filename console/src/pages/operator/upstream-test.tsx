@@ -105,7 +105,11 @@ export function TestResult({ test }: { test: UpstreamTest | null }) {
           columns={[
             { name: t.step, cell: ({ name }) => t.steps({ name }) },
             { name: t.result, cell: (step) => <Outcome outcome={step.outcome} /> },
-            { name: t.time, numeric: true, cell: ({ outcome, duration_ms }) => (outcome === 'not_tried' || outcome === 'skipped' ? '' : durationText(duration_ms)) },
+            {
+              name: t.time,
+              numeric: true,
+              cell: ({ outcome, duration_ms }) => (outcome === 'not_tried' || outcome === 'skipped' ? '' : durationText(duration_ms)),
+            },
             { name: t.finding, cell: ({ what }) => what, className: 'wrap-anywhere' },
           ]}
         />

@@ -79,7 +79,10 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
                 <ActionMenu
                   label={t.actionsOf({ id })}
                   actions={[
-                    { label: enabled ? t.disable : t.enable, onSelect: () => (enabled && offered.length > 0 ? setAsked('disable') : change.mutate()) },
+                    {
+                      label: enabled ? t.disable : t.enable,
+                      onSelect: () => (enabled && offered.length > 0 ? setAsked('disable') : change.mutate()),
+                    },
                     { label: t.remove, danger: true, onSelect: () => setAsked('delete') },
                   ]}
                 />
@@ -87,7 +90,11 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
             )}
           </div>
         </div>
-        {locked !== null && <p className="mb-3 text-soft">{locked === 'built_in' ? t.lockedBuiltIn : t.lockedEnvironment({ setting: upstream.managed_by ?? '' })}</p>}
+        {locked !== null && (
+          <p className="mb-3 text-soft">
+            {locked === 'built_in' ? t.lockedBuiltIn : t.lockedEnvironment({ setting: upstream.managed_by ?? '' })}
+          </p>
+        )}
         <FormError error={change.error} />
         <What upstream={upstream} />
         <TestResult test={upstream.last_test} />
@@ -163,7 +170,17 @@ function Models({ models }: { models: Upstream['models'] }) {
   );
 }
 
-function Delete({ upstream: { id }, used, open, onClose }: { upstream: Upstream; used: readonly string[]; open: boolean; onClose: () => void }) {
+function Delete({
+  upstream: { id },
+  used,
+  open,
+  onClose,
+}: {
+  upstream: Upstream;
+  used: readonly string[];
+  open: boolean;
+  onClose: () => void;
+}) {
   const t = useText(upstreamsText);
   const client = useQueryClient();
   const remove = useMutation({
@@ -174,7 +191,16 @@ function Delete({ upstream: { id }, used, open, onClose }: { upstream: Upstream;
     },
   });
   return (
-    <ConfirmDialog open={open} onClose={onClose} onConfirm={() => remove.mutate()} busy={remove.isPending} disabled={used.length > 0} title={t.deleteTitle({ id })} description={t.deleteText} confirm={t.remove}>
+    <ConfirmDialog
+      open={open}
+      onClose={onClose}
+      onConfirm={() => remove.mutate()}
+      busy={remove.isPending}
+      disabled={used.length > 0}
+      title={t.deleteTitle({ id })}
+      description={t.deleteText}
+      confirm={t.remove}
+    >
       {used.length > 0 && (
         <Notice tone="warn">
           <p>{t.deleteUsed}</p>

@@ -3,7 +3,16 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { createLink, createUser, endAllSessions, listUsers, operatorKeys, type OperatorUser, type SignInLink, updateUser } from '../../api/operator.js';
+import {
+  createLink,
+  createUser,
+  endAllSessions,
+  listUsers,
+  operatorKeys,
+  type OperatorUser,
+  type SignInLink,
+  updateUser,
+} from '../../api/operator.js';
 import { commonText } from '../../i18n/common.js';
 import { usersText } from '../../i18n/operator.js';
 import { useText } from '../../i18n/text.js';
@@ -47,7 +56,12 @@ export default function Users() {
     async mutationFn({ user, deed }: Asked) {
       if (deed === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
       if (deed === 'endSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
-      await updateUser(user.id, { disable: { is_disabled: true }, enable: { is_disabled: false }, promote: { is_operator: true }, demote: { is_operator: false } }[deed]);
+      await updateUser(
+        user.id,
+        { disable: { is_disabled: true }, enable: { is_disabled: false }, promote: { is_operator: true }, demote: { is_operator: false } }[
+          deed
+        ],
+      );
       return toast(t.changed);
     },
     async onSettled() {
@@ -88,7 +102,9 @@ export default function Users() {
           }}
         />
       )}
-      {asked !== undefined && <Confirm asked={asked} busy={act.isPending} onClose={() => setAsked(undefined)} onConfirm={() => act.mutate(asked)} />}
+      {asked !== undefined && (
+        <Confirm asked={asked} busy={act.isPending} onClose={() => setAsked(undefined)} onConfirm={() => act.mutate(asked)} />
+      )}
       {link !== undefined && <LinkDialog {...link} onClose={() => setLink(undefined)} />}
     </>
   );
@@ -134,8 +150,12 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
                   actions={[
                     !user.is_disabled && { label: t.link, onSelect: on('link') },
                     { label: t.endSessions, onSelect: on('endSessions') },
-                    user.is_operator ? { label: t.demote, danger: true, onSelect: on('demote') } : { label: t.promote, onSelect: on('promote') },
-                    user.is_disabled ? { label: t.enable, onSelect: on('enable') } : { label: t.disable, danger: true, disabled: user.id === self.id, onSelect: on('disable') },
+                    user.is_operator
+                      ? { label: t.demote, danger: true, onSelect: on('demote') }
+                      : { label: t.promote, onSelect: on('promote') },
+                    user.is_disabled
+                      ? { label: t.enable, onSelect: on('enable') }
+                      : { label: t.disable, danger: true, disabled: user.id === self.id, onSelect: on('disable') },
                   ]}
                 />
               );
@@ -147,7 +167,17 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
   );
 }
 
-function Confirm({ asked: { user, deed }, busy, onClose, onConfirm }: { asked: Asked; busy: boolean; onClose: () => void; onConfirm: () => void }) {
+function Confirm({
+  asked: { user, deed },
+  busy,
+  onClose,
+  onConfirm,
+}: {
+  asked: Asked;
+  busy: boolean;
+  onClose: () => void;
+  onConfirm: () => void;
+}) {
   const t = useText(usersText);
   const { email } = user;
   const words = {
@@ -158,7 +188,9 @@ function Confirm({ asked: { user, deed }, busy, onClose, onConfirm }: { asked: A
   } as const;
   if (!(deed in words)) return null;
   const [title, description, confirm] = words[deed as keyof typeof words];
-  return <ConfirmDialog open onClose={onClose} onConfirm={onConfirm} title={title} description={description} confirm={confirm} busy={busy} />;
+  return (
+    <ConfirmDialog open onClose={onClose} onConfirm={onConfirm} title={title} description={description} confirm={confirm} busy={busy} />
+  );
 }
 
 function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: ShownLink | undefined) => void }) {
@@ -168,7 +200,12 @@ function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: 
   const [fields, setFields] = useState({ email: '', name: '', password: '', isOperator: false });
   const add = useMutation({
     mutationFn: () =>
-      createUser({ email: fields.email, is_operator: fields.isOperator, ...(fields.name === '' ? {} : { name: fields.name }), ...(fields.password === '' ? {} : { password: fields.password }) }),
+      createUser({
+        email: fields.email,
+        is_operator: fields.isOperator,
+        ...(fields.name === '' ? {} : { name: fields.name }),
+        ...(fields.password === '' ? {} : { password: fields.password }),
+      }),
     async onSuccess({ user, link }) {
       await client.invalidateQueries({ queryKey: operatorKeys.users });
       toast(t.added);
@@ -198,8 +235,22 @@ function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (link: 
         }}
       >
         <FormError error={add.error} fields={['email', 'name', 'password']} />
-        <TextField label={t.email} type="email" value={fields.email} onChange={(event) => setFields({ ...fields, email: event.target.value })} error={fieldError(add.error, 'email')} required />
-        <TextField label={t.name} optional value={fields.name} onChange={(event) => setFields({ ...fields, name: event.target.value })} error={fieldError(add.error, 'name')} maxLength={200} />
+        <TextField
+          label={t.email}
+          type="email"
+          value={fields.email}
+          onChange={(event) => setFields({ ...fields, email: event.target.value })}
+          error={fieldError(add.error, 'email')}
+          required
+        />
+        <TextField
+          label={t.name}
+          optional
+          value={fields.name}
+          onChange={(event) => setFields({ ...fields, name: event.target.value })}
+          error={fieldError(add.error, 'name')}
+          maxLength={200}
+        />
         <TextField
           label={t.password}
           hint={t.passwordHint}
@@ -220,7 +271,14 @@ function LinkDialog({ email, link, onClose }: ShownLink & { onClose: () => void 
   const t = useText(usersText);
   const shown = useRef<HTMLElement>(null);
   return (
-    <Dialog open sticky onClose={onClose} title={t.linkTitle} description={t.linkAbout({ email })} footer={<Button onClick={onClose}>{t.done}</Button>}>
+    <Dialog
+      open
+      sticky
+      onClose={onClose}
+      title={t.linkTitle}
+      description={t.linkAbout({ email })}
+      footer={<Button onClick={onClose}>{t.done}</Button>}
+    >
       <MailNotice email={email} mail={link.mail} />
       <p className="mb-3">
         <code ref={shown} className="wrap-anywhere">

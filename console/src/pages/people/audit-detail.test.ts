@@ -13,9 +13,12 @@ describe('an entry of the audit log', () => {
   });
 
   it('tells the particulars once, in one line', () => {
-    expect(detailText({ name: 'server', role: 'admin', former_role: 'viewer', limit_usd: null, models: ['a', 'b'], before: { available_usd: '5' } }, 'server')).toBe(
-      'role: admin · former role: viewer · limit usd: – · models: a, b · before: available usd 5',
-    );
+    expect(
+      detailText(
+        { name: 'server', role: 'admin', former_role: 'viewer', limit_usd: null, models: ['a', 'b'], before: { available_usd: '5' } },
+        'server',
+      ),
+    ).toBe('role: admin · former role: viewer · limit usd: – · models: a, b · before: available usd 5');
     expect(detailText({}, '')).toBe('');
     expect(detailText({ note: 'x'.repeat(1000) }, '')).toHaveLength(301);
   });

@@ -24,6 +24,9 @@ function valueText(value: unknown): string {
   if (value === null) return '–';
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(valueText).join(', ');
-  if (typeof value === 'object') return Object.entries(value).map(([name, each]) => `${name.replaceAll('_', ' ')} ${valueText(each)}`).join(', ');
+  if (typeof value === 'object')
+    return Object.entries(value)
+      .map(([name, each]) => `${name.replaceAll('_', ' ')} ${valueText(each)}`)
+      .join(', ');
   return '';
 }

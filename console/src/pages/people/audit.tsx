@@ -52,7 +52,11 @@ function Entries({ account }: { account: AccountInUse }) {
       className: 'md:min-w-48',
     },
     { name: t.what, cell: (entry) => actions[entry.action] ?? <code>{entry.action}</code> },
-    { name: t.target, cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />, className: 'md:min-w-40' },
+    {
+      name: t.target,
+      cell: (entry) => <Target entry={entry} account={account} text={targetText(entry, emailOf(entry.target_id))} />,
+      className: 'md:min-w-40',
+    },
     {
       name: t.details,
       cell(entry) {

@@ -30,7 +30,18 @@ export default function Forgot() {
         <>
           <SignInFault error={ask.error} fields={['email']} />
           <form onSubmit={submit} className="flex flex-col gap-4">
-            <TextField label={t.email} type="email" name="email" autoComplete="username" autoCapitalize="none" spellCheck={false} required value={email} onChange={(event) => setEmail(event.target.value)} error={fieldError(ask.error, 'email')} />
+            <TextField
+              label={t.email}
+              type="email"
+              name="email"
+              autoComplete="username"
+              autoCapitalize="none"
+              spellCheck={false}
+              required
+              value={email}
+              onChange={(event) => setEmail(event.target.value)}
+              error={fieldError(ask.error, 'email')}
+            />
             <Button type="submit" look="primary" busy={ask.isPending}>
               {t.send}
             </Button>

@@ -36,7 +36,11 @@ function Ended() {
 
 function Offered({ token }: { token: string }) {
   const t = useText(signInText);
-  const query = useQuery({ queryKey: ['invitation', token], queryFn: ({ signal }) => getInvitation(token, signal), staleTime: Number.POSITIVE_INFINITY });
+  const query = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: ({ signal }) => getInvitation(token, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   if (query.error instanceof ApiError && query.error.code === 'not_found') return <Ended />;
   if (query.data === undefined) {
     return (
@@ -72,12 +76,26 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
   };
   return (
     <>
-      <PageHeader title={t.invitationTitle({ account: invitation.account_name })} description={t.invitedAs({ email: invitation.email, role: roleText[invitation.role] })} />
+      <PageHeader
+        title={t.invitationTitle({ account: invitation.account_name })}
+        description={t.invitedAs({ email: invitation.email, role: roleText[invitation.role] })}
+      />
       {present !== undefined && !isSelf && <Notice tone="warn">{t.invitationOther({ email: present.email })}</Notice>}
       <SignInFault error={accept.error} fields={['name', 'password']} />
       <form onSubmit={submit} className="flex flex-col gap-4">
         <p>{isSelf ? t.invitationSession({ email: invitation.email }) : invitation.is_known ? t.invitationKnown : t.invitationNew}</p>
-        {!invitation.is_known && <TextField label={t.name} name="name" autoComplete="name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(accept.error, 'name')} />}
+        {!invitation.is_known && (
+          <TextField
+            label={t.name}
+            name="name"
+            autoComplete="name"
+            required
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            error={fieldError(accept.error, 'name')}
+          />
+        )}
         {!isSelf && (
           <>
             {/* For the browser's own store of passwords, which would else not know whose it is. */}
@@ -100,7 +118,9 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
           {t.accept}
         </Button>
       </form>
-      {invitation.is_known && !isSelf && provider !== null && <p className="mt-6 text-sm text-soft">{t.invitationByProvider({ name: provider.name })}</p>}
+      {invitation.is_known && !isSelf && provider !== null && (
+        <p className="mt-6 text-sm text-soft">{t.invitationByProvider({ name: provider.name })}</p>
+      )}
     </>
   );
 }

@@ -38,7 +38,9 @@ export default function LinkPage() {
   return (
     <>
       <PageHeader title={t.linkTitle} description={t.linkHint} />
-      {me.data !== undefined && me.data !== null && enter.isIdle && <Notice tone="warn">{t.linkOther({ email: me.data.user.email })}</Notice>}
+      {me.data !== undefined && me.data !== null && enter.isIdle && (
+        <Notice tone="warn">{t.linkOther({ email: me.data.user.email })}</Notice>
+      )}
       <SignInFault error={enter.error} refused={t.linkEnded} />
       <Button look="primary" className="w-full" busy={enter.isPending} onClick={() => enter.mutate(token)}>
         {t.linkUse}

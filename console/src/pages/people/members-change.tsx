@@ -32,14 +32,33 @@ export function RoleDialog({ account, member, onClose }: { account: AccountInUse
     },
   });
   return (
-    <ConfirmDialog open onClose={onClose} onConfirm={() => change.mutate()} title={t.changeRoleOf({ email: member.email })} confirm={t.changeRole} busy={change.isPending} disabled={role === member.role} danger={false}>
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      onConfirm={() => change.mutate()}
+      title={t.changeRoleOf({ email: member.email })}
+      confirm={t.changeRole}
+      busy={change.isPending}
+      disabled={role === member.role}
+      danger={false}
+    >
       <FormError error={change.error} />
       <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
     </ConfirmDialog>
   );
 }
 
-export function RemoveDialog({ account, member, isSelf, onClose }: { account: AccountInUse; member: Member; isSelf: boolean; onClose: () => void }) {
+export function RemoveDialog({
+  account,
+  member,
+  isSelf,
+  onClose,
+}: {
+  account: AccountInUse;
+  member: Member;
+  isSelf: boolean;
+  onClose: () => void;
+}) {
   const t = useText(membersText);
   const [, go] = useLocation();
   const remove = useMutation({

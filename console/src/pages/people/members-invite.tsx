@@ -54,7 +54,17 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
     >
       <FormError error={ask.error} fields={['email']} />
       <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        <TextField label={t.email} type="email" name="email" autoCapitalize="none" spellCheck={false} required value={email} onChange={(event) => setEmail(event.target.value)} error={fieldError(ask.error, 'email')} />
+        <TextField
+          label={t.email}
+          type="email"
+          name="email"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+          error={fieldError(ask.error, 'email')}
+        />
         <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
       </form>
     </Dialog>
@@ -62,7 +72,15 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
 }
 
 /** Stays until somebody says that they have the link. */
-function LinkDialog({ invitation: { email, expires_at, mail }, url, onClose }: { invitation: OpenInvitation; url: string; onClose: () => void }) {
+function LinkDialog({
+  invitation: { email, expires_at, mail },
+  url,
+  onClose,
+}: {
+  invitation: OpenInvitation;
+  url: string;
+  onClose: () => void;
+}) {
   const t = useText(membersText);
   const time = useTime();
   const source = useRef<HTMLElement>(null);
@@ -81,7 +99,13 @@ function LinkDialog({ invitation: { email, expires_at, mail }, url, onClose }: {
       }
     >
       <MailNotice email={email} mail={mail} />
-      <code ref={source} role="region" aria-label={t.link} tabIndex={0} className="block rounded-md border border-line bg-panel p-3 text-sm wrap-anywhere">
+      <code
+        ref={source}
+        role="region"
+        aria-label={t.link}
+        tabIndex={0}
+        className="block rounded-md border border-line bg-panel p-3 text-sm wrap-anywhere"
+      >
         {url}
       </code>
     </Dialog>

@@ -39,7 +39,11 @@ function MailStanding({ mail: { state, words } }: Pick<OpenInvitation, 'mail'>) 
 export function PendingInvitations({ accountId }: { accountId: string }) {
   const t = useText(membersText);
   const [ending, setEnding] = useState<OpenInvitation>();
-  const query = useQuery({ queryKey: invitationsKey(accountId), queryFn: ({ signal }) => listInvitations(accountId, signal), refetchInterval: ({ state }) => (state.data?.data.some(({ mail }) => mail.state === 'pending') === true ? liveMs : false) });
+  const query = useQuery({
+    queryKey: invitationsKey(accountId),
+    queryFn: ({ signal }) => listInvitations(accountId, signal),
+    refetchInterval: ({ state }) => (state.data?.data.some(({ mail }) => mail.state === 'pending') === true ? liveMs : false),
+  });
   const revoke = useMutation({
     mutationFn: ({ id }: OpenInvitation) => revokeInvitation(accountId, id),
     async onSuccess(_, { email }) {

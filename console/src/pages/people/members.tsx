@@ -76,12 +76,21 @@ export default function MembersPage() {
         }
       />
       <Section>
-        <Fetched query={query}>{({ data }) => <DataTable caption={t.title} columns={columns} rows={data} rowKey={({ id }) => id} />}</Fetched>
+        <Fetched query={query}>
+          {({ data }) => <DataTable caption={t.title} columns={columns} rows={data} rowKey={({ id }) => id} />}
+        </Fetched>
       </Section>
       {mayChange && <PendingInvitations accountId={account.id} />}
       {isInviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
       {change?.what === 'role' && <RoleDialog account={account} member={change.member} onClose={() => setChange(undefined)} />}
-      {change?.what === 'remove' && <RemoveDialog account={account} member={change.member} isSelf={change.member.id === me.user.id} onClose={() => setChange(undefined)} />}
+      {change?.what === 'remove' && (
+        <RemoveDialog
+          account={account}
+          member={change.member}
+          isSelf={change.member.id === me.user.id}
+          onClose={() => setChange(undefined)}
+        />
+      )}
     </>
   );
 }

@@ -46,7 +46,17 @@ export default function Reset() {
       <PageHeader title={t.resetTitle} description={t.resetHint} />
       <SignInFault error={set.error} refused={t.ended} fields={['new_password']} />
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <TextField label={t.password} hint={t.passwordHint} type="password" name="password" autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.target.value)} error={fieldError(set.error, 'new_password')} />
+        <TextField
+          label={t.password}
+          hint={t.passwordHint}
+          type="password"
+          name="password"
+          autoComplete="new-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          error={fieldError(set.error, 'new_password')}
+        />
         <Button type="submit" look="primary" busy={set.isPending}>
           {t.set}
         </Button>

@@ -16,7 +16,14 @@ export function RoleChoice({ value, onChange, withOwner }: { value: Role; onChan
           .filter((role) => role !== 'owner' || withOwner)
           .map((role) => (
             <label key={role} className="flex min-h-10 cursor-pointer items-start gap-2.5 rounded-md p-2 hover:bg-hover">
-              <input type="radio" name={name} value={role} checked={role === value} onChange={() => onChange(role)} className="mt-1 size-4.5 shrink-0 accent-accent" />
+              <input
+                type="radio"
+                name={name}
+                value={role}
+                checked={role === value}
+                onChange={() => onChange(role)}
+                className="mt-1 size-4.5 shrink-0 accent-accent"
+              />
               <span>
                 <span className="block font-medium">{t[role]}</span>
                 <span className="block text-sm text-soft">{t[`${role}Hint`]}</span>

@@ -43,7 +43,16 @@ export function ProfileSection() {
       <Card>
         <OwnFault error={save.error} fields={['name', 'email']} />
         <form onSubmit={submit} className="flex flex-col gap-4">
-          <TextField label={t.name} name="name" autoComplete="name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} error={fieldError(save.error, 'name')} />
+          <TextField
+            label={t.name}
+            name="name"
+            autoComplete="name"
+            required
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            error={fieldError(save.error, 'name')}
+          />
           <TextField
             label={t.email}
             hint={t.emailHint}

@@ -57,7 +57,9 @@ export function ProviderSection() {
             </ul>
           )}
         </Fetched>
-        {provider !== null && !(query.data?.data.some((identity) => identity.provider === provider.name) ?? true) && <Connect name={provider.name} />}
+        {provider !== null && !(query.data?.data.some((identity) => identity.provider === provider.name) ?? true) && (
+          <Connect name={provider.name} />
+        )}
       </Card>
       <ConfirmDialog
         open={leaving !== undefined}

@@ -37,7 +37,8 @@ export function SessionsSection() {
       await changed();
     },
   });
-  const nameOf = ({ user_agent: userAgent }: Session): string => browserName(userAgent) ?? (userAgent === '' ? t.unknownBrowser : userAgent.slice(0, 60));
+  const nameOf = ({ user_agent: userAgent }: Session): string =>
+    browserName(userAgent) ?? (userAgent === '' ? t.unknownBrowser : userAgent.slice(0, 60));
   const columns: readonly Column<Session>[] = [
     {
       name: t.device,
@@ -60,7 +61,12 @@ export function SessionsSection() {
       hideName: true,
       cell: (session) =>
         !session.present && (
-          <Button size="small" busy={end.isPending && end.variables === session.id} onClick={() => end.mutate(session.id)} aria-label={t.endOf({ browser: nameOf(session) })}>
+          <Button
+            size="small"
+            busy={end.isPending && end.variables === session.id}
+            onClick={() => end.mutate(session.id)}
+            aria-label={t.endOf({ browser: nameOf(session) })}
+          >
             {t.end}
           </Button>
         ),
@@ -76,11 +82,24 @@ export function SessionsSection() {
       <Fetched query={query}>
         {({ data }) => (
           <Card flush>
-            <DataTable caption={t.sessions} columns={columns} rows={[...data].sort((one, other) => Number(other.present) - Number(one.present))} rowKey={({ id }) => id} />
+            <DataTable
+              caption={t.sessions}
+              columns={columns}
+              rows={[...data].sort((one, other) => Number(other.present) - Number(one.present))}
+              rowKey={({ id }) => id}
+            />
           </Card>
         )}
       </Fetched>
-      <ConfirmDialog open={isAsking} onClose={() => setAsking(false)} onConfirm={() => endOthers.mutate()} title={t.endOthersTitle} description={t.endOthersHint} confirm={t.endOthers} busy={endOthers.isPending}>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        onConfirm={() => endOthers.mutate()}
+        title={t.endOthersTitle}
+        description={t.endOthersHint}
+        confirm={t.endOthers}
+        busy={endOthers.isPending}
+      >
         <FormError error={endOthers.error} />
       </ConfirmDialog>
     </Section>

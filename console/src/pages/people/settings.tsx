@@ -23,7 +23,14 @@ export default function SettingsPage() {
     <>
       <PageHeader title={t.title} description={t.description} />
       {search.get('welcome') !== null && !user.has_password && (
-        <Notice title={t.welcome} action={<ButtonLink to="/" size="small">{t.later}</ButtonLink>}>
+        <Notice
+          title={t.welcome}
+          action={
+            <ButtonLink to="/" size="small">
+              {t.later}
+            </ButtonLink>
+          }
+        >
           {t.welcomeHint}
         </Notice>
       )}

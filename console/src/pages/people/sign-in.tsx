@@ -14,7 +14,8 @@ import { arrive, pageOf } from './arrive.js';
 import { SignInFault } from './fault.js';
 
 /** The ways in; they do not change while somebody looks at the page. */
-export const useSignInOptions = () => useQuery({ queryKey: ['sign-in-options'], queryFn: ({ signal }) => getSignInOptions(signal), staleTime: Number.POSITIVE_INFINITY });
+export const useSignInOptions = () =>
+  useQuery({ queryKey: ['sign-in-options'], queryFn: ({ signal }) => getSignInOptions(signal), staleTime: Number.POSITIVE_INFINITY });
 
 export default function SignIn() {
   const t = useText(signInText);
@@ -59,8 +60,27 @@ export default function SignIn() {
         </div>
       )}
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <TextField label={t.email} type="email" name="email" autoComplete="username" autoCapitalize="none" spellCheck={false} required value={email} onChange={(event) => setEmail(event.target.value)} error={fieldError(enter.error, 'email')} />
-        <TextField label={t.password} type="password" name="password" autoComplete="current-password" required value={password} onChange={(event) => setPassword(event.target.value)} />
+        <TextField
+          label={t.email}
+          type="email"
+          name="email"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+          error={fieldError(enter.error, 'email')}
+        />
+        <TextField
+          label={t.password}
+          type="password"
+          name="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
         <Button type="submit" look="primary" busy={enter.isPending}>
           {t.signIn}
         </Button>

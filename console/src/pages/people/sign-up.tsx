@@ -57,7 +57,16 @@ function SignUpForm() {
     <>
       <SignInFault error={come.error} fields={['name', 'email', 'account_name', 'password']} />
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <TextField label={t.name} name="name" autoComplete="name" required maxLength={200} value={fields.name} onChange={set('name')} error={fieldError(come.error, 'name')} />
+        <TextField
+          label={t.name}
+          name="name"
+          autoComplete="name"
+          required
+          maxLength={200}
+          value={fields.name}
+          onChange={set('name')}
+          error={fieldError(come.error, 'name')}
+        />
         <TextField
           label={t.email}
           type="email"
@@ -70,8 +79,29 @@ function SignUpForm() {
           onChange={set('email')}
           error={isTaken ? t.emailTaken : fieldError(come.error, 'email')}
         />
-        <TextField label={t.accountName} hint={t.accountNameHint} name="organization" autoComplete="organization" required maxLength={200} value={fields.account_name} onChange={set('account_name')} error={fieldError(come.error, 'account_name')} />
-        <TextField label={t.password} hint={t.passwordHint} type="password" name="password" autoComplete="new-password" required minLength={10} value={fields.password} onChange={set('password')} error={fieldError(come.error, 'password')} />
+        <TextField
+          label={t.accountName}
+          hint={t.accountNameHint}
+          name="organization"
+          autoComplete="organization"
+          required
+          maxLength={200}
+          value={fields.account_name}
+          onChange={set('account_name')}
+          error={fieldError(come.error, 'account_name')}
+        />
+        <TextField
+          label={t.password}
+          hint={t.passwordHint}
+          type="password"
+          name="password"
+          autoComplete="new-password"
+          required
+          minLength={10}
+          value={fields.password}
+          onChange={set('password')}
+          error={fieldError(come.error, 'password')}
+        />
         <Button type="submit" look="primary" busy={come.isPending}>
           {t.signUp}
         </Button>

@@ -27,7 +27,12 @@ export interface CallSettings {
 
 /** The turns before a question: the instructions and all exchanges that have an answer. */
 function turnsOf(exchanges: readonly Exchange[], { system }: CallSettings, question: string): Turn[] {
-  const before = exchanges.filter(({ text }) => text !== '').flatMap(({ question: asked, text }): Turn[] => [{ role: 'user', content: asked }, { role: 'assistant', content: text }]);
+  const before = exchanges
+    .filter(({ text }) => text !== '')
+    .flatMap(({ question: asked, text }): Turn[] => [
+      { role: 'user', content: asked },
+      { role: 'assistant', content: text },
+    ]);
   return [...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system }]), ...before, { role: 'user', content: question }];
 }
 
@@ -42,7 +47,8 @@ export function useConversation(accountId: string) {
     return () => running.forEach((each) => each.abort());
   }, []);
 
-  const change = (id: number, how: (exchange: Exchange) => Partial<Exchange>): void => setExchanges((all) => all.map((each) => (each.id === id ? { ...each, ...how(each) } : each)));
+  const change = (id: number, how: (exchange: Exchange) => Partial<Exchange>): void =>
+    setExchanges((all) => all.map((each) => (each.id === id ? { ...each, ...how(each) } : each)));
 
   async function ask(keyId: string, model: string, question: string, settings: CallSettings): Promise<void> {
     const id = nextId.current++;
@@ -84,7 +90,13 @@ export interface CallFigures {
   readonly charge_usd: string;
   readonly first_output_ms: number | null;
   readonly duration_ms: number;
-  readonly tokens: { readonly input: number; readonly cache_read: number; readonly cache_write_5m: number; readonly cache_write_1h: number; readonly output: number };
+  readonly tokens: {
+    readonly input: number;
+    readonly cache_read: number;
+    readonly cache_write_5m: number;
+    readonly cache_write_1h: number;
+    readonly output: number;
+  };
 }
 
 /** Fetches them once the call has ended; a call that was stopped is on record a moment later. */

@@ -46,7 +46,14 @@ export default function Playground() {
         <Fetched query={keys}>
           {(usable) =>
             usable.length === 0 ? (
-              <Empty title={t.noKeys} action={<ButtonLink look="primary" to={account.path('/keys')}>{t.makeKey}</ButtonLink>}>
+              <Empty
+                title={t.noKeys}
+                action={
+                  <ButtonLink look="primary" to={account.path('/keys')}>
+                    {t.makeKey}
+                  </ButtonLink>
+                }
+              >
                 {t.noKeysHint}
               </Empty>
             ) : (
@@ -103,7 +110,12 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   return (
     <div className="grid gap-5 lg:grid-cols-[16rem_minmax(0,1fr)]">
       <section aria-label={t.settings} className="flex flex-col gap-3">
-        <SelectField label={t.key} value={key.id} onChange={setKeyId} options={keys.map((each) => ({ value: each.id, label: `${each.name} (…${each.last_four})` }))} />
+        <SelectField
+          label={t.key}
+          value={key.id}
+          onChange={setKeyId}
+          options={keys.map((each) => ({ value: each.id, label: `${each.name} (…${each.last_four})` }))}
+        />
         {shown.map((_, index) => (
           <SelectField
             key={index}
@@ -117,9 +129,28 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
         <CheckField label={t.compare} checked={isComparing} onChange={setComparing} />
         <Disclosure summary={t.more} open={isWide}>
           <div className="flex flex-col gap-3">
-            <TextAreaField label={t.system} hint={t.systemHint} value={settings.system} onChange={(event) => set({ system: event.target.value })} />
-            <TextField label={t.maxTokens} inputMode="numeric" value={settings.maxTokens} onChange={(event) => set({ maxTokens: event.target.value.replace(/\D/g, '') })} />
-            <TextField label={t.temperature} hint={t.temperatureHint} type="number" min="0" max="2" step="0.1" value={settings.temperature} onChange={(event) => set({ temperature: event.target.value })} />
+            <TextAreaField
+              label={t.system}
+              hint={t.systemHint}
+              value={settings.system}
+              onChange={(event) => set({ system: event.target.value })}
+            />
+            <TextField
+              label={t.maxTokens}
+              inputMode="numeric"
+              value={settings.maxTokens}
+              onChange={(event) => set({ maxTokens: event.target.value.replace(/\D/g, '') })}
+            />
+            <TextField
+              label={t.temperature}
+              hint={t.temperatureHint}
+              type="number"
+              min="0"
+              max="2"
+              step="0.1"
+              value={settings.temperature}
+              onChange={(event) => set({ temperature: event.target.value })}
+            />
           </div>
         </Disclosure>
       </section>
@@ -130,7 +161,13 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
           ))}
         </div>
         <form onSubmit={send} className="sticky bottom-14 mt-4 bg-ground pb-2 md:bottom-0">
-          <TextAreaField label={t.message} hint={t.enterHint} value={message} onChange={(event) => setMessage(event.target.value)} onKeyDown={onKey} />
+          <TextAreaField
+            label={t.message}
+            hint={t.enterHint}
+            value={message}
+            onChange={(event) => setMessage(event.target.value)}
+            onKeyDown={onKey}
+          />
           <div className="mt-2 flex flex-wrap justify-end gap-2">
             <Button onClick={() => shown.forEach((side) => side.clear())} disabled={shown.every((side) => side.exchanges.length === 0)}>
               {t.clear}

@@ -26,5 +26,9 @@ export function useEndingName(): (ending: string) => string {
 /** `wraps`: where there is little room, its words may stand below each other. */
 export function EndingBadge({ ending, wraps = false }: { ending: string; wraps?: boolean }) {
   const name = useEndingName()(ending);
-  return <Badge wraps={wraps} {...(isEnding(ending) ? looks[ending] : {})}>{name}</Badge>;
+  return (
+    <Badge wraps={wraps} {...(isEnding(ending) ? looks[ending] : {})}>
+      {name}
+    </Badge>
+  );
 }

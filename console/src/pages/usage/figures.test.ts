@@ -18,10 +18,20 @@ const text = (nano: bigint) => usdOfNano(nano);
 
 describe('the figures of a chart', () => {
   it('put a day together that clocks change in', () => {
-    const slots = slotsOf([[total('2026-10-31', 'a', '1'), total('2026-11-01', 'a', '0.1')], [total('2026-11-01', 'a', '0.2'), total('2026-11-01', 'b', '0.000000001')]], 'day');
+    const slots = slotsOf(
+      [
+        [total('2026-10-31', 'a', '1'), total('2026-11-01', 'a', '0.1')],
+        [total('2026-11-01', 'a', '0.2'), total('2026-11-01', 'b', '0.000000001')],
+      ],
+      'day',
+    );
     const chart = chartOf(slots, ['2026-10-31', '2026-11-01', '2026-11-02'], ['a', 'b']);
     expect(chart.series).toEqual(['a', 'b']);
-    expect(chart.rows.map((row) => row.map(({ nanoUsd }) => text(nanoUsd)))).toEqual([['1', '0'], ['0.3', '0.000000001'], ['0', '0']]);
+    expect(chart.rows.map((row) => row.map(({ nanoUsd }) => text(nanoUsd)))).toEqual([
+      ['1', '0'],
+      ['0.3', '0.000000001'],
+      ['0', '0'],
+    ]);
   });
 
   it('know an hour by its instant, in whatever offset it is told', () => {
@@ -31,7 +41,12 @@ describe('the figures of a chart', () => {
 
   it('lose nothing when small groups are put together', () => {
     const names = Array.from({ length: 20 }, (_, index) => `model-${index}`);
-    const group = fc.record({ name: fc.constantFrom('d1', 'd2', 'd3'), thenName: fc.constantFrom(...names), nano: fc.bigInt({ min: 0n, max: 10n ** 17n }), calls: fc.integer({ min: 1, max: 1000 }) });
+    const group = fc.record({
+      name: fc.constantFrom('d1', 'd2', 'd3'),
+      thenName: fc.constantFrom(...names),
+      nano: fc.bigInt({ min: 0n, max: 10n ** 17n }),
+      calls: fc.integer({ min: 1, max: 1000 }),
+    });
     fc.assert(
       fc.property(fc.array(group), fc.integer({ min: 0, max: 20 }), (groups, known) => {
         const totals = groups.map(({ name, thenName, nano, calls }) => total(name, thenName, text(nano), calls));
@@ -44,7 +59,12 @@ describe('the figures of a chart', () => {
   });
 
   it('are nine at most, and the ninth is itself when it is the last', () => {
-    const of = (count: number) => chartOf(new Map(), [], Array.from({ length: count }, (_, index) => `${index}`)).series;
+    const of = (count: number) =>
+      chartOf(
+        new Map(),
+        [],
+        Array.from({ length: count }, (_, index) => `${index}`),
+      ).series;
     expect([of(9).length, of(9).includes(undefined), of(10).length, of(10).at(-1)]).toEqual([9, false, 9, undefined]);
   });
 

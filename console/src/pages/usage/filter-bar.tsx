@@ -16,7 +16,17 @@ import { type FilterPart, filterParts, type Range } from './view.js';
 const requestIdForm = /^req_[0-9a-f]{32}$/;
 
 /** `shown`: the range in use, also where the address names none. `ranges`: those to choose from. `ids`: whether a call can be found by its id. */
-export function FilterBar({ shown, ranges, ids, children }: { shown: Range; ranges: readonly Extract<Range, string>[]; ids: boolean; children?: ReactNode }) {
+export function FilterBar({
+  shown,
+  ranges,
+  ids,
+  children,
+}: {
+  shown: Range;
+  ranges: readonly Extract<Range, string>[];
+  ids: boolean;
+  children?: ReactNode;
+}) {
   const t = useText(usageText);
   const [, change] = useView();
   const [isOpen, setOpen] = useState(false);
@@ -83,7 +93,8 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
   const { nameOf } = useKeyNames();
   const endingName = useEndingName();
   const [view, change] = useView();
-  const valueOf = (part: FilterPart): string => (part === 'key' ? nameOf(view.key) : part === 'ending' ? endingName(view.ending) : view[part]);
+  const valueOf = (part: FilterPart): string =>
+    part === 'key' ? nameOf(view.key) : part === 'ending' ? endingName(view.ending) : view[part];
   const parts = filterParts.filter((part) => view[part] !== '' && (ids || part !== 'requestId'));
   if (parts.length === 0 && typeof shown === 'string') return null;
   return (
@@ -91,7 +102,10 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
       {typeof shown === 'object' && (
         <Chip
           name={t.time}
-          value={t.timeChip({ from: shown.from === '' ? t.timeOpenStart : time.minute(shown.from), until: shown.until === '' ? t.timeOpenEnd : time.minute(shown.until) })}
+          value={t.timeChip({
+            from: shown.from === '' ? t.timeOpenStart : time.minute(shown.from),
+            until: shown.until === '' ? t.timeOpenEnd : time.minute(shown.until),
+          })}
           onRemove={() => change({ range: undefined })}
         />
       )}
@@ -117,7 +131,12 @@ function Chip({ name, value, onRemove }: { name: string; value: string; onRemove
         <span className="text-soft">{name}: </span>
         {value}
       </span>
-      <button type="button" aria-label={t.removeFilter({ name, value })} onClick={onRemove} className="ml-1 inline-flex size-10 shrink-0 items-center justify-center rounded-full hover:bg-hover">
+      <button
+        type="button"
+        aria-label={t.removeFilter({ name, value })}
+        onClick={onRemove}
+        className="ml-1 inline-flex size-10 shrink-0 items-center justify-center rounded-full hover:bg-hover"
+      >
         <X size={15} aria-hidden />
       </button>
     </li>

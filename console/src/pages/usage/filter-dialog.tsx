@@ -54,13 +54,39 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
       }
     >
       <form id={form} onSubmit={apply} className="grid gap-4">
-        <SelectField label={t.key} value={chosen.key} onChange={(key) => set({ key })} options={optionsOf(t.anyKey, chosen.key, keys.map(({ id }) => id), nameOf)} />
-        <SelectField label={t.model} value={chosen.model} onChange={(model) => set({ model })} options={optionsOf(t.anyModel, chosen.model, models, (id) => id)} />
-        <SelectField label={t.ending} value={chosen.ending} onChange={(ending) => set({ ending })} options={optionsOf(t.anyEnding, chosen.ending, endings, endingName)} />
+        <SelectField
+          label={t.key}
+          value={chosen.key}
+          onChange={(key) => set({ key })}
+          options={optionsOf(
+            t.anyKey,
+            chosen.key,
+            keys.map(({ id }) => id),
+            nameOf,
+          )}
+        />
+        <SelectField
+          label={t.model}
+          value={chosen.model}
+          onChange={(model) => set({ model })}
+          options={optionsOf(t.anyModel, chosen.model, models, (id) => id)}
+        />
+        <SelectField
+          label={t.ending}
+          value={chosen.ending}
+          onChange={(ending) => set({ ending })}
+          options={optionsOf(t.anyEnding, chosen.ending, endings, endingName)}
+        />
         <div>
           <div className="grid grid-cols-2 gap-3">
             <TextField label={t.firstDay} type="date" value={chosen.first} onChange={(event) => set({ first: event.target.value })} />
-            <TextField label={t.lastDay} type="date" error={dayFault} value={chosen.last} onChange={(event) => set({ last: event.target.value })} />
+            <TextField
+              label={t.lastDay}
+              type="date"
+              error={dayFault}
+              value={chosen.last}
+              onChange={(event) => set({ last: event.target.value })}
+            />
           </div>
           <p className="mt-1 text-sm text-soft">{t.daysHint({ zone: zoneName() })}</p>
         </div>
@@ -70,7 +96,12 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
 }
 
 /** What the address says is a choice, too, also where nothing else tells of it. */
-function optionsOf(all: string, chosen: string, values: readonly string[], nameOf: (value: string) => string): { value: string; label: string }[] {
+function optionsOf(
+  all: string,
+  chosen: string,
+  values: readonly string[],
+  nameOf: (value: string) => string,
+): { value: string; label: string }[] {
   const known = chosen === '' || values.includes(chosen) ? values : [chosen, ...values];
   return [{ value: '', label: all }, ...known.map((value) => ({ value, label: nameOf(value) }))];
 }

@@ -3,15 +3,34 @@ import type { Page } from '../../api/client.js';
 import type { UsageRecord } from '../../api/usage.js';
 import { type Loaded, withNewest } from './newest.js';
 
-const record = (second: number, more: Partial<UsageRecord> = {}) => ({ request_id: `req_${second}`, started_at: `2026-11-22T00:00:${String(second).padStart(2, '0')}.000Z`, settlement: null, ...more }) as UsageRecord;
-const page = (seconds: readonly number[], next: string | null = null): Page<UsageRecord> => ({ data: seconds.map((second) => record(second)), next });
-const list = (...pages: Page<UsageRecord>[]): Loaded => ({ pages, pageParams: pages.map((_, index) => (index === 0 ? null : `cursor${index}`)) });
+const record = (second: number, more: Partial<UsageRecord> = {}) =>
+  ({
+    request_id: `req_${second}`,
+    started_at: `2026-11-22T00:00:${String(second).padStart(2, '0')}.000Z`,
+    settlement: null,
+    ...more,
+  }) as UsageRecord;
+const page = (seconds: readonly number[], next: string | null = null): Page<UsageRecord> => ({
+  data: seconds.map((second) => record(second)),
+  next,
+});
+const list = (...pages: Page<UsageRecord>[]): Loaded => ({
+  pages,
+  pageParams: pages.map((_, index) => (index === 0 ? null : `cursor${index}`)),
+});
 const ids = (loaded: Loaded) => loaded.pages.map(({ data }) => data.map(({ request_id }) => Number(request_id.slice(4))));
 
 describe('the newest calls', () => {
   it('come on top of the list, once, and the pages below stay', () => {
     const { loaded, added } = withNewest(list(page([9, 8], 'a'), page([7, 6], 'b')), page([11, 10, 9], 'c'));
-    expect([ids(loaded), added, loaded.pages.map(({ next }) => next)]).toEqual([[[11, 10, 9, 8], [7, 6]], 2, ['a', 'b']]);
+    expect([ids(loaded), added, loaded.pages.map(({ next }) => next)]).toEqual([
+      [
+        [11, 10, 9, 8],
+        [7, 6],
+      ],
+      2,
+      ['a', 'b'],
+    ]);
     expect(withNewest(loaded, page([11, 10, 9], 'c'))).toMatchObject({ added: 0 });
   });
 
@@ -21,7 +40,10 @@ describe('the newest calls', () => {
 
   it('bring what has changed about calls that are shown', () => {
     const settlement = { captured_usd: '1', shortfall_usd: '0', settled_at: '2026-11-22T00:01:00.000Z' };
-    const { loaded, added } = withNewest(list(page([9, 8], 'a'), page([7])), { data: [record(9, { settlement }), record(8), record(7, { settlement })], next: null });
+    const { loaded, added } = withNewest(list(page([9, 8], 'a'), page([7])), {
+      data: [record(9, { settlement }), record(8), record(7, { settlement })],
+      next: null,
+    });
     expect([added, loaded.pages[0]!.data[0]!.settlement, loaded.pages[1]!.data[0]!.settlement]).toEqual([0, settlement, settlement]);
   });
 

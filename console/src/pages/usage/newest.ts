@@ -18,7 +18,10 @@ export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded:
     return { loaded: { pages: [newest], pageParams: [null] }, added: known.size === 0 ? 0 : added.length };
   }
   const fresh = new Map(newest.data.map((record) => [record.request_id, record]));
-  const present = (page: Page<UsageRecord>): Page<UsageRecord> => ({ ...page, data: page.data.map((record) => fresh.get(record.request_id) ?? record) });
+  const present = (page: Page<UsageRecord>): Page<UsageRecord> => ({
+    ...page,
+    data: page.data.map((record) => fresh.get(record.request_id) ?? record),
+  });
   // A long call ends after shorter ones that began later; it stands where it began.
   const top = [...added, ...present(first).data].toSorted(newestFirst);
   return { loaded: { ...loaded, pages: [{ ...first, data: top }, ...others.map(present)] }, added: added.length };

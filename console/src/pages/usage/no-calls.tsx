@@ -45,7 +45,16 @@ function FirstCall() {
   const model = suggestedModel((catalog.data ?? []).filter(({ available }) => available).map(({ id }) => id)) ?? 'sandbox/echo';
   const [sample] = samplesFor({ baseAddress: clientBaseUrl, secret: 'sk-tg-…', model });
   return (
-    <Empty title={t.noCalls} action={account.can('change keys') && <ButtonLink look="primary" to={account.path('/keys')}>{t.makeKey}</ButtonLink>}>
+    <Empty
+      title={t.noCalls}
+      action={
+        account.can('change keys') && (
+          <ButtonLink look="primary" to={account.path('/keys')}>
+            {t.makeKey}
+          </ButtonLink>
+        )
+      }
+    >
       <p className="mb-3">{t.noCallsHint}</p>
       <div className="text-left">
         <CodeBlock label={t.sampleCall} code={sample!.blocks.map(({ code }) => code).join('\n')} />

@@ -26,7 +26,13 @@ export interface Overview {
 const triesMax = 3;
 
 /** Asks for all of it. Calls that come meanwhile make it ask again, so that the figures agree with each other. */
-export async function fetchOverview(accountId: string, view: UsageView, range: Range, offsetAt: OffsetAt, signal: AbortSignal): Promise<Overview> {
+export async function fetchOverview(
+  accountId: string,
+  view: UsageView,
+  range: Range,
+  offsetAt: OffsetAt,
+  signal: AbortSignal,
+): Promise<Overview> {
   for (let tries = 1; ; tries += 1) {
     const overview = await fetchOnce(accountId, view, range, offsetAt, signal);
     if (tries === triesMax || agrees(overview)) return overview;
@@ -64,7 +70,17 @@ async function fetchOnce(accountId: string, view: UsageView, range: Range, offse
   return {
     total: total[0]!,
     groups,
-    chart: grain === undefined || slots === undefined ? undefined : { grain, ids: idsOf(grain, fromMs, untilMs, offsetAt), slots: slotsOf(slots.map(({ data }) => data), grain) },
+    chart:
+      grain === undefined || slots === undefined
+        ? undefined
+        : {
+            grain,
+            ids: idsOf(grain, fromMs, untilMs, offsetAt),
+            slots: slotsOf(
+              slots.map(({ data }) => data),
+              grain,
+            ),
+          },
     parts: parts.length > 0 ? parts : [{ fromMs, untilMs, offsetMinutes: offsetAt(untilMs) }],
     possibleGrains: grainsOf(untilMs - fromMs),
   };

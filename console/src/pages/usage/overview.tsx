@@ -43,7 +43,11 @@ export default function Overview() {
   });
   return (
     <>
-      <PageHeader title={t.overview} description={t.overviewAbout} actions={<ButtonLink to={recordsPath(account, { ...view, range })}>{t.toRecords}</ButtonLink>} />
+      <PageHeader
+        title={t.overview}
+        description={t.overviewAbout}
+        actions={<ButtonLink to={recordsPath(account, { ...view, range })}>{t.toRecords}</ButtonLink>}
+      />
       <FilterBar shown={range} ranges={presets} ids={false} />
       <Fetched query={query}>
         {(overview) => (
@@ -55,7 +59,12 @@ export default function Overview() {
                 <Tiles overview={overview} view={{ ...view, range }} />
                 <Section
                   actions={
-                    <Segmented<Grouping> label={t.groupBy} value={view.group} onChange={(group) => change({ group })} options={groupings.map((value) => ({ value, label: t[`by.${value}`] }))} />
+                    <Segmented<Grouping>
+                      label={t.groupBy}
+                      value={view.group}
+                      onChange={(group) => change({ group })}
+                      options={groupings.map((value) => ({ value, label: t[`by.${value}`] }))}
+                    />
                   }
                   title={t.tableOf({ group: t[`word_${view.group}`] })}
                   description={<Clocks overview={overview} />}
@@ -104,7 +113,11 @@ function Tiles({ overview: { total }, view }: { overview: OverviewData; view: Us
           )
         }
       />
-      <Stat label={t.errors} value={<EndingsLink to={account.path(`/usage${writeView({ ...view, group: 'ending' })}`)}>{count(total.errors)}</EndingsLink>} hint={t.errorsHint} />
+      <Stat
+        label={t.errors}
+        value={<EndingsLink to={account.path(`/usage${writeView({ ...view, group: 'ending' })}`)}>{count(total.errors)}</EndingsLink>}
+        hint={t.errorsHint}
+      />
       <Stat
         label={t.tokens}
         value={figure(count(allTokens(tokens)))}
@@ -180,14 +193,18 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
         view.group === 'ending' ? (
           figure(group, count(group.errors))
         ) : (
-          <EndingsLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'ending' })}`)}>{count(group.errors)}</EndingsLink>
+          <EndingsLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'ending' })}`)}>
+            {count(group.errors)}
+          </EndingsLink>
         ),
     },
     { name: t.input, numeric: true, cell: (group) => figure(group, count(group.tokens.input)) },
     { name: t.cached, numeric: true, cell: (group) => figure(group, count(group.tokens.cache_read + group.tokens.cache_write)) },
     { name: t.output, numeric: true, cell: (group) => figure(group, count(group.tokens.output)) },
   ];
-  return <DataTable caption={t.tableOf({ group: t[`word_${view.group}`] })} columns={columns} rows={groups} rowKey={({ name }) => name ?? ''} />;
+  return (
+    <DataTable caption={t.tableOf({ group: t[`word_${view.group}`] })} columns={columns} rows={groups} rowKey={({ name }) => name ?? ''} />
+  );
 }
 
 /** Which calls failed is told by how they ended. */

@@ -22,13 +22,20 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
   const t = useText(usageText);
   const count = useNumber();
   const { line_items: lines, charge_usd: charge, tokens } = record;
-  const rows: Row[] = lines.map((line) => ({ id: line.kind, name: t[`kind.${line.kind}`], tokens: count(line.tokens), price: line.usd_per_million_tokens, amount: line.amount_usd }));
+  const rows: Row[] = lines.map((line) => ({
+    id: line.kind,
+    name: t[`kind.${line.kind}`],
+    tokens: count(line.tokens),
+    price: line.usd_per_million_tokens,
+    amount: line.amount_usd,
+  }));
   return (
     <Section title={t.charge} description={t.chargeAbout}>
       {!addsUp(record) && <Notice tone="bad">{t.linesFault}</Notice>}
       {lines.length === 0 && (
         <p className="mb-3">
-          {t.nothingCharged} {tokens.input + tokens.output > 0 && t.usedThough({ input: count(tokens.input), output: count(tokens.output) })}
+          {t.nothingCharged}{' '}
+          {tokens.input + tokens.output > 0 && t.usedThough({ input: count(tokens.input), output: count(tokens.output) })}
         </p>
       )}
       <Card flush>
@@ -39,8 +46,25 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
           columns={[
             { name: t.line, cell: ({ name }) => name },
             { name: t.tokens, numeric: true, cell: (row) => row.tokens },
-            { name: t.pricePerMillion, numeric: true, cell: ({ price }) => price !== undefined && <>× <Usd value={price} /></> },
-            { name: t.amount, numeric: true, cell: ({ id, amount }) => <span className={id === 'total' ? 'font-semibold' : undefined}>= <Usd value={amount} /></span> },
+            {
+              name: t.pricePerMillion,
+              numeric: true,
+              cell: ({ price }) =>
+                price !== undefined && (
+                  <>
+                    × <Usd value={price} />
+                  </>
+                ),
+            },
+            {
+              name: t.amount,
+              numeric: true,
+              cell: ({ id, amount }) => (
+                <span className={id === 'total' ? 'font-semibold' : undefined}>
+                  = <Usd value={amount} />
+                </span>
+              ),
+            },
           ]}
         />
       </Card>
@@ -59,6 +83,9 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
 /** Whether each line is its tokens times its price, rounded up, and all lines are the charge. */
 export function addsUp({ line_items: lines, charge_usd: charge }: Pick<UsageRecord, 'line_items' | 'charge_usd'>): boolean {
   const million = 1_000_000n;
-  const isRight = lines.every(({ tokens, usd_per_million_tokens: price, amount_usd: amount }) => (BigInt(tokens) * nanoUsdOf(price) + million - 1n) / million === nanoUsdOf(amount));
+  const isRight = lines.every(
+    ({ tokens, usd_per_million_tokens: price, amount_usd: amount }) =>
+      (BigInt(tokens) * nanoUsdOf(price) + million - 1n) / million === nanoUsdOf(amount),
+  );
   return isRight && lines.reduce((sum, { amount_usd: amount }) => sum + nanoUsdOf(amount), 0n) === nanoUsdOf(charge);
 }

@@ -37,9 +37,21 @@ export function RecordMoney({ record }: { record: UsageRecord }) {
     ...(settlement === null
       ? [{ name: t.waitingSettle, at: null, hint: t.waitingSettleHint }]
       : [
-          { name: t.settled, at: settlement.settled_at, amount: settlement.captured_usd, hint: settlement.captured_usd === '0' ? t.freeHint : t.settledHint },
-          { name: t.released, at: settlement.settled_at, amount: usdOfNano(nanoUsdOf(record.held_usd) - nanoUsdOf(settlement.captured_usd)), hint: t.releasedHint },
-          ...(settlement.shortfall_usd === '0' ? [] : [{ name: t.shortfall, at: settlement.settled_at, amount: settlement.shortfall_usd, hint: t.shortfallHint }]),
+          {
+            name: t.settled,
+            at: settlement.settled_at,
+            amount: settlement.captured_usd,
+            hint: settlement.captured_usd === '0' ? t.freeHint : t.settledHint,
+          },
+          {
+            name: t.released,
+            at: settlement.settled_at,
+            amount: usdOfNano(nanoUsdOf(record.held_usd) - nanoUsdOf(settlement.captured_usd)),
+            hint: t.releasedHint,
+          },
+          ...(settlement.shortfall_usd === '0'
+            ? []
+            : [{ name: t.shortfall, at: settlement.settled_at, amount: settlement.shortfall_usd, hint: t.shortfallHint }]),
           ...(refunded === '0' ? [] : [{ name: t.refunded, at: null, amount: refunded, hint: t.refundedHint }]),
         ]),
   ];
@@ -48,7 +60,10 @@ export function RecordMoney({ record }: { record: UsageRecord }) {
       {hold.error !== null && !isArchived && <ErrorNotice error={hold.error} onRetry={() => void hold.refetch()} />}
       <ol className="border-l-2 border-line">
         {steps.map((step) => (
-          <li key={step.name} className="relative mb-3 pl-4 before:absolute before:top-2 before:-left-[5px] before:size-2 before:rounded-full before:bg-accent">
+          <li
+            key={step.name}
+            className="relative mb-3 pl-4 before:absolute before:top-2 before:-left-[5px] before:size-2 before:rounded-full before:bg-accent"
+          >
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
               <span className="font-medium">{step.name}</span>
               {step.amount !== undefined && <Usd value={step.amount} />}

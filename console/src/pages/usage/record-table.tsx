@@ -125,7 +125,15 @@ function Lines({ roomy = false, children }: { roomy?: boolean; children: ReactNo
 function useShortTime(): (instant: string) => string {
   const language = useLanguage();
   const zone = useZone();
-  const options = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) } as const;
+  const options = {
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+  } as const;
   const near = new Intl.DateTimeFormat(language, options);
   const far = new Intl.DateTimeFormat(language, { ...options, year: 'numeric' });
   const thisYear = new Date().getFullYear();

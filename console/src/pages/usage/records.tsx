@@ -99,7 +99,9 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
       <p role="status" className="sr-only">
         {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}
       </p>
-      {query.error !== null && <ErrorNotice error={query.error} onRetry={() => void (rows === undefined ? query.refetch() : query.fetchNextPage())} />}
+      {query.error !== null && (
+        <ErrorNotice error={query.error} onRetry={() => void (rows === undefined ? query.refetch() : query.fetchNextPage())} />
+      )}
       {rows === undefined ? (
         query.error === null && <Loading />
       ) : rows.length === 0 ? (
@@ -163,4 +165,3 @@ function Beside({ requestId }: { requestId: string | undefined }) {
     </Sheet>
   );
 }
-

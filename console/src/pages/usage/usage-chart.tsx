@@ -19,13 +19,24 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
   const { nameOf } = useKeyNames();
   const endingName = useEndingName();
   const label = useSlotLabel(parts.length > 1);
-  const groupName = (name: string | undefined): string => (name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'ending' ? endingName(name) : name);
+  const groupName = (name: string | undefined): string =>
+    name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'ending' ? endingName(name) : name;
   const { measure } = view;
   const controls = (
     <div className="mb-3 flex flex-wrap gap-2">
-      <Segmented<Measure> label={t.measure} value={measure} onChange={(next) => change({ measure: next })} options={measures.map((value) => ({ value, label: t[value] }))} />
+      <Segmented<Measure>
+        label={t.measure}
+        value={measure}
+        onChange={(next) => change({ measure: next })}
+        options={measures.map((value) => ({ value, label: t[value] }))}
+      />
       {possibleGrains.length > 1 && chart !== undefined && (
-        <Segmented<Grain> label={t.grain} value={chart.grain} onChange={(grain) => change({ grain })} options={possibleGrains.map((value) => ({ value, label: t[`grain.${value}`] }))} />
+        <Segmented<Grain>
+          label={t.grain}
+          value={chart.grain}
+          onChange={(grain) => change({ grain })}
+          options={possibleGrains.map((value) => ({ value, label: t[`grain.${value}`] }))}
+        />
       )}
     </div>
   );
@@ -37,14 +48,22 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
       </>
     );
   }
-  const { series, rows } = chartOf(chart.slots, chart.ids, groups.map(({ name }) => name ?? ''));
+  const { series, rows } = chartOf(
+    chart.slots,
+    chart.ids,
+    groups.map(({ name }) => name ?? ''),
+  );
   return (
     <>
       {controls}
       <StackedBars
         title={t.chartOf({ measure: t[measure], group: t[`word_${view.group}`], grain: t[`word_${chart.grain}`] })}
         series={distinct(series.map(groupName))}
-        bars={chart.ids.map((id, index) => ({ id, ...label(id, chart.grain), values: rows[index]!.map((figures) => drawn(figures, measure)) }))}
+        bars={chart.ids.map((id, index) => ({
+          id,
+          ...label(id, chart.grain),
+          values: rows[index]!.map((figures) => drawn(figures, measure)),
+        }))}
         text={(bar, at) => figureText(rows[bar]![at]!, measure, count)}
         totalText={(bar) => figureText(sumOf(rows[bar]!), measure, count)}
         axisText={(value) => axisText(value, measure, count)}
@@ -72,7 +91,12 @@ function useSlotLabel(changes: boolean): (id: string, grain: Grain) => { label: 
   const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' });
   const inZone = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) } as const;
   const hour = new Intl.DateTimeFormat(language, inZone);
-  const dayAndHour = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', ...inZone, ...(changes ? { timeZoneName: 'shortOffset' } : {}) });
+  const dayAndHour = new Intl.DateTimeFormat(language, {
+    month: 'short',
+    day: 'numeric',
+    ...inZone,
+    ...(changes ? { timeZoneName: 'shortOffset' } : {}),
+  });
   return (id, grain) => {
     if (grain === 'day') return { label: day.format(Date.parse(id)), axisLabel: day.format(Date.parse(id)) };
     return { label: dayAndHour.format(Number(id)), axisLabel: hour.format(Number(id)) };

@@ -48,7 +48,11 @@ async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<Ap
 /** The names of the account's keys, the newest first; two of one name are told apart by their last characters. */
 export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId: string): string } {
   const account = useAccount();
-  const { data: keys = [] } = useQuery({ queryKey: ['keys', account.id, 'names'], queryFn: ({ signal }) => fetchKeyNames(account.id, signal), staleTime: 30_000 });
+  const { data: keys = [] } = useQuery({
+    queryKey: ['keys', account.id, 'names'],
+    queryFn: ({ signal }) => fetchKeyNames(account.id, signal),
+    staleTime: 30_000,
+  });
   return useMemo(() => {
     const counts = new Map<string, number>();
     for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -61,6 +65,10 @@ export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId:
 /** The models that were ever called, the dearest first; undefined while they are not known. */
 export function useCalledModels(): readonly string[] | undefined {
   const account = useAccount();
-  const { data } = useQuery({ queryKey: ['usage', account.id, 'models'], queryFn: ({ signal }) => getTotals(account.id, { group_by: 'model' }, signal), staleTime: 30_000 });
+  const { data } = useQuery({
+    queryKey: ['usage', account.id, 'models'],
+    queryFn: ({ signal }) => getTotals(account.id, { group_by: 'model' }, signal),
+    staleTime: 30_000,
+  });
   return data?.data.map(({ name }) => name ?? '');
 }

@@ -40,17 +40,35 @@ describe('what the pages about usage look at', () => {
     const range = rangeOfDays('2026-10-31', '2026-11-01', newYork);
     expect(range).toEqual({ from: '2026-10-31T04:00:00.000Z', until: '2026-11-02T05:00:00.000Z' });
     expect(daysOfBounds(boundsOf(range, now, newYork), newYork)).toEqual({ first: '2026-10-31', last: '2026-11-01' });
-    expect(daysOfBounds(boundsOf(rangeOfDays('2026-10-31', '', newYork), now, newYork), newYork)).toEqual({ first: '2026-10-31', last: '' });
+    expect(daysOfBounds(boundsOf(rangeOfDays('2026-10-31', '', newYork), now, newYork), newYork)).toEqual({
+      first: '2026-10-31',
+      last: '',
+    });
   });
 
   it('asks for nothing that was not chosen', () => {
     const view: UsageView = readView('?model=sandbox%2Fecho&request_id=req_1');
     expect(filterOf(view, boundsOf('all', now, utc))).toEqual({ model: 'sandbox/echo' });
-    expect(searchOf(view, { fromMs: 0, untilMs: undefined })).toEqual({ model: 'sandbox/echo', request_id: 'req_1', from: '1970-01-01T00:00:00.000Z' });
+    expect(searchOf(view, { fromMs: 0, untilMs: undefined })).toEqual({
+      model: 'sandbox/echo',
+      request_id: 'req_1',
+      from: '1970-01-01T00:00:00.000Z',
+    });
   });
 
   it('draws hours of few days, days of a year, and nothing beyond', () => {
-    expect([grainOf(undefined, dayMs), grainOf(undefined, 7 * dayMs), grainOf('hour', 7 * dayMs), grainOf('hour', 30 * dayMs), grainOf('day', dayMs)]).toEqual(['hour', 'day', 'hour', 'day', 'day']);
-    expect([grainsOf(dayMs), grainsOf(30 * dayMs), grainsOf(400 * dayMs), grainOf('day', 400 * dayMs)]).toEqual([['hour', 'day'], ['day'], [], undefined]);
+    expect([
+      grainOf(undefined, dayMs),
+      grainOf(undefined, 7 * dayMs),
+      grainOf('hour', 7 * dayMs),
+      grainOf('hour', 30 * dayMs),
+      grainOf('day', dayMs),
+    ]).toEqual(['hour', 'day', 'hour', 'day', 'day']);
+    expect([grainsOf(dayMs), grainsOf(30 * dayMs), grainsOf(400 * dayMs), grainOf('day', 400 * dayMs)]).toEqual([
+      ['hour', 'day'],
+      ['day'],
+      [],
+      undefined,
+    ]);
   });
 });

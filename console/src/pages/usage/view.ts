@@ -121,7 +121,10 @@ export function daysOfBounds({ fromMs, untilMs }: Bounds, offsetAt: OffsetAt): {
 }
 
 /** The filter as the API takes it. */
-export function filterOf(view: UsageView, { fromMs, untilMs }: Bounds): { key?: string; model?: string; ending?: string; from?: string; until?: string } {
+export function filterOf(
+  view: UsageView,
+  { fromMs, untilMs }: Bounds,
+): { key?: string; model?: string; ending?: string; from?: string; until?: string } {
   const { key, model, ending } = view;
   return {
     ...(key === '' ? {} : { key }),

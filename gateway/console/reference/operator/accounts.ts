@@ -6,9 +6,15 @@ import { type Area, made, ok } from '../operation.js';
 import { Count, listOf, nullable, Text, Time, usd, view } from '../shapes.js';
 
 const accountFields = { id: Text, name: Text, state: Type.Enum(['active', 'suspended']), state_reason: nullable(Text), created_at: Time };
-const inListFields = { ...accountFields, balance: nullable(Balance, 'Null while the ledger does not answer.'), keys: Type.Integer({ minimum: 0, description: 'Those that are not revoked.' }) };
+const inListFields = {
+  ...accountFields,
+  balance: nullable(Balance, 'Null while the ledger does not answer.'),
+  keys: Type.Integer({ minimum: 0, description: 'Those that are not revoked.' }),
+};
 const Account = view('Account', accountFields);
-const away = Type.Array(Type.Enum(['ledger', 'metering']), { description: 'Who did not answer: without the ledger `balance` is null, without metering `last_call` is.' });
+const away = Type.Array(Type.Enum(['ledger', 'metering']), {
+  description: 'Who did not answer: without the ledger `balance` is null, without metering `last_call` is.',
+});
 
 const moves = [made(Posted, 'Entered.'), ok(Posted, 'The answer to a repeat.')];
 const onceFor = 'Needed. A repeat with the same value moves nothing.';
@@ -41,9 +47,18 @@ export const accountArea: Area = {
       path: '/operator/accounts/{account}',
       summary: 'Show an account with its money and its last call.',
       who: 'operator',
-      answers: [ok(view('AccountDetail', { ...inListFields, keys: Count, last_call: nullable(Type.Object({ request_id: Text, at: Time })), away }))],
+      answers: [
+        ok(view('AccountDetail', { ...inListFields, keys: Count, last_call: nullable(Type.Object({ request_id: Text, at: Time })), away })),
+      ],
     },
-    { method: 'PATCH', path: '/operator/accounts/{account}', summary: 'Rename an account.', who: 'operator', body: operatorBodies.updateAccount.schema, answers: [ok(Account)] },
+    {
+      method: 'PATCH',
+      path: '/operator/accounts/{account}',
+      summary: 'Rename an account.',
+      who: 'operator',
+      body: operatorBodies.updateAccount.schema,
+      answers: [ok(Account)],
+    },
     {
       method: 'POST',
       path: '/operator/accounts/{account}/suspend',
@@ -52,7 +67,14 @@ export const accountArea: Area = {
       body: operatorBodies.suspend.schema,
       answers: [ok(Account)],
     },
-    { method: 'POST', path: '/operator/accounts/{account}/resume', summary: 'Serve an account again.', who: 'operator', body: operatorBodies.resume.schema, answers: [ok(Account)] },
+    {
+      method: 'POST',
+      path: '/operator/accounts/{account}/resume',
+      summary: 'Serve an account again.',
+      who: 'operator',
+      body: operatorBodies.resume.schema,
+      answers: [ok(Account)],
+    },
     {
       method: 'POST',
       path: '/operator/accounts/{account}/credits',

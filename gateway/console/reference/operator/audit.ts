@@ -26,7 +26,15 @@ export const auditArea: Area = {
   title: 'Operators: audit log',
   description: 'What people changed, everywhere. It is only added to.',
   operations: [
-    { method: 'GET', path: '/operator/audit', summary: 'List the entries, newest first.', who: 'operator', query: filter, paged: true, answers: [ok(listOf(AuditEntry))] },
+    {
+      method: 'GET',
+      path: '/operator/audit',
+      summary: 'List the entries, newest first.',
+      who: 'operator',
+      query: filter,
+      paged: true,
+      answers: [ok(listOf(AuditEntry))],
+    },
     {
       method: 'GET',
       path: '/operator/audit/export',

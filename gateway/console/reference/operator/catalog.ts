@@ -5,18 +5,26 @@ import { catalogBodies } from '../../routes/operator/catalog-bodies.js';
 import { type Area, done, made, ok } from '../operation.js';
 import { Count, Flag, listOf, nullable, Text, Time, Usd, view } from '../shapes.js';
 
-const Figures = view('Figures', {
-  input: Usd,
-  cache_read: Usd,
-  cache_write_5m: Usd,
-  cache_write_1h: Usd,
-  output: Usd,
-  reasoning: nullable(Usd, 'Null: charged as output.'),
-}, 'USD per million tokens.');
+const Figures = view(
+  'Figures',
+  {
+    input: Usd,
+    cache_read: Usd,
+    cache_write_5m: Usd,
+    cache_write_1h: Usd,
+    output: Usd,
+    reasoning: nullable(Usd, 'Null: charged as output.'),
+  },
+  'USD per million tokens.',
+);
 
 const priceFields = { id: Text, effective_from: Time, usd_per_million_tokens: Figures, created_at: Time };
 const Price = view('Price', priceFields);
-const PriceInHistory = view('PriceInHistory', { ...priceFields, state: Type.Enum(['in_force', 'scheduled', 'past']), effective_until: nullable(Time) });
+const PriceInHistory = view('PriceInHistory', {
+  ...priceFields,
+  state: Type.Enum(['in_force', 'scheduled', 'past']),
+  effective_until: nullable(Time),
+});
 
 const draftFields = {
   model_id: Text,
@@ -31,13 +39,27 @@ const Draft = view('Draft', draftFields);
 const Percent = Type.String({ pattern: '^-?\\d+\\.\\d{2}$', description: 'For example "-33.33".' });
 const PriceDifference = view('PriceDifference', {
   before: nullable(Price, 'Null: the model has no price.'),
-  changes: Type.Array(Type.Object({ class: Type.Enum(words.priceClass.all), before_usd: nullable(Usd), after_usd: nullable(Usd), change_percent: nullable(Percent) })),
+  changes: Type.Array(
+    Type.Object({
+      class: Type.Enum(words.priceClass.all),
+      before_usd: nullable(Usd),
+      after_usd: nullable(Usd),
+      change_percent: nullable(Percent),
+    }),
+  ),
   warnings: Type.Array(Type.Object({ kind: Type.Enum(words.warning.all), class: nullable(Type.Enum(words.priceClass.all)) })),
   later: Type.Array(Price, { description: 'Prices that start after it.' }),
   typical_calls: Type.Array(
     Type.Object({
       name: Text,
-      tokens: Type.Object({ input: Count, cache_read: Count, cache_write_5m: Count, cache_write_1h: Count, output: Count, reasoning: Count }),
+      tokens: Type.Object({
+        input: Count,
+        cache_read: Count,
+        cache_write_5m: Count,
+        cache_write_1h: Count,
+        output: Count,
+        reasoning: Count,
+      }),
       before_usd: nullable(Usd),
       after_usd: nullable(Usd),
     }),
@@ -79,7 +101,13 @@ export const catalogArea: Area = {
   title: 'Operators: models and prices',
   description: 'A price goes from a draft by its difference into force.',
   operations: [
-    { method: 'GET', path: '/operator/models', summary: 'List all models, retired ones too; never in pages.', who: 'operator', answers: [ok(listOf(ModelInList))] },
+    {
+      method: 'GET',
+      path: '/operator/models',
+      summary: 'List all models, retired ones too; never in pages.',
+      who: 'operator',
+      answers: [ok(listOf(ModelInList))],
+    },
     {
       method: 'POST',
       path: '/operator/models',
@@ -89,7 +117,14 @@ export const catalogArea: Area = {
       answers: [made(Model)],
       refusals: { already_exists: 'The id or an alias names a model already.' },
     },
-    { method: 'GET', path: '/operator/models/{model}', summary: 'Show a model with all of its prices and its draft.', who: 'operator', answers: [ok(Model)], refusals: { model_unknown: 'There is no such model.' } },
+    {
+      method: 'GET',
+      path: '/operator/models/{model}',
+      summary: 'Show a model with all of its prices and its draft.',
+      who: 'operator',
+      answers: [ok(Model)],
+      refusals: { model_unknown: 'There is no such model.' },
+    },
     {
       method: 'PATCH',
       path: '/operator/models/{model}',
@@ -104,10 +139,28 @@ export const catalogArea: Area = {
       path: '/operator/catalog.json',
       summary: 'Get all models with their prices in force, as `tollgate model import` takes them.',
       who: 'operator',
-      answers: [ok(Type.Object({ models: Type.Array(view('ModelInFile', { ...modelFields, usd_per_million_tokens: nullable(Figures, 'Null: unpriced.') })) }))],
+      answers: [
+        ok(
+          Type.Object({
+            models: Type.Array(view('ModelInFile', { ...modelFields, usd_per_million_tokens: nullable(Figures, 'Null: unpriced.') })),
+          }),
+        ),
+      ],
     },
-    { method: 'GET', path: '/operator/price-drafts', summary: 'List the drafts; never in pages.', who: 'operator', answers: [ok(listOf(Draft))] },
-    { method: 'GET', path: '/operator/price-drafts/{model}', summary: 'Show a draft and what publishing it would change.', who: 'operator', answers: [ok(DraftWithDifference)] },
+    {
+      method: 'GET',
+      path: '/operator/price-drafts',
+      summary: 'List the drafts; never in pages.',
+      who: 'operator',
+      answers: [ok(listOf(Draft))],
+    },
+    {
+      method: 'GET',
+      path: '/operator/price-drafts/{model}',
+      summary: 'Show a draft and what publishing it would change.',
+      who: 'operator',
+      answers: [ok(DraftWithDifference)],
+    },
     {
       method: 'PUT',
       path: '/operator/price-drafts/{model}',

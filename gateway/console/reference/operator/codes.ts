@@ -38,8 +38,16 @@ export const codeArea: Area = {
       summary: 'Make a batch of codes, one when `count` is absent.',
       who: 'operator',
       body: redemptionBodies.create.schema,
-      answers: [made(Type.Object({ batch_id: Text, data: Type.Array(view('NewCode', { ...codeFields, code: nullable(Text) })) }), 'The codes are in this answer and in no other, ever.')],
-      refusals: { invalid_request: 'Also: the codes are worth more than `confirm_above_usd` together, and that sum was not sent as `confirm_amount_usd`.' },
+      answers: [
+        made(
+          Type.Object({ batch_id: Text, data: Type.Array(view('NewCode', { ...codeFields, code: nullable(Text) })) }),
+          'The codes are in this answer and in no other, ever.',
+        ),
+      ],
+      refusals: {
+        invalid_request:
+          'Also: the codes are worth more than `confirm_above_usd` together, and that sum was not sent as `confirm_amount_usd`.',
+      },
     },
     {
       method: 'POST',

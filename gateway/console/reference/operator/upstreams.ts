@@ -24,7 +24,9 @@ const Upstream = view('Upstream', {
   managed_by: nullable(Text, 'The environment variable that sets it.'),
   created_at: nullable(Time),
   last_test: nullable(UpstreamTest),
-  models: Type.Array(Type.Object({ id: Text, upstream_model: Text, retired: Flag, trial_cost_usd: nullable(Usd) }), { description: 'Those that are routed to it; trial_cost_usd is the most that a test by the model costs.' }),
+  models: Type.Array(Type.Object({ id: Text, upstream_model: Text, retired: Flag, trial_cost_usd: nullable(Usd) }), {
+    description: 'Those that are routed to it; trial_cost_usd is the most that a test by the model costs.',
+  }),
 });
 
 const locked = { failed_precondition: 'It is built in or set by the environment.' };
@@ -33,7 +35,13 @@ export const upstreamArea: Area = {
   title: 'Operators: upstreams',
   description: 'Where calls go. Secrets go in and never come out.',
   operations: [
-    { method: 'GET', path: '/operator/upstreams', summary: 'List the upstreams with their last tests; never in pages.', who: 'operator', answers: [ok(listOf(Upstream))] },
+    {
+      method: 'GET',
+      path: '/operator/upstreams',
+      summary: 'List the upstreams with their last tests; never in pages.',
+      who: 'operator',
+      answers: [ok(listOf(Upstream))],
+    },
     {
       method: 'POST',
       path: '/operator/upstreams',

@@ -28,7 +28,9 @@ export const userArea: Area = {
       summary: 'Add a person.',
       who: 'operator',
       body: operatorBodies.createUser.schema,
-      answers: [made(Type.Object({ user: PersonForOperators, link: nullable(Link, 'Of somebody without a password; in this answer only.') }))],
+      answers: [
+        made(Type.Object({ user: PersonForOperators, link: nullable(Link, 'Of somebody without a password; in this answer only.') })),
+      ],
       refusals: { already_exists: 'Somebody with this address is known already.' },
     },
     {
@@ -40,7 +42,19 @@ export const userArea: Area = {
       answers: [ok(PersonForOperators)],
       refusals: { failed_precondition: 'It is yourself who would be disabled, or the last operator who can sign in.' },
     },
-    { method: 'POST', path: '/operator/users/{user}/link', summary: 'Make a link that signs a person in once, and mail it too where mail can be sent; those made before end.', who: 'operator', answers: [ok(Link)] },
-    { method: 'DELETE', path: '/operator/users/{user}/sessions', summary: 'Sign a person out everywhere; oneself everywhere else.', who: 'operator', answers: [ok(Ended)] },
+    {
+      method: 'POST',
+      path: '/operator/users/{user}/link',
+      summary: 'Make a link that signs a person in once, and mail it too where mail can be sent; those made before end.',
+      who: 'operator',
+      answers: [ok(Link)],
+    },
+    {
+      method: 'DELETE',
+      path: '/operator/users/{user}/sessions',
+      summary: 'Sign a person out everywhere; oneself everywhere else.',
+      who: 'operator',
+      answers: [ok(Ended)],
+    },
   ],
 };

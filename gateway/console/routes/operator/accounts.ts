@@ -36,9 +36,20 @@ function listAccounts(deps: ConsoleDeps): Middleware {
     const state = states.get(queryText(ctx, 'state'));
     if (state === undefined) throw new AppError('invalid_request', 'state: must be active or suspended', { details: { field: 'state' } });
     const { auth, ledger } = deps.peers;
-    const request = ListAccountsRequest.fromPartial({ ...pageOf(ctx), search: queryText(ctx, 'search'), state, newestFirst: true, withKeyCounts: true });
+    const request = ListAccountsRequest.fromPartial({
+      ...pageOf(ctx),
+      search: queryText(ctx, 'search'),
+      state,
+      newestFirst: true,
+      withKeyCounts: true,
+    });
     const { accounts, keyCounts, nextPageToken } = await auth.listAccounts(request, contextOf(deps));
-    const balances = accounts.length === 0 ? [] : await unlessAway(ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, briefly(deps)).then((answer) => answer.balances));
+    const balances =
+      accounts.length === 0
+        ? []
+        : await unlessAway(
+            ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, briefly(deps)).then((answer) => answer.balances),
+          );
     const data = accounts.map((account, index) => renderAccountInList(account, balances?.[index], keyCounts[index]!));
     ctx.body = { data, next: orNull(nextPageToken) };
   };
@@ -80,8 +91,16 @@ function renameAccount(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { name } = await operatorBodies.updateAccount(ctx);
     const before = await accountInPath(ctx, deps);
-    const { account } = await deps.peers.auth.updateAccount(UpdateAccountRequest.fromPartial({ accountId: before.id, name }), contextOf(deps));
-    await noteAudit(ctx, deps, { accountId: before.id, action: 'account.rename', targetId: before.id, detail: { before: { name: before.name }, after: { name: account!.name } } });
+    const { account } = await deps.peers.auth.updateAccount(
+      UpdateAccountRequest.fromPartial({ accountId: before.id, name }),
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, {
+      accountId: before.id,
+      action: 'account.rename',
+      targetId: before.id,
+      detail: { before: { name: before.name }, after: { name: account!.name } },
+    });
     ctx.body = renderAccount(account!);
   };
 }
@@ -96,7 +115,12 @@ function setState(deps: ConsoleDeps, deed: 'suspend' | 'resume'): Middleware {
     const request = UpdateAccountRequest.fromPartial({ accountId: before.id, state, stateReason: isSuspension ? reason : '' });
     const { account } = await deps.peers.auth.updateAccount(request, contextOf(deps));
     const shown = (each: Account) => ({ state: renderAccount(each).state, state_reason: renderAccount(each).state_reason });
-    await noteAudit(ctx, deps, { accountId: before.id, action: `account.${deed}`, targetId: before.id, detail: { reason, before: shown(before), after: shown(account!) } });
+    await noteAudit(ctx, deps, {
+      accountId: before.id,
+      action: `account.${deed}`,
+      targetId: before.id,
+      detail: { reason, before: shown(before), after: shown(account!) },
+    });
     ctx.body = renderAccount(account!);
   };
 }

@@ -48,7 +48,8 @@ function listAudit(deps: ConsoleDeps): Middleware {
 function exportAudit(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const format = queryText(ctx, 'format') || 'csv';
-    if (format !== 'csv' && format !== 'jsonl') throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
+    if (format !== 'csv' && format !== 'jsonl')
+      throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
     const filter = ListAuditRequest.fromPartial(filterOf(ctx));
     // The first page before the head is sent, so that a fault of the filter is an answer of its own.
     const first = await deps.peers.people.listAudit({ ...filter, pageSize: exportPageSize }, contextOf(deps));
@@ -68,10 +69,12 @@ async function* exportLines(
   deps: ConsoleDeps,
 ): AsyncGenerator<string, void, void> {
   if (format === 'csv') yield csvLine(columns);
-  for (let page = first; ; ) {
+  for (let page = first; ;) {
     const entries = page.entries.map(renderAuditEntry);
     const lines = entries.map((entry) =>
-      format === 'csv' ? csvLine(columns.map((column) => (column === 'detail' ? JSON.stringify(entry.detail) : (entry[column] ?? '')))) : `${JSON.stringify(entry)}\n`,
+      format === 'csv'
+        ? csvLine(columns.map((column) => (column === 'detail' ? JSON.stringify(entry.detail) : (entry[column] ?? ''))))
+        : `${JSON.stringify(entry)}\n`,
     );
     yield lines.join('');
     if (page.nextPageToken === '' || left.aborted) return;
@@ -83,7 +86,10 @@ async function* exportLines(
 function verifyAudit(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { number, hash } = await operatorBodies.verifyAudit(ctx);
-    if ((number == null) !== (hash == null)) throw new AppError('invalid_request', 'hash: number and hash go together', { details: { field: number == null ? 'number' : 'hash' } });
+    if ((number == null) !== (hash == null))
+      throw new AppError('invalid_request', 'hash: number and hash go together', {
+        details: { field: number == null ? 'number' : 'hash' },
+      });
     const seen = { number: BigInt(number ?? 0), hash: Buffer.from(hash ?? '', 'hex') };
     const found = await deps.peers.people.verifyAudit(seen, callContext({ caller: 'gateway', timeoutMs: verifyTimeoutMs }));
     ctx.body = {

@@ -68,7 +68,12 @@ export const catalogBodies = {
   publish: read(Type.Object({ draft_version: Version, before_price_id: Type.Union([Text(100), Type.Null()]) })),
   createUpstream: read(
     Type.Object({
-      upstream: Type.Object({ id: Text(100), ...upstreamFields, allow_private_network: Type.Optional(Type.Boolean()), enabled: Type.Optional(Type.Boolean()) }),
+      upstream: Type.Object({
+        id: Text(100),
+        ...upstreamFields,
+        allow_private_network: Type.Optional(Type.Boolean()),
+        enabled: Type.Optional(Type.Boolean()),
+      }),
       secret: optional(Text(1024)),
     }),
   ),

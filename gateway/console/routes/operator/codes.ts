@@ -34,7 +34,10 @@ const states: ReadonlyMap<string, RedemptionCodeState> = new Map([
 function listCodes(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const state = states.get(queryText(ctx, 'state'));
-    if (state === undefined) throw new AppError('invalid_request', `state: must be one of ${[...states.keys()].filter(Boolean).join(', ')}`, { details: { field: 'state' } });
+    if (state === undefined)
+      throw new AppError('invalid_request', `state: must be one of ${[...states.keys()].filter(Boolean).join(', ')}`, {
+        details: { field: 'state' },
+      });
     const request = ListRedemptionCodesRequest.fromPartial({ ...pageOf(ctx), state, batchId: queryText(ctx, 'batch') });
     const { codes, nextPageToken } = await deps.peers.ledger.listRedemptionCodes(request, contextOf(deps));
     const nowMs = deps.clock.nowMs();
@@ -61,10 +64,18 @@ function createCodes(deps: ConsoleDeps): Middleware {
     assertConfirmed(amountNanoUsd * BigInt(count), body, deps);
     const { codes, secrets } = await deps.peers.ledger.createRedemptionCodes(request, contextOf(deps));
     const { amount_usd, expires_at = null, note = null } = body;
-    await noteAudit(ctx, deps, { accountId: '', action: 'code.create', targetId: request.batchId, detail: { amount_usd, count: codes.length, expires_at, note } });
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'code.create',
+      targetId: request.batchId,
+      detail: { amount_usd, count: codes.length, expires_at, note },
+    });
     const nowMs = deps.clock.nowMs();
     ctx.status = 201;
-    ctx.body = { batch_id: request.batchId, data: codes.map((code, index) => ({ ...renderCode(code, nowMs), code: secrets[index] ?? null })) };
+    ctx.body = {
+      batch_id: request.batchId,
+      data: codes.map((code, index) => ({ ...renderCode(code, nowMs), code: secrets[index] ?? null })),
+    };
   };
 }
 

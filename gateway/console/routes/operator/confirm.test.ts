@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { assertConfirmed } from './confirm.js';
 
 const deps = { config: { confirmAboveNanoUsd: 100_000_000_000n } };
-const refused = (amountNanoUsd: bigint, confirm?: string | null) => () => assertConfirmed(amountNanoUsd, { confirm_amount_usd: confirm }, deps);
+const refused = (amountNanoUsd: bigint, confirm?: string | null) => () =>
+  assertConfirmed(amountNanoUsd, { confirm_amount_usd: confirm }, deps);
 
 describe('an amount', () => {
   it('up to the threshold is said once', () => {

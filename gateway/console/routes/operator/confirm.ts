@@ -4,7 +4,11 @@ import { formatUsd, parseUsd } from '#rules/money.js';
 import type { ConsoleDeps } from '../../deps.js';
 
 /** `amountNanoUsd` is all that the request gives away or takes. Raises invalid_request when it is large, and was not said again or not the same. */
-export function assertConfirmed(amountNanoUsd: bigint, body: { readonly confirm_amount_usd?: string | null | undefined }, { config }: { readonly config: Pick<ConsoleDeps['config'], 'confirmAboveNanoUsd'> }): void {
+export function assertConfirmed(
+  amountNanoUsd: bigint,
+  body: { readonly confirm_amount_usd?: string | null | undefined },
+  { config }: { readonly config: Pick<ConsoleDeps['config'], 'confirmAboveNanoUsd'> },
+): void {
   const again = body.confirm_amount_usd == null ? undefined : parseUsd(body.confirm_amount_usd);
   if (again === undefined ? amountNanoUsd <= config.confirmAboveNanoUsd : again === amountNanoUsd) return;
   throw new AppError(

@@ -69,7 +69,11 @@ function reverse(deps: ConsoleDeps): Middleware {
     const { ledger } = deps.peers;
     const { entry } = await ledger.getEntry({ accountId, entryId: String(ctx['params'].entry) }, contextOf(deps));
     const effect = effectNanoUsd(entry!);
-    if (effect === 0n) throw new AppError('failed_precondition', 'This entry took nothing from the account and added nothing, so there is nothing to reverse.');
+    if (effect === 0n)
+      throw new AppError(
+        'failed_precondition',
+        'This entry took nothing from the account and added nothing, so there is nothing to reverse.',
+      );
     assertConfirmed(entry!.amountNanoUsd, body, deps);
     const { reason } = body;
     const idempotencyKey = `reverse ${entry!.id}`;
@@ -93,7 +97,13 @@ interface Posted {
   readonly replayed: boolean;
 }
 
-async function answer(ctx: Context, deps: ConsoleDeps, action: string, { entry, balance, replayed }: Posted, detail: object): Promise<void> {
+async function answer(
+  ctx: Context,
+  deps: ConsoleDeps,
+  action: string,
+  { entry, balance, replayed }: Posted,
+  detail: object,
+): Promise<void> {
   const { accountId } = entry!;
   const after = balance!.availableNanoUsd;
   const amounts = {
@@ -118,7 +128,11 @@ function amountOf(body: { amount_usd: string; confirm_amount_usd?: string | null
 function idempotencyKeyOf(ctx: Context): string {
   const given = ctx.get('idempotency-key');
   if (given === '' || given.length > 180) {
-    throw new AppError('invalid_request', 'Money moves only with the header Idempotency-Key, of 1 to 180 characters, so that a repeat moves it once.', { details: { field: 'idempotency-key' } });
+    throw new AppError(
+      'invalid_request',
+      'Money moves only with the header Idempotency-Key, of 1 to 180 characters, so that a repeat moves it once.',
+      { details: { field: 'idempotency-key' } },
+    );
   }
   return `console ${given}`;
 }

@@ -45,16 +45,30 @@ function getHealth(deps: ConsoleDeps): Middleware {
       // As far as the parts that answer tell.
       mode: instances.length === 0 ? null : instances.every((id) => id === thisProcess.instanceId) ? 'single' : 'distributed',
       gateway: await gatewayState(deps),
-      services: Object.entries(asked).map(([name, { answer, fault }]) => ({ name, ready: answer !== undefined, fault: fault ?? null, ...renderProcess(answer?.process) })),
+      services: Object.entries(asked).map(([name, { answer, fault }]) => ({
+        name,
+        ready: answer !== undefined,
+        fault: fault ?? null,
+        ...renderProcess(answer?.process),
+      })),
       holds:
         books === undefined
           ? null
-          : { open: Number(books.openHolds), past_expiry: Number(books.holdsPastExpiry), oldest_at: books.oldestOpenHoldAtMs === 0n ? null : instant(books.oldestOpenHoldAtMs) },
+          : {
+              open: Number(books.openHolds),
+              past_expiry: Number(books.holdsPastExpiry),
+              oldest_at: books.oldestOpenHoldAtMs === 0n ? null : instant(books.oldestOpenHoldAtMs),
+            },
       ledger_check: renderCheck(books?.lastCheck),
       outbox:
         outbox === undefined
           ? null
-          : { waiting: Number(outbox.pending), oldest_at: outbox.pending === 0n ? null : instant(outbox.oldestPendingAtMs), refused: Number(outbox.failed), open_calls: Number(outbox.openCalls) },
+          : {
+              waiting: Number(outbox.pending),
+              oldest_at: outbox.pending === 0n ? null : instant(outbox.oldestPendingAtMs),
+              refused: Number(outbox.failed),
+              open_calls: Number(outbox.openCalls),
+            },
       quarantined_last_hour: metering.answer === undefined ? null : Number(metering.answer.quarantinedLastHour),
       reconciliation:
         found === undefined
@@ -83,7 +97,12 @@ function checkLedger({ peers, clock }: ConsoleDeps): Middleware {
     const { accountsChecked, entriesChecked, sumNanoUsd, drifts } = found;
     ctx.body = {
       ...renderCheck({ finishedAtMs: BigInt(clock.nowMs()), accountsChecked, entriesChecked, sumNanoUsd, drifts: drifts.length }),
-      drifts: drifts.map(({ accountId, what, storedNanoUsd, rebuiltNanoUsd }) => ({ account_id: accountId, what, stored_usd: formatUsd(storedNanoUsd), rebuilt_usd: formatUsd(rebuiltNanoUsd) })),
+      drifts: drifts.map(({ accountId, what, storedNanoUsd, rebuiltNanoUsd }) => ({
+        account_id: accountId,
+        what,
+        stored_usd: formatUsd(storedNanoUsd),
+        rebuilt_usd: formatUsd(rebuiltNanoUsd),
+      })),
     };
   };
 }
@@ -116,7 +135,12 @@ async function gatewayState({ readiness, spoolState, isDraining, keys, models, c
 function renderProcess(process: ProcessInfo | undefined) {
   if (process === undefined) return { version: null, node_version: null, started_at: null, database: null };
   const { version, nodeVersion, startedAtMs, databaseEngine, databaseVersion, databaseAnswerUs } = process;
-  return { version, node_version: nodeVersion, started_at: instant(startedAtMs), database: { engine: databaseEngine, version: databaseVersion, answer_us: databaseAnswerUs } };
+  return {
+    version,
+    node_version: nodeVersion,
+    started_at: instant(startedAtMs),
+    database: { engine: databaseEngine, version: databaseVersion, answer_us: databaseAnswerUs },
+  };
 }
 
 function renderCheck(check: BooksCheck | undefined) {
@@ -134,9 +158,21 @@ function renderCheck(check: BooksCheck | undefined) {
 
 function renderRun(run: Reconciliation | undefined) {
   if (run === undefined) return null;
-  return { finished_at: instant(run.finishedAtMs), records_checked: Number(run.recordsChecked), holds_checked: Number(run.holdsChecked), drift_count: run.drifts.length };
+  return {
+    finished_at: instant(run.finishedAtMs),
+    records_checked: Number(run.recordsChecked),
+    holds_checked: Number(run.holdsChecked),
+    drift_count: run.drifts.length,
+  };
 }
 
 function renderUpstream({ id, enabled, lastTest }: Upstream) {
-  return { id, enabled, last_test: lastTest === undefined ? null : { ok: lastTest.ok, failed_step: lastTest.ok ? null : lastTest.failedStep, at: instant(lastTest.atMs) } };
+  return {
+    id,
+    enabled,
+    last_test:
+      lastTest === undefined
+        ? null
+        : { ok: lastTest.ok, failed_step: lastTest.ok ? null : lastTest.failedStep, at: instant(lastTest.atMs) },
+  };
 }

@@ -20,7 +20,10 @@ export function listModels(deps: ConsoleDeps): Middleware {
       deps.peers.catalog.listPriceDrafts({}, contextOf(deps)),
     ]);
     const draftOf = new Map(drafts.map((draft) => [draft.price!.modelId, draft]));
-    ctx.body = { data: models.map((model) => renderOperatorModel(model, { upstreams, scheduled: scheduledPrices, draft: draftOf.get(model.id) })), next: null };
+    ctx.body = {
+      data: models.map((model) => renderOperatorModel(model, { upstreams, scheduled: scheduledPrices, draft: draftOf.get(model.id) })),
+      next: null,
+    };
   };
 }
 
@@ -36,7 +39,8 @@ export function createModel(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { model: body } = await catalogBodies.createModel(ctx);
     const { models } = await deps.peers.catalog.listModels({}, contextOf(deps));
-    if (models.some(({ id }) => id === body.id)) throw new AppError('already_exists', `There is a model "${body.id}" already.`, { details: { field: 'model.id' } });
+    if (models.some(({ id }) => id === body.id))
+      throw new AppError('already_exists', `There is a model "${body.id}" already.`, { details: { field: 'model.id' } });
     const wanted = changed(Model.fromPartial({ state: ModelState.MODEL_STATE_ACTIVE }), body);
     const { model } = await deps.peers.catalog.putModel({ model: { ...wanted, id: body.id } }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId: '', action: 'model.create', targetId: model!.id, detail: renderModelFields(model!) });
@@ -52,7 +56,12 @@ export function updateModel(deps: ConsoleDeps): Middleware {
     const { model: present } = await deps.peers.catalog.getModel({ modelId: modelIdOf(ctx) }, contextOf(deps));
     const { model } = await deps.peers.catalog.putModel({ model: changed(present!, body) }, contextOf(deps));
     const isRetired = body.state === 'retired' && present!.state !== ModelState.MODEL_STATE_RETIRED;
-    await noteAudit(ctx, deps, { accountId: '', action: isRetired ? 'model.retire' : 'model.update', targetId: model!.id, detail: difference(present!, model!) });
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: isRetired ? 'model.retire' : 'model.update',
+      targetId: model!.id,
+      detail: difference(present!, model!),
+    });
     ctx.body = await wholeModel(model!.id, deps);
   };
 }
@@ -63,7 +72,10 @@ export function exportCatalog(deps: ConsoleDeps): Middleware {
     const { models } = await deps.peers.catalog.listModels({}, contextOf(deps));
     ctx.attachment('catalog.json');
     ctx.type = 'json';
-    const data = models.map((model) => ({ ...renderModelFields(model), usd_per_million_tokens: model.price === undefined ? null : renderFigures(model.price) }));
+    const data = models.map((model) => ({
+      ...renderModelFields(model),
+      usd_per_million_tokens: model.price === undefined ? null : renderFigures(model.price),
+    }));
     ctx.body = `${JSON.stringify({ models: data }, undefined, 2)}\n`;
   };
 }
@@ -108,7 +120,9 @@ function changed(model: Model, body: Changes): Model {
     inputModalities: maybe(body.input_modalities, model.inputModalities, (list) => list.map(words.modality.value)),
     outputModalities: maybe(body.output_modalities, model.outputModalities, (list) => list.map(words.modality.value)),
     capabilities: maybe(body.capabilities, model.capabilities, (list) => list.map(words.capability.value)),
-    routes: maybe(body.routes, model.routes, (list) => list.map((route) => ({ upstreamId: route.upstream_id, upstreamModel: route.upstream_model }))),
+    routes: maybe(body.routes, model.routes, (list) =>
+      list.map((route) => ({ upstreamId: route.upstream_id, upstreamModel: route.upstream_model })),
+    ),
     tokenizer: maybe(body.tokenizer, model.tokenizer, words.tokenizer.value),
     state: maybe(body.state, model.state, words.state.value),
     imageTokensMax: body.image_tokens_max ?? model.imageTokensMax,

@@ -44,7 +44,10 @@ export function putDraft(deps: ConsoleDeps): Middleware {
       ...(usd.reasoning == null ? {} : { reasoningNanoUsdPerMtok: figure('reasoning') }),
     });
     const author = visitorOf(ctx).user.email;
-    const { draft, diff } = await deps.peers.catalog.putPriceDraft({ price, author, ...(replaces_version == null ? {} : { replacesVersion: BigInt(replaces_version) }) }, contextOf(deps));
+    const { draft, diff } = await deps.peers.catalog.putPriceDraft(
+      { price, author, ...(replaces_version == null ? {} : { replacesVersion: BigInt(replaces_version) }) },
+      contextOf(deps),
+    );
     await noteAudit(ctx, deps, { accountId: '', action: 'price.draft', targetId: draft!.price!.modelId, detail: renderDraft(draft!) });
     ctx.body = await renderWithDiff(draft!, diff!, deps);
   };
@@ -54,9 +57,18 @@ export function putDraft(deps: ConsoleDeps): Middleware {
 export function discardDraft(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const version = queryText(ctx, 'version');
-    if (!/^\d{0,15}$/.test(version)) throw new AppError('invalid_request', 'version: must be a whole number', { details: { field: 'version' } });
-    await deps.peers.catalog.discardPriceDraft({ modelId: modelIdOf(ctx), ...(version === '' ? {} : { version: BigInt(version) }) }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId: '', action: 'price.discard', targetId: modelIdOf(ctx), detail: version === '' ? {} : { version: Number(version) } });
+    if (!/^\d{0,15}$/.test(version))
+      throw new AppError('invalid_request', 'version: must be a whole number', { details: { field: 'version' } });
+    await deps.peers.catalog.discardPriceDraft(
+      { modelId: modelIdOf(ctx), ...(version === '' ? {} : { version: BigInt(version) }) },
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'price.discard',
+      targetId: modelIdOf(ctx),
+      detail: version === '' ? {} : { version: Number(version) },
+    });
     ctx.status = 204;
   };
 }
@@ -65,8 +77,16 @@ export function discardDraft(deps: ConsoleDeps): Middleware {
 export function publishDraft(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { draft_version, before_price_id } = await catalogBodies.publish(ctx);
-    const { price } = await deps.peers.catalog.publishPriceDraft({ modelId: modelIdOf(ctx), version: BigInt(draft_version), beforePriceId: before_price_id ?? '' }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId: '', action: 'price.publish', targetId: price!.modelId, detail: { draft_version, before_price_id, ...renderPrice(price!) } });
+    const { price } = await deps.peers.catalog.publishPriceDraft(
+      { modelId: modelIdOf(ctx), version: BigInt(draft_version), beforePriceId: before_price_id ?? '' },
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'price.publish',
+      targetId: price!.modelId,
+      detail: { draft_version, before_price_id, ...renderPrice(price!) },
+    });
     ctx.status = 201;
     ctx.body = renderPrice(price!);
   };
@@ -83,7 +103,10 @@ async function renderWithDiff(draft: PriceDraft, diff: PriceDiff, deps: ConsoleD
   const prices = diff.before === undefined ? [draft.price!] : [draft.price!, diff.before];
   // Metering prices them by the function that charges calls, so that what is shown is what will be charged.
   const { estimates } = await deps.peers.metering.estimateCharges({ prices, tokens }, contextOf(deps));
-  const costs = tokens.map((_, index): CallCost => ({ after: estimates[index]!.chargeNanoUsd, before: estimates[tokens.length + index]?.chargeNanoUsd }));
+  const costs = tokens.map((_, index): CallCost => ({
+    after: estimates[index]!.chargeNanoUsd,
+    before: estimates[tokens.length + index]?.chargeNanoUsd,
+  }));
   return { ...renderDraft(draft), diff: renderDiff(diff, costs) };
 }
 
@@ -97,7 +120,8 @@ function nanoUsdOf(field: string, usd: string): bigint {
 
 function laterMs(text: string, { clock }: ConsoleDeps): bigint {
   const ms = Date.parse(text);
-  const refuse = (why: string): AppError => new AppError('invalid_request', `effective_from: ${why}`, { details: { field: 'effective_from' } });
+  const refuse = (why: string): AppError =>
+    new AppError('invalid_request', `effective_from: ${why}`, { details: { field: 'effective_from' } });
   if (Number.isNaN(ms)) throw refuse('is no instant that there is');
   if (ms < clock.nowMs()) throw refuse('is in the past; send a later instant, or null to begin when it is published');
   return BigInt(ms);

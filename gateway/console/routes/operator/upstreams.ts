@@ -21,7 +21,10 @@ const trialTokens = TokenCounts.fromPartial({ inputTokens: 66, outputTokens: 1 }
 /** GET upstreams, each with its last test and the models that are routed to it. */
 export function listUpstreams(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const [{ upstreams }, routed] = await Promise.all([deps.peers.inference.listUpstreams({ withTests: true }, contextOf(deps)), routedModels(deps)]);
+    const [{ upstreams }, routed] = await Promise.all([
+      deps.peers.inference.listUpstreams({ withTests: true }, contextOf(deps)),
+      routedModels(deps),
+    ]);
     ctx.body = { data: upstreams.map((upstream) => renderUpstream(upstream, routed.get(upstream.id) ?? [])), next: null };
   };
 }
@@ -30,7 +33,8 @@ export function listUpstreams(deps: ConsoleDeps): Middleware {
 export function createUpstream(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { upstream: body, secret } = await catalogBodies.createUpstream(ctx);
-    if ((await find(body.id, deps)) !== undefined) throw new AppError('already_exists', `There is an upstream "${body.id}" already.`, { details: { field: 'upstream.id' } });
+    if ((await find(body.id, deps)) !== undefined)
+      throw new AppError('already_exists', `There is an upstream "${body.id}" already.`, { details: { field: 'upstream.id' } });
     const upstream = Upstream.fromPartial({
       id: body.id,
       wireFormat: words.wireFormat.value(body.wire_format),
@@ -39,7 +43,12 @@ export function createUpstream(deps: ConsoleDeps): Middleware {
       enabled: body.enabled ?? true,
     });
     await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId: '', action: 'upstream.create', targetId: body.id, detail: { ...body, secret: secretWord(secret ?? '') } });
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'upstream.create',
+      targetId: body.id,
+      detail: { ...body, secret: secretWord(secret ?? '') },
+    });
     ctx.status = 201;
     ctx.body = await shown(body.id, deps);
   };
@@ -58,8 +67,16 @@ export function updateUpstream(deps: ConsoleDeps): Middleware {
       allowPrivateNetwork: fields.allow_private_network ?? present.allowPrivateNetwork,
       enabled: fields.enabled ?? present.enabled,
     });
-    await deps.peers.inference.putUpstream({ upstream, ...(body.secret === undefined ? {} : { secret: body.secret ?? '' }) }, contextOf(deps));
-    await noteAudit(ctx, deps, { accountId: '', action: 'upstream.update', targetId: present.id, detail: { ...fields, ...(body.secret === undefined ? {} : { secret: secretWord(body.secret ?? '') }) } });
+    await deps.peers.inference.putUpstream(
+      { upstream, ...(body.secret === undefined ? {} : { secret: body.secret ?? '' }) },
+      contextOf(deps),
+    );
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'upstream.update',
+      targetId: present.id,
+      detail: { ...fields, ...(body.secret === undefined ? {} : { secret: secretWord(body.secret ?? '') }) },
+    });
     ctx.body = await shown(present.id, deps);
   };
 }
@@ -70,7 +87,10 @@ export function deleteUpstream(deps: ConsoleDeps): Middleware {
     const { id } = await mustFind(ctx, deps);
     const used = ((await routedModels(deps)).get(id) ?? []).filter(({ isRetired }) => !isRetired).map(({ modelId }) => modelId);
     if (used.length > 0 && queryText(ctx, 'force') !== 'true') {
-      throw new AppError('failed_precondition', `These models are routed to "${id}": ${used.slice(0, 10).join(', ')}${used.length > 10 ? ` and ${used.length - 10} more` : ''}. Change their routes first, or disable the upstream.`);
+      throw new AppError(
+        'failed_precondition',
+        `These models are routed to "${id}": ${used.slice(0, 10).join(', ')}${used.length > 10 ? ` and ${used.length - 10} more` : ''}. Change their routes first, or disable the upstream.`,
+      );
     }
     await deps.peers.inference.deleteUpstream({ upstreamId: id }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId: '', action: 'upstream.delete', targetId: id, detail: { routed_models: used } });
@@ -84,8 +104,16 @@ export function testUpstream(deps: ConsoleDeps): Middleware {
     const { upstream_model } = await catalogBodies.testUpstream(ctx);
     const { id } = await mustFind(ctx, deps);
     const context = callContext({ caller: 'gateway', timeoutMs: testTimeoutMs });
-    const { test } = await deps.peers.inference.testUpstream({ upstreamId: id, ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) }, context);
-    await noteAudit(ctx, deps, { accountId: '', action: 'upstream.test', targetId: id, detail: { ok: test!.ok, failed_step: test!.failedStep, upstream_model: upstream_model ?? null } });
+    const { test } = await deps.peers.inference.testUpstream(
+      { upstreamId: id, ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) },
+      context,
+    );
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'upstream.test',
+      targetId: id,
+      detail: { ok: test!.ok, failed_step: test!.failedStep, upstream_model: upstream_model ?? null },
+    });
     ctx.body = renderTest(test!);
   };
 }

@@ -36,7 +36,12 @@ function listUsers(deps: ConsoleDeps): Middleware {
 function createUser(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const body = await operatorBodies.createUser(ctx);
-    const request = CreateUserRequest.fromPartial({ email: body.email, name: body.name ?? body.email.trim(), password: body.password ?? '', isOperator: body.is_operator ?? false });
+    const request = CreateUserRequest.fromPartial({
+      email: body.email,
+      name: body.name ?? body.email.trim(),
+      password: body.password ?? '',
+      isOperator: body.is_operator ?? false,
+    });
     const { user } = await deps.peers.people.createUser(request, patient());
     const detail = { email: user!.email, name: user!.name, is_operator: user!.isOperator, has_password: user!.hasPassword };
     await noteAudit(ctx, deps, { accountId: '', action: 'user.create', targetId: user!.id, detail });
@@ -51,7 +56,8 @@ function updateUser(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const body = await operatorBodies.updateUser(ctx);
     const before = await userInPath(ctx, deps);
-    if (before.id === visitorOf(ctx).user.id && body.is_disabled === true) throw new AppError('failed_precondition', 'You cannot disable yourself; let another operator do it.');
+    if (before.id === visitorOf(ctx).user.id && body.is_disabled === true)
+      throw new AppError('failed_precondition', 'You cannot disable yourself; let another operator do it.');
     const { user } = await deps.peers.people.updateUser(
       UpdateUserRequest.fromPartial({
         userId: before.id,
@@ -63,7 +69,12 @@ function updateUser(deps: ConsoleDeps): Middleware {
       contextOf(deps),
     );
     const shown = (each: User) => ({ name: each.name, is_disabled: each.isDisabled, is_operator: each.isOperator });
-    await noteAudit(ctx, deps, { accountId: '', action: 'user.update', targetId: before.id, detail: { email: before.email, before: shown(before), after: shown(user!) } });
+    await noteAudit(ctx, deps, {
+      accountId: '',
+      action: 'user.update',
+      targetId: before.id,
+      detail: { email: before.email, before: shown(before), after: shown(user!) },
+    });
     ctx.body = renderUserForOperator(user!);
   };
 }
@@ -83,17 +94,27 @@ function endSessions(deps: ConsoleDeps): Middleware {
     const { session, user: self } = visitorOf(ctx);
     // Who asks for themselves stays where they are.
     const butSessionId = user.id === self.id ? session.id : '';
-    const { ended } = await deps.peers.people.endSessions(EndSessionsRequest.fromPartial({ userId: user.id, butSessionId }), contextOf(deps));
+    const { ended } = await deps.peers.people.endSessions(
+      EndSessionsRequest.fromPartial({ userId: user.id, butSessionId }),
+      contextOf(deps),
+    );
     await noteAudit(ctx, deps, { accountId: '', action: 'user.end_sessions', targetId: user.id, detail: { email: user.email, ended } });
     ctx.body = { ended };
   };
 }
 
 async function linkFor(ctx: Context, user: User, deps: ConsoleDeps) {
-  const { token, expiresAtMs, mailState, mailWords } = await deps.peers.people.createSignInLink({ email: user.email, sendMail: true }, contextOf(deps));
+  const { token, expiresAtMs, mailState, mailWords } = await deps.peers.people.createSignInLink(
+    { email: user.email, sendMail: true },
+    contextOf(deps),
+  );
   await noteAudit(ctx, deps, { accountId: '', action: 'user.link', targetId: user.id, detail: { email: user.email } });
   // In the fragment, which a browser keeps to itself, so that no log of an address holds it.
-  return { url: `${publicAddress(ctx, deps.config)}/console/link#${token}`, expires_at: new Date(Number(expiresAtMs)).toISOString(), mail: renderMail(mailState, mailWords) };
+  return {
+    url: `${publicAddress(ctx, deps.config)}/console/link#${token}`,
+    expires_at: new Date(Number(expiresAtMs)).toISOString(),
+    mail: renderMail(mailState, mailWords),
+  };
 }
 
 async function userInPath(ctx: Context, deps: ConsoleDeps): Promise<User> {

@@ -19,7 +19,14 @@ describe('a name in a mail', () => {
 });
 
 describe('an invitation by mail', () => {
-  const about = { accountName: 'Acme\r\nX-Evil: 1', role: Role.ROLE_BILLING, byName: 'Ada', byEmail: 'ada@example.com', link: 'https://ai.example.com/console/invitation#token', expiresAtMs: Date.UTC(2027, 0, 31, 12) };
+  const about = {
+    accountName: 'Acme\r\nX-Evil: 1',
+    role: Role.ROLE_BILLING,
+    byName: 'Ada',
+    byEmail: 'ada@example.com',
+    link: 'https://ai.example.com/console/invitation#token',
+    expiresAtMs: Date.UTC(2027, 0, 31, 12),
+  };
 
   it('says who asks whom into what, until when, and holds one link alone', () => {
     const { subject, text } = invitationLetter(about);

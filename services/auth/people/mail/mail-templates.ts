@@ -14,13 +14,23 @@ const nameCharsMax = 60;
  * of, so that nobody has a text of theirs sent to strangers as an invitation.
  */
 export function plainName(name: string): string {
-  const words = name.replace(/[\p{C}\p{Z}\s]+/gu, ' ').replace(/[<>"/\\:@]+/g, ' ').replace(/(?<=\S)[.。．｡](?=\S)/gu, '·');
+  const words = name
+    .replace(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .replace(/[<>"/\\:@]+/g, ' ')
+    .replace(/(?<=\S)[.。．｡](?=\S)/gu, '·');
   const short = [...words.replace(/ +/g, ' ').trim()].slice(0, nameCharsMax).join('').trim();
   return short === '' ? 'somebody' : short;
 }
 
 /** An invitation into an account. `byEmail` is told only where it is proven to be the inviter's. */
-export function invitationLetter(about: { accountName: string; role: Role; byName: string; byEmail: string | undefined; link: string; expiresAtMs: number }): Letter {
+export function invitationLetter(about: {
+  accountName: string;
+  role: Role;
+  byName: string;
+  byEmail: string | undefined;
+  link: string;
+  expiresAtMs: number;
+}): Letter {
   const account = plainName(about.accountName);
   const by = `${plainName(about.byName)}${about.byEmail === undefined ? '' : ` (${about.byEmail})`}`;
   return {

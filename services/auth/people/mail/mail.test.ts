@@ -40,8 +40,10 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  const addPerson = async (to: TestAuth, email: string, name: string): Promise<User> => (await to.people.createUser(CreateUserRequest.fromPartial({ email, name }), operator)).user!;
-  const ask = (account: Account, email: string, by = host): Promise<InviteResponse> => auth.people.invite({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id }, operator);
+  const addPerson = async (to: TestAuth, email: string, name: string): Promise<User> =>
+    (await to.people.createUser(CreateUserRequest.fromPartial({ email, name }), operator)).user!;
+  const ask = (account: Account, email: string, by = host): Promise<InviteResponse> =>
+    auth.people.invite({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id }, operator);
   const standing = async ({ id: accountId }: Account, email: string): Promise<Invitation | undefined> =>
     (await auth.people.listInvitations({ accountId }, operator)).invitations.find((each) => each.email === email);
   const until = async (account: Account, email: string, state: MailState): Promise<Invitation> => {
@@ -113,12 +115,17 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     await auth.db.knex('invitation').where({ email: 'orphan@example.com' }).update({ mail_state: pending });
     expect(await standing(account, 'orphan@example.com')).toMatchObject({ mailState: pending });
     auth.clock.advance(mailWindowMs);
-    expect(await standing(account, 'orphan@example.com')).toMatchObject({ mailState: failed, mailWords: 'the process that was sending it ended' });
+    expect(await standing(account, 'orphan@example.com')).toMatchObject({
+      mailState: failed,
+      mailWords: 'the process that was sending it ended',
+    });
   });
 
   it('are so many an hour for an account, for an address and for a person, also when they are asked for at once', async () => {
     const account = await newAccount(auth.service, 'Spammer');
-    const answers = await Promise.all(Array.from({ length: invitationsMax.account + 5 }, (_, number) => ask(account, `victim${number}@example.com`)));
+    const answers = await Promise.all(
+      Array.from({ length: invitationsMax.account + 5 }, (_, number) => ask(account, `victim${number}@example.com`)),
+    );
     expect(mails).toHaveLength(invitationsMax.account);
     const refused = answers.filter(({ invitation }) => invitation!.mailState === failed);
     expect(refused).toHaveLength(5);
@@ -126,7 +133,8 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
 
     mails = [];
     auth.clock.advance(mailWindowMs);
-    for (let number = 0; number < mailsPerHourMax.address + 2; number += 1) await ask(await newAccount(auth.service, `One of many ${number}`), 'bombed@example.com');
+    for (let number = 0; number < mailsPerHourMax.address + 2; number += 1)
+      await ask(await newAccount(auth.service, `One of many ${number}`), 'bombed@example.com');
     expect(mails).toHaveLength(mailsPerHourMax.address);
 
     mails = [];
@@ -158,7 +166,10 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
       expect(homeless.logLines.join('')).toContain('TOLLGATE_GATEWAY_PUBLIC_URL');
       const account = await newAccount(homeless.service);
       const by = await addPerson(homeless, 'host@example.com', 'Host');
-      const { invitation } = await homeless.people.invite({ accountId: account.id, email: 'guest@example.com', role: Role.ROLE_VIEWER, invitedByUserId: by.id }, operator);
+      const { invitation } = await homeless.people.invite(
+        { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_VIEWER, invitedByUserId: by.id },
+        operator,
+      );
       expect(invitation).toMatchObject({ mailState: none });
       expect(mails).toEqual([]);
     } finally {

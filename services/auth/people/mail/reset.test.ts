@@ -3,7 +3,16 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
-import { type Client, CreateUserRequest, IdentityClaims, MailState, type SignedIn, SignUpRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
+import {
+  type Client,
+  CreateUserRequest,
+  IdentityClaims,
+  MailState,
+  type SignedIn,
+  SignUpRequest,
+  UpdateUserRequest,
+  type User,
+} from '#proto/auth/v1/people.js';
 import { operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
@@ -39,10 +48,13 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   afterAll(() => auth.stop());
 
   const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
-  const add = async (email: string): Promise<User> => (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
-  const signIn = async (email: string, secret = password): Promise<SignedIn> => (await auth.people.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
+  const add = async (email: string): Promise<User> =>
+    (await auth.people.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
+  const signIn = async (email: string, secret = password): Promise<SignedIn> =>
+    (await auth.people.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
   const ask = (email: string, from = client()) => auth.people.requestPasswordReset({ email, client: from }, operator);
-  const reset = async (token: string, newPassword = changed): Promise<SignedIn> => (await auth.people.resetPassword({ token, newPassword, client: client() }, operator)).signedIn!;
+  const reset = async (token: string, newPassword = changed): Promise<SignedIn> =>
+    (await auth.people.resetPassword({ token, newPassword, client: client() }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.people.getSession({ tokenHash: createHash('sha256').update(token).digest() }, operator);
   const refused = { reason: 'sign_in_refused' };
 
@@ -87,7 +99,11 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     const gone = await add('gone@example.com');
     await auth.people.updateUser(UpdateUserRequest.fromPartial({ userId: gone.id, isDisabled: true }), operator);
     await add('here@example.com');
-    expect(await Promise.all(['nobody@example.com', 'gone@example.com', 'here@example.com'].map((email) => ask(email)))).toEqual([{}, {}, {}]);
+    expect(await Promise.all(['nobody@example.com', 'gone@example.com', 'here@example.com'].map((email) => ask(email)))).toEqual([
+      {},
+      {},
+      {},
+    ]);
     expect((await arrived(1)).map(({ to }) => to)).toEqual(['here@example.com']);
     await expect(ask('no address')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
   });
@@ -132,14 +148,26 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   });
 
   it('brings in who has guessed too often, and takes away what others had connected with an address that nobody vouched for', async () => {
-    const { signedIn } = await auth.people.signUp(SignUpRequest.fromPartial({ email: 'victim@example.com', name: 'Not the victim', password, accountName: 'A', client: client() }), operator);
-    const mallorys = IdentityClaims.fromPartial({ issuer: 'https://id.example.com', subject: 'mallory', email: 'mallory@example.com', emailIsVerified: true, name: 'M' });
+    const { signedIn } = await auth.people.signUp(
+      SignUpRequest.fromPartial({ email: 'victim@example.com', name: 'Not the victim', password, accountName: 'A', client: client() }),
+      operator,
+    );
+    const mallorys = IdentityClaims.fromPartial({
+      issuer: 'https://id.example.com',
+      subject: 'mallory',
+      email: 'mallory@example.com',
+      emailIsVerified: true,
+      name: 'M',
+    });
     await auth.people.connectIdentity({ sessionId: signedIn!.session!.id, claims: mallorys }, operator);
-    for (let attempt = 0; attempt < failuresMax.email; attempt += 1) await signIn('victim@example.com', 'a wrong guess').catch(() => undefined);
+    for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
+      await signIn('victim@example.com', 'a wrong guess').catch(() => undefined);
     await expect(signIn('victim@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled' });
     await reset(await askedToken('victim@example.com'));
     await signIn('victim@example.com', changed);
-    await expect(auth.people.signInByIdentity({ claims: mallorys, maySignUp: false, client: client() }, operator)).rejects.toMatchObject(refused);
+    await expect(auth.people.signInByIdentity({ claims: mallorys, maySignUp: false, client: client() }, operator)).rejects.toMatchObject(
+      refused,
+    );
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
@@ -149,20 +177,34 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     const token = await askedToken('secret@example.com');
     const rows: Record<string, unknown>[] = await auth.db.knex('password_reset').where({ email: 'secret@example.com' }).select();
     expect(rows).toHaveLength(1);
-    expect(rows.flatMap((row) => Object.values(row)).map((cell) => (Buffer.isBuffer(cell) ? cell.toString('latin1') : String(cell))).join('\n')).not.toContain(token);
+    expect(
+      rows
+        .flatMap((row) => Object.values(row))
+        .map((cell) => (Buffer.isBuffer(cell) ? cell.toString('latin1') : String(cell)))
+        .join('\n'),
+    ).not.toContain(token);
     expect(auth.logLines.join('')).not.toContain(token);
     await reset(token);
   });
 
   it('an operator’s link is mailed when that is asked for, and works where it is shown too', async () => {
     await add('linked@example.com');
-    expect(await auth.people.createSignInLink({ email: 'linked@example.com', sendMail: false }, operator)).toMatchObject({ mailState: MailState.MAIL_STATE_UNSPECIFIED });
+    expect(await auth.people.createSignInLink({ email: 'linked@example.com', sendMail: false }, operator)).toMatchObject({
+      mailState: MailState.MAIL_STATE_UNSPECIFIED,
+    });
     const { token, mailState } = await auth.people.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator);
     expect(mailState).toBe(MailState.MAIL_STATE_SENT);
-    expect((await arrived(1))[0]).toMatchObject({ to: 'linked@example.com', subject: 'Your sign-in link', text: expect.stringContaining(`https://ai.example.com/console/link#${token}\n`) });
+    expect((await arrived(1))[0]).toMatchObject({
+      to: 'linked@example.com',
+      subject: 'Your sign-in link',
+      text: expect.stringContaining(`https://ai.example.com/console/link#${token}\n`),
+    });
     await auth.people.redeemSignInLink({ token, client: client() }, operator);
     failures = [new MailFailure('no such mailbox', true)];
-    expect(await auth.people.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator)).toMatchObject({ mailState: MailState.MAIL_STATE_FAILED, mailWords: 'no such mailbox' });
+    expect(await auth.people.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator)).toMatchObject({
+      mailState: MailState.MAIL_STATE_FAILED,
+      mailWords: 'no such mailbox',
+    });
   });
 
   it('is said to be out of reach where no mail can be sent', async () => {

@@ -13,7 +13,11 @@ import { checkPassword } from '../throttle.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
-export async function acceptInvitation(request: AcceptInvitationRequest, _context: CallContext, deps: PeopleDeps): Promise<AcceptInvitationResponse> {
+export async function acceptInvitation(
+  request: AcceptInvitationRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<AcceptInvitationResponse> {
   const { members, clock } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
@@ -29,7 +33,12 @@ export async function acceptInvitation(request: AcceptInvitationRequest, _contex
 }
 
 /** The person who is known by the address, if the password or the session is theirs, or a new one. */
-async function invited({ email, invitedByUserId }: Invitation, { name, password, sessionId }: AcceptInvitationRequest, { address }: Client, deps: PeopleDeps): Promise<User> {
+async function invited(
+  { email, invitedByUserId }: Invitation,
+  { name, password, sessionId }: AcceptInvitationRequest,
+  { address }: Client,
+  deps: PeopleDeps,
+): Promise<User> {
   const { people, clock, log } = deps;
   const known = await people.findByEmail(email);
   if (known !== undefined) {
@@ -41,9 +50,21 @@ async function invited({ email, invitedByUserId }: Invitation, { name, password,
   // Members see the links of the invitations that they make, so that one of them could have accepted it. Only the operator is believed.
   const inviter = await people.find(idToBytes('user', invitedByUserId)!);
   const emailIsProven = inviter?.user.isOperator === true;
-  const user = { id: newId('user', nowMs), email, name: checkedName(name), isOperator: false, isDisabled: false, hasPassword: true, createdAtMs: BigInt(nowMs), emailIsProven };
+  const user = {
+    id: newId('user', nowMs),
+    email,
+    name: checkedName(name),
+    isOperator: false,
+    isDisabled: false,
+    hasPassword: true,
+    createdAtMs: BigInt(nowMs),
+    emailIsProven,
+  };
   const added = await people.add({ user, password: await hashPassword(checkedPassword(password)) });
-  if (!added) throw new AppError('already_exists', 'Somebody with this e-mail address was added meanwhile; sign in and try again.', { details: { field: 'email' } });
+  if (!added)
+    throw new AppError('already_exists', 'Somebody with this e-mail address was added meanwhile; sign in and try again.', {
+      details: { field: 'email' },
+    });
   log.info({ user_id: user.id }, 'person added by invitation');
   return user;
 }

@@ -8,10 +8,16 @@ import type { PeopleDeps } from '../deps.js';
 const detailCharsMax = 10_000;
 
 /** Raises invalid_request. */
-export async function appendAudit(request: AppendAuditRequest, _context: CallContext, { audit, clock }: PeopleDeps): Promise<AppendAuditResponse> {
+export async function appendAudit(
+  request: AppendAuditRequest,
+  _context: CallContext,
+  { audit, clock }: PeopleDeps,
+): Promise<AppendAuditResponse> {
   const given = request.entry;
-  if (given === undefined || !/^[a-z_.]{1,64}$/.test(given.action)) throw invalidField('entry.action', 'entry.action must be a word such as key.create.');
-  if (given.detailJson.length > detailCharsMax) throw invalidField('entry.detail_json', `entry.detail_json must have at most ${detailCharsMax} characters.`);
+  if (given === undefined || !/^[a-z_.]{1,64}$/.test(given.action))
+    throw invalidField('entry.action', 'entry.action must be a word such as key.create.');
+  if (given.detailJson.length > detailCharsMax)
+    throw invalidField('entry.detail_json', `entry.detail_json must have at most ${detailCharsMax} characters.`);
   const nowMs = clock.nowMs();
   const { accountId, action, actorUserId } = given;
   const entry = await audit.append({

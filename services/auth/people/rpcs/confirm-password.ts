@@ -5,7 +5,11 @@ import type { PeopleDeps } from '../deps.js';
 import { assertPresentPassword, personOfSession } from '../present-password.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
-export async function confirmPassword(request: ConfirmPasswordRequest, _context: CallContext, deps: PeopleDeps): Promise<ConfirmPasswordResponse> {
+export async function confirmPassword(
+  request: ConfirmPasswordRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<ConfirmPasswordResponse> {
   await assertPresentPassword(await personOfSession(request.sessionId, deps), request.presentPassword, deps);
   return {};
 }

@@ -8,12 +8,17 @@ import { personOfSession } from '../present-password.js';
 import { identitiesMax } from '../store/identities.js';
 
 /** Raises invalid_request, not_found, failed_precondition for too many, and already_exists for another person's. A repeat changes nothing. */
-export async function connectIdentity(request: ConnectIdentityRequest, _context: CallContext, deps: PeopleDeps): Promise<ConnectIdentityResponse> {
+export async function connectIdentity(
+  request: ConnectIdentityRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<ConnectIdentityResponse> {
   const { identities, clock, log } = deps;
   const claims = checkedClaims(request.claims);
   const { userId, person } = await personOfSession(request.sessionId, deps);
   const before = await identities.list(userId);
-  if (before.length >= identitiesMax) throw new AppError('failed_precondition', `A person has at most ${identitiesMax} identities; disconnect one first.`);
+  if (before.length >= identitiesMax)
+    throw new AppError('failed_precondition', `A person has at most ${identitiesMax} identities; disconnect one first.`);
   const identity = newIdentity(claims, clock.nowMs());
   if (await identities.add(userId, identity)) {
     log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected');

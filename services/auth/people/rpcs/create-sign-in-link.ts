@@ -10,7 +10,11 @@ import { type MailStanding, off } from '../mail/mail-state.js';
 import { mintToken } from '../token.js';
 
 /** Raises invalid_request and not_found. */
-export async function createSignInLink(request: CreateSignInLinkRequest, _context: CallContext, deps: PeopleDeps): Promise<CreateSignInLinkResponse> {
+export async function createSignInLink(
+  request: CreateSignInLinkRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<CreateSignInLinkResponse> {
   const { people, sessions, lifetimes, clock, log } = deps;
   const { user } = found(await people.findByEmail(checkedEmail(request.email)), 'user');
   const { token, hash } = mintToken();
@@ -21,9 +25,22 @@ export async function createSignInLink(request: CreateSignInLinkRequest, _contex
   return { token, expiresAtMs: BigInt(expiresAtMs), mailState: state, mailWords: words };
 }
 
-async function mail(user: User, token: string, hash: Buffer, expiresAtMs: number, { sessions, postman, clock }: PeopleDeps): Promise<MailStanding> {
+async function mail(
+  user: User,
+  token: string,
+  hash: Buffer,
+  expiresAtMs: number,
+  { sessions, postman, clock }: PeopleDeps,
+): Promise<MailStanding> {
   const page = postman.address('/link');
   if (page === undefined) return off;
   const letter = signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs });
-  return postman.send({ kind: 'link', id: newId('mail', clock.nowMs()), to: user.email, letter, budgets: new Map(), isWanted: () => sessions.hasLink(hash, clock.nowMs()) });
+  return postman.send({
+    kind: 'link',
+    id: newId('mail', clock.nowMs()),
+    to: user.email,
+    letter,
+    budgets: new Map(),
+    isWanted: () => sessions.hasLink(hash, clock.nowMs()),
+  });
 }

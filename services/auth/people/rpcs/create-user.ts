@@ -9,7 +9,11 @@ import { hashPassword } from '../password.js';
 import { emailTaken } from '../store/people.js';
 
 /** Raises invalid_request, already_exists and overloaded. */
-export async function createUser(request: CreateUserRequest, _context: CallContext, { people, clock, log }: PeopleDeps): Promise<CreateUserResponse> {
+export async function createUser(
+  request: CreateUserRequest,
+  _context: CallContext,
+  { people, clock, log }: PeopleDeps,
+): Promise<CreateUserResponse> {
   const nowMs = clock.nowMs();
   const user = {
     id: newId('user', nowMs),

@@ -7,13 +7,21 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request, not_found and failed_precondition. */
-export async function disconnectIdentity(request: DisconnectIdentityRequest, _context: CallContext, { identities, people, log }: PeopleDeps): Promise<DisconnectIdentityResponse> {
+export async function disconnectIdentity(
+  request: DisconnectIdentityRequest,
+  _context: CallContext,
+  { identities, people, log }: PeopleDeps,
+): Promise<DisconnectIdentityResponse> {
   const userId = checkedId('user_id', 'user', request.userId);
   const id = checkedId('identity_id', 'idn', request.identityId);
   const { user } = found(await people.find(userId), 'user');
   const present = await identities.list(userId);
-  found(present.find((identity) => identity.id === request.identityId), 'identity');
-  if (!user.hasPassword && present.length === 1) throw new AppError('failed_precondition', 'This is the only way in which you can sign in; set a password first.');
+  found(
+    present.find((identity) => identity.id === request.identityId),
+    'identity',
+  );
+  if (!user.hasPassword && present.length === 1)
+    throw new AppError('failed_precondition', 'This is the only way in which you can sign in; set a password first.');
   found((await identities.remove(userId, id)) ? true : undefined, 'identity');
   log.info({ user_id: user.id }, 'identity disconnected');
   return {};

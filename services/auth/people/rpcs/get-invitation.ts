@@ -6,7 +6,11 @@ import type { PeopleDeps } from '../deps.js';
 import { hashToken } from '../token.js';
 
 /** Raises not_found. */
-export async function getInvitation(request: GetInvitationRequest, _context: CallContext, { members, people, clock }: PeopleDeps): Promise<GetInvitationResponse> {
+export async function getInvitation(
+  request: GetInvitationRequest,
+  _context: CallContext,
+  { members, people, clock }: PeopleDeps,
+): Promise<GetInvitationResponse> {
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
   return { invitation, isKnown: (await people.findByEmail(invitation.email)) !== undefined };
 }

@@ -4,6 +4,10 @@ import type { GetMailOptionsRequest, GetMailOptionsResponse } from '#proto/auth/
 import type { PeopleDeps } from '../deps.js';
 
 /** Raises nothing. */
-export async function getMailOptions(_request: GetMailOptionsRequest, _context: CallContext, { postman }: PeopleDeps): Promise<GetMailOptionsResponse> {
+export async function getMailOptions(
+  _request: GetMailOptionsRequest,
+  _context: CallContext,
+  { postman }: PeopleDeps,
+): Promise<GetMailOptionsResponse> {
   return { canMail: postman.address('') !== undefined };
 }

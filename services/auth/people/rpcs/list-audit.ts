@@ -13,8 +13,10 @@ export async function listAudit(request: ListAuditRequest, _context: CallContext
   for (const [field, text] of Object.entries({ account_id: accountId, actor, target_id: targetId })) {
     if (text.length > filterCharsMax) throw invalidField(field, `${field} must have at most ${filterCharsMax} characters.`);
   }
-  if (!/^[a-z_.]{0,64}$/.test(action)) throw invalidField('action', 'action must be a word such as key.create, or what stands before its dot.');
-  if (fromMs < 0n || untilMs < 0n) throw invalidField(fromMs < 0n ? 'from_ms' : 'until_ms', 'An instant is in epoch milliseconds; 0 is no bound.');
+  if (!/^[a-z_.]{0,64}$/.test(action))
+    throw invalidField('action', 'action must be a word such as key.create, or what stands before its dot.');
+  if (fromMs < 0n || untilMs < 0n)
+    throw invalidField(fromMs < 0n ? 'from_ms' : 'until_ms', 'An instant is in epoch milliseconds; 0 is no bound.');
   const filter = { accountId, actor: actor.trim(), action, targetId, fromMs, untilMs };
   const page = await readPage(parsePageRequest(request, 'aud'), (after, limit) => audit.list(filter, after, limit));
   return { entries: page.items, nextPageToken: page.nextPageToken };

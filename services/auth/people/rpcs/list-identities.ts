@@ -5,6 +5,10 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request. */
-export async function listIdentities(request: ListIdentitiesRequest, _context: CallContext, { identities }: PeopleDeps): Promise<ListIdentitiesResponse> {
+export async function listIdentities(
+  request: ListIdentitiesRequest,
+  _context: CallContext,
+  { identities }: PeopleDeps,
+): Promise<ListIdentitiesResponse> {
   return { identities: await identities.list(checkedId('user_id', 'user', request.userId)) };
 }

@@ -5,6 +5,10 @@ import { accountIdBytes } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';
 
 /** Raises invalid_request. */
-export async function listInvitations(request: ListInvitationsRequest, _context: CallContext, { members, clock }: PeopleDeps): Promise<ListInvitationsResponse> {
+export async function listInvitations(
+  request: ListInvitationsRequest,
+  _context: CallContext,
+  { members, clock }: PeopleDeps,
+): Promise<ListInvitationsResponse> {
   return { invitations: await members.invitations(accountIdBytes(request.accountId), clock.nowMs()) };
 }

@@ -5,6 +5,10 @@ import { accountIdBytes } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';
 
 /** Raises invalid_request. */
-export async function listMembers(request: ListMembersRequest, _context: CallContext, { members }: PeopleDeps): Promise<ListMembersResponse> {
+export async function listMembers(
+  request: ListMembersRequest,
+  _context: CallContext,
+  { members }: PeopleDeps,
+): Promise<ListMembersResponse> {
   return { members: await members.ofAccount(accountIdBytes(request.accountId)) };
 }

@@ -5,6 +5,10 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request. */
-export async function listSessions(request: ListSessionsRequest, _context: CallContext, { sessions, clock }: PeopleDeps): Promise<ListSessionsResponse> {
+export async function listSessions(
+  request: ListSessionsRequest,
+  _context: CallContext,
+  { sessions, clock }: PeopleDeps,
+): Promise<ListSessionsResponse> {
   return { sessions: await sessions.list(checkedId('user_id', 'user', request.userId), clock.nowMs()) };
 }

@@ -11,6 +11,8 @@ export async function listUsers(request: ListUsersRequest, _context: CallContext
     const person = await people.findByEmail(checkedEmail(request.email));
     return { users: person === undefined ? [] : [person.user], nextPageToken: '' };
   }
-  const page = await readPage(parsePageRequest(request, 'user'), (after, limit) => people.list(checkedSearch(request.search), after, limit));
+  const page = await readPage(parsePageRequest(request, 'user'), (after, limit) =>
+    people.list(checkedSearch(request.search), after, limit),
+  );
   return { users: page.items, nextPageToken: page.nextPageToken };
 }

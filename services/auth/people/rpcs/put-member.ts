@@ -7,7 +7,11 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedId, checkedRole } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
-export async function putMember(request: PutMemberRequest, _context: CallContext, { people, members, clock, log }: PeopleDeps): Promise<PutMemberResponse> {
+export async function putMember(
+  request: PutMemberRequest,
+  _context: CallContext,
+  { people, members, clock, log }: PeopleDeps,
+): Promise<PutMemberResponse> {
   const accountId = accountIdBytes(request.accountId);
   const userId = checkedId('user_id', 'user', request.userId);
   const role = checkedRole(request.role);

@@ -7,7 +7,11 @@ import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
 
 /** Raises sign_in_refused. */
-export async function redeemSignInLink(request: RedeemSignInLinkRequest, _context: CallContext, deps: PeopleDeps): Promise<RedeemSignInLinkResponse> {
+export async function redeemSignInLink(
+  request: RedeemSignInLinkRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<RedeemSignInLinkResponse> {
   const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
   const person = userId === undefined ? undefined : await deps.people.find(userId);
   if (person === undefined) throw signInRefused();

@@ -7,7 +7,11 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
-export async function removeMember(request: RemoveMemberRequest, _context: CallContext, { members, log }: PeopleDeps): Promise<RemoveMemberResponse> {
+export async function removeMember(
+  request: RemoveMemberRequest,
+  _context: CallContext,
+  { members, log }: PeopleDeps,
+): Promise<RemoveMemberResponse> {
   const removed = await members.remove(accountIdBytes(request.accountId), checkedId('user_id', 'user', request.userId));
   found(removed ? true : undefined, 'member');
   log.info({ account_id: request.accountId, user_id: request.userId }, 'member removed');

@@ -14,7 +14,11 @@ export const resetLifeMs = 3_600_000;
 export const resetsPerHourMax = 3;
 
 /** Raises invalid_request and sign_in_throttled. All else is done after the answer, which so tells nothing of it, not even by its time. */
-export async function requestPasswordReset(request: RequestPasswordResetRequest, _context: CallContext, deps: PeopleDeps): Promise<RequestPasswordResetResponse> {
+export async function requestPasswordReset(
+  request: RequestPasswordResetRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<RequestPasswordResetResponse> {
   const email = checkedEmail(request.email);
   const scope = addressScope('password-reset', checkedClient(request.client).address);
   await assertNotThrottled(scope, attemptsMax.passwordReset, deps);

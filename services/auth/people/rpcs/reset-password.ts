@@ -9,7 +9,11 @@ import { scopeHash } from '../store/failures.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request for the password, with which the link stays as it is, sign_in_refused and overloaded. */
-export async function resetPassword(request: ResetPasswordRequest, _context: CallContext, deps: PeopleDeps): Promise<ResetPasswordResponse> {
+export async function resetPassword(
+  request: ResetPasswordRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<ResetPasswordResponse> {
   const { failures, identities, people, resets, sessions, clock, log } = deps;
   const password = checkedPassword(request.newPassword, 'new_password');
   const hash = hashToken(request.token);

@@ -7,7 +7,11 @@ import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request and not_found. */
-export async function revokeInvitation(request: RevokeInvitationRequest, _context: CallContext, { members }: PeopleDeps): Promise<RevokeInvitationResponse> {
+export async function revokeInvitation(
+  request: RevokeInvitationRequest,
+  _context: CallContext,
+  { members }: PeopleDeps,
+): Promise<RevokeInvitationResponse> {
   const ended = await members.endInvitation(accountIdBytes(request.accountId), checkedId('invitation_id', 'inv', request.invitationId));
   found(ended ? true : undefined, 'invitation');
   return {};

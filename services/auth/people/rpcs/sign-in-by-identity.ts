@@ -17,7 +17,11 @@ const messages = {
 } as const;
 
 /** Raises invalid_request, and sign_in_refused with details.why. */
-export async function signInByIdentity(request: SignInByIdentityRequest, _context: CallContext, deps: PeopleDeps): Promise<SignInByIdentityResponse> {
+export async function signInByIdentity(
+  request: SignInByIdentityRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<SignInByIdentityResponse> {
   const claims = checkedClaims(request.claims);
   const client = checkedClient(request.client);
   const known = (await connected(claims, deps)) ?? (await byEmail(claims, deps));
@@ -47,7 +51,16 @@ async function byEmail(claims: IdentityClaims, { identities, people, clock, log 
 async function added(claims: IdentityClaims, { identities, clock, log }: PeopleDeps): Promise<User> {
   const nowMs = clock.nowMs();
   const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;
-  const user = { id: newId('user', nowMs), email: claims.email, name, isOperator: false, isDisabled: false, hasPassword: false, createdAtMs: BigInt(nowMs), emailIsProven: true };
+  const user = {
+    id: newId('user', nowMs),
+    email: claims.email,
+    name,
+    isOperator: false,
+    isDisabled: false,
+    hasPassword: false,
+    createdAtMs: BigInt(nowMs),
+    emailIsProven: true,
+  };
   const account = newAccountOf(name, nowMs);
   if (!(await identities.addWithAccount({ user, password: undefined }, account, newIdentity(claims, nowMs)))) throw refusal('email_taken');
   log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up by identity');

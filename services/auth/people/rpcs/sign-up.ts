@@ -25,7 +25,16 @@ export async function signUp(request: SignUpRequest, _context: CallContext, deps
   // Hashed whether the address is free or not, so that the answer takes as long.
   const password = await hashPassword(request.password);
   const nowMs = clock.nowMs();
-  const user = { id: newId('user', nowMs), email, name, isOperator: false, isDisabled: false, hasPassword: true, createdAtMs: BigInt(nowMs), emailIsProven: false };
+  const user = {
+    id: newId('user', nowMs),
+    email,
+    name,
+    isOperator: false,
+    isDisabled: false,
+    hasPassword: true,
+    createdAtMs: BigInt(nowMs),
+    emailIsProven: false,
+  };
   const account = newAccountOf(accountName, nowMs);
   if (!(await identities.addWithAccount({ user, password }, account, undefined))) throw emailTaken();
   log.info({ user_id: user.id, account_id: account.id }, 'signed up');

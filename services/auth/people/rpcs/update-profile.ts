@@ -10,11 +10,16 @@ import { assertPresentPassword, personOfSession } from '../present-password.js';
 import { assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
 /** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
-export async function updateProfile(request: UpdateProfileRequest, _context: CallContext, deps: PeopleDeps): Promise<UpdateProfileResponse> {
+export async function updateProfile(
+  request: UpdateProfileRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<UpdateProfileResponse> {
   const name = request.name === undefined ? undefined : checkedName(request.name);
   const who = await personOfSession(request.sessionId, deps);
   const wanted = request.email === undefined ? undefined : checkedEmail(request.email);
-  if (wanted === undefined || wanted === who.person.user.email) return { user: found(await deps.people.update(who.userId, { name }), 'user') };
+  if (wanted === undefined || wanted === who.person.user.email)
+    return { user: found(await deps.people.update(who.userId, { name }), 'user') };
   // Nobody learns the addresses of others one by one.
   const scope = `taken ${who.person.user.id}`;
   await assertNotThrottled(scope, attemptsMax.takenEmail, deps);

@@ -9,10 +9,15 @@ const entriesPageSize = 1000;
 const hashBytes = 32;
 
 /** Ends early when the caller leaves. Raises invalid_request. */
-export async function verifyAudit(request: VerifyAuditRequest, context: CallContext, { audit, log }: PeopleDeps): Promise<VerifyAuditResponse> {
+export async function verifyAudit(
+  request: VerifyAuditRequest,
+  context: CallContext,
+  { audit, log }: PeopleDeps,
+): Promise<VerifyAuditResponse> {
   const { number: seenNumber, hash: seenHash } = request;
   if (seenNumber < 0n) throw invalidField('number', 'number must be that of an entry, or 0.');
-  if (seenNumber > 0n && seenHash.length !== hashBytes) throw invalidField('hash', `hash must be the ${hashBytes} bytes of the entry's hash.`);
+  if (seenNumber > 0n && seenHash.length !== hashBytes)
+    throw invalidField('hash', `hash must be the ${hashBytes} bytes of the entry's hash.`);
   // Read first: what is added meanwhile is behind it.
   const end = await audit.chainEnd();
   const entriesUnchained = await audit.countUnchained();

@@ -8,7 +8,19 @@ import type { AuditEntry } from '#proto/auth/v1/people.js';
 import type { Row } from '../../store/rows.js';
 import { auditHash } from '../audit-hash.js';
 
-const columns = ['id', 'at_ms', 'actor_user_id', 'actor_name', 'client_address', 'account_id', 'action', 'target_id', 'detail', 'number', 'hash'] as const;
+const columns = [
+  'id',
+  'at_ms',
+  'actor_user_id',
+  'actor_name',
+  'client_address',
+  'account_id',
+  'action',
+  'target_id',
+  'detail',
+  'number',
+  'hash',
+] as const;
 
 /** Which entries are listed; an empty text or 0 leaves that open. */
 export interface AuditFilter {
@@ -58,7 +70,11 @@ export class AuditStore {
 
   /** Up to `limit` entries that match, newest first, from the one behind `after` on. */
   async list(filter: AuditFilter, after: Buffer | undefined, limit: number): Promise<AuditEntry[]> {
-    const query = this.db.knex('audit_entry').orderBy('id', 'desc').limit(limit).select(...columns);
+    const query = this.db
+      .knex('audit_entry')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .select(...columns);
     if (filter.accountId !== '') query.where({ account_id: filter.accountId });
     if (idToBytes('user', filter.actor) !== undefined) query.where({ actor_user_id: filter.actor });
     else if (filter.actor !== '') query.whereRaw('INSTR(LOWER(actor_name), ?) > 0', [filter.actor.toLowerCase()]);
@@ -76,7 +92,12 @@ export class AuditStore {
 
   /** Up to `limit` entries of the chain, in its order, behind a number. */
   async chainedAfter(number: bigint, limit: number): Promise<AuditEntry[]> {
-    const rows: Row[] = await this.db.knex('audit_entry').where('number', '>', asNumber(number)).orderBy('number').limit(limit).select(...columns);
+    const rows: Row[] = await this.db
+      .knex('audit_entry')
+      .where('number', '>', asNumber(number))
+      .orderBy('number')
+      .limit(limit)
+      .select(...columns);
     return rows.map(toEntry);
   }
 

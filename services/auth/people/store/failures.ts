@@ -19,16 +19,30 @@ export class FailureStore {
 
   /** How many failures the window has, and when it ends. */
   async count(scope: Buffer, nowMs: number): Promise<{ failures: number; endsAtMs: number }> {
-    const row: Row | undefined = await this.db.knex('sign_in_failure').where({ scope_hash: scope }).where('since_ms', '>', nowMs - this.windowMs).first('since_ms', 'failures');
-    return row === undefined ? { failures: 0, endsAtMs: nowMs } : { failures: asNumber(row['failures']), endsAtMs: asNumber(row['since_ms']) + this.windowMs };
+    const row: Row | undefined = await this.db
+      .knex('sign_in_failure')
+      .where({ scope_hash: scope })
+      .where('since_ms', '>', nowMs - this.windowMs)
+      .first('since_ms', 'failures');
+    return row === undefined
+      ? { failures: 0, endsAtMs: nowMs }
+      : { failures: asNumber(row['failures']), endsAtMs: asNumber(row['since_ms']) + this.windowMs };
   }
 
   /** Notes a failure. */
   async add(scope: Buffer, nowMs: number): Promise<void> {
     const windowBegan = nowMs - this.windowMs;
-    const counted = await this.db.knex('sign_in_failure').where({ scope_hash: scope }).where('since_ms', '>', windowBegan).increment('failures', 1);
+    const counted = await this.db
+      .knex('sign_in_failure')
+      .where({ scope_hash: scope })
+      .where('since_ms', '>', windowBegan)
+      .increment('failures', 1);
     if (counted > 0) return;
-    const renewed = await this.db.knex('sign_in_failure').where({ scope_hash: scope }).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, failures: 1 });
+    const renewed = await this.db
+      .knex('sign_in_failure')
+      .where({ scope_hash: scope })
+      .where('since_ms', '<=', windowBegan)
+      .update({ since_ms: nowMs, failures: 1 });
     if (renewed > 0) return;
     try {
       await this.db.knex('sign_in_failure').insert({ scope_hash: scope, since_ms: nowMs, failures: 1 });
@@ -45,6 +59,9 @@ export class FailureStore {
 
   /** Removes windows that are over. */
   async sweep(nowMs: number): Promise<void> {
-    await this.db.knex('sign_in_failure').where('since_ms', '<=', nowMs - this.windowMs).delete();
+    await this.db
+      .knex('sign_in_failure')
+      .where('since_ms', '<=', nowMs - this.windowMs)
+      .delete();
   }
 }

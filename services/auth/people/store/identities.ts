@@ -30,13 +30,26 @@ export class IdentityStore {
 
   /** The id of the person who is connected with this identity. */
   async findUser(claims: Pick<IdentityClaims, 'issuer' | 'subject'>): Promise<Buffer | undefined> {
-    const row: Row | undefined = await this.db.knex('person_identity').where({ identity_hash: identityHash(claims) }).first('user_id');
+    const row: Row | undefined = await this.db
+      .knex('person_identity')
+      .where({ identity_hash: identityHash(claims) })
+      .first('user_id');
     return row === undefined ? undefined : asBytes(row['user_id']);
   }
 
   async list(userId: Buffer): Promise<Identity[]> {
-    const rows: Row[] = await this.db.knex('person_identity').where({ user_id: userId }).orderBy('id').limit(identitiesMax).select(...columns);
-    return rows.map((row) => ({ id: idFromBytes('idn', asBytes(row['id'])), issuer: asText(row['issuer']), email: asText(row['email']), createdAtMs: asBigInt(row['created_at_ms']) }));
+    const rows: Row[] = await this.db
+      .knex('person_identity')
+      .where({ user_id: userId })
+      .orderBy('id')
+      .limit(identitiesMax)
+      .select(...columns);
+    return rows.map((row) => ({
+      id: idFromBytes('idn', asBytes(row['id'])),
+      issuer: asText(row['issuer']),
+      email: asText(row['email']),
+      createdAtMs: asBigInt(row['created_at_ms']),
+    }));
   }
 
   /** Connects an identity; false when it is somebody's already. */
@@ -51,7 +64,10 @@ export class IdentityStore {
   addByEmail(user: User, identity: NewIdentity): Promise<boolean> {
     const id = idToBytes('user', user.id)!;
     return this.db.transaction(async (tx) => {
-      const person: Row | undefined = await tx('person').where({ id, email: user.email, email_is_proven: 1, is_disabled: 0 }).forUpdate().first('id');
+      const person: Row | undefined = await tx('person')
+        .where({ id, email: user.email, email_is_proven: 1, is_disabled: 0 })
+        .forUpdate()
+        .first('id');
       if (person === undefined) return false;
       const other: Row | undefined = await tx('person_identity').where({ user_id: id, issuer: identity.claims.issuer }).first('id');
       if (other !== undefined) return false;
@@ -77,7 +93,12 @@ export class IdentityStore {
         await insertPerson(tx, person);
         if (identity !== undefined) await insertIdentity(tx, userId, identity);
         await insertAccount(tx, account, await nextChangeNumber(tx));
-        await tx('member').insert({ account_id: idToBytes('acct', account.id), user_id: userId, role: Role.ROLE_OWNER, since_ms: account.createdAtMs });
+        await tx('member').insert({
+          account_id: idToBytes('acct', account.id),
+          user_id: userId,
+          role: Role.ROLE_OWNER,
+          since_ms: account.createdAtMs,
+        });
       }),
     );
   }
@@ -85,7 +106,9 @@ export class IdentityStore {
 
 /** What names an identity for ever; the two parts cannot run into each other. */
 function identityHash({ issuer, subject }: Pick<IdentityClaims, 'issuer' | 'subject'>): Buffer {
-  return createHash('sha256').update(JSON.stringify([issuer, subject])).digest();
+  return createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest();
 }
 
 async function insertIdentity(knex: Knex, userId: Buffer, { id, claims, createdAtMs }: NewIdentity): Promise<void> {

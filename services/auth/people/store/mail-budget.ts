@@ -18,8 +18,12 @@ export class MailBudget {
     const windowBegan = nowMs - mailWindowMs;
     for (;;) {
       // Each statement is a condition and the change by it at once, so that of many at a time none is one too many.
-      if ((await this.db.knex('mail_count').where(key).where('since_ms', '>', windowBegan).where('mails', '<', max).increment('mails', 1)) > 0) return true;
-      if ((await this.db.knex('mail_count').where(key).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, mails: 1 })) > 0) return true;
+      if (
+        (await this.db.knex('mail_count').where(key).where('since_ms', '>', windowBegan).where('mails', '<', max).increment('mails', 1)) > 0
+      )
+        return true;
+      if ((await this.db.knex('mail_count').where(key).where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, mails: 1 })) > 0)
+        return true;
       const window: Row | undefined = await this.db.knex('mail_count').where(key).first('since_ms', 'mails');
       if (window !== undefined) {
         if (asNumber(window['since_ms']) > windowBegan && asNumber(window['mails']) >= max) return false;
@@ -38,6 +42,9 @@ export class MailBudget {
 
   /** Removes windows that are over. */
   async sweep(nowMs: number): Promise<void> {
-    await this.db.knex('mail_count').where('since_ms', '<=', nowMs - mailWindowMs).delete();
+    await this.db
+      .knex('mail_count')
+      .where('since_ms', '<=', nowMs - mailWindowMs)
+      .delete();
   }
 }

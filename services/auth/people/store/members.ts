@@ -71,7 +71,11 @@ export class MemberStore {
     const accountId = idToBytes('acct', invitation.accountId)!;
     await this.db.transaction(async (tx) => {
       await lockAccount(tx, accountId);
-      const open: Row[] = await tx('invitation').where({ account_id: accountId }).where('expires_at_ms', '>', Number(invitation.createdAtMs)).limit(openInvitationsMax).select('email');
+      const open: Row[] = await tx('invitation')
+        .where({ account_id: accountId })
+        .where('expires_at_ms', '>', Number(invitation.createdAtMs))
+        .limit(openInvitationsMax)
+        .select('email');
       // In the place of one that is open there is always room.
       if (open.length >= openInvitationsMax && !open.some((row) => asText(row['email']) === invitation.email)) throw tooManyOpen();
       await tx('invitation').where({ account_id: accountId, email: invitation.email }).delete();
@@ -99,12 +103,19 @@ export class MemberStore {
   }
 
   async invitations(accountId: Buffer, nowMs: number): Promise<Invitation[]> {
-    const rows: Row[] = await invitationQuery(this.db.knex).where('invitation.account_id', accountId).where('invitation.expires_at_ms', '>', nowMs).orderBy('invitation.id', 'desc').limit(membersMax);
+    const rows: Row[] = await invitationQuery(this.db.knex)
+      .where('invitation.account_id', accountId)
+      .where('invitation.expires_at_ms', '>', nowMs)
+      .orderBy('invitation.id', 'desc')
+      .limit(membersMax);
     return rows.map((row) => toInvitation(row, nowMs));
   }
 
   async findInvitation(tokenHash: Buffer, nowMs: number): Promise<Invitation | undefined> {
-    const row: Row | undefined = await invitationQuery(this.db.knex).where('invitation.token_hash', tokenHash).where('invitation.expires_at_ms', '>', nowMs).first();
+    const row: Row | undefined = await invitationQuery(this.db.knex)
+      .where('invitation.token_hash', tokenHash)
+      .where('invitation.expires_at_ms', '>', nowMs)
+      .first();
     return row === undefined ? undefined : toInvitation(row, nowMs);
   }
 
@@ -119,7 +130,10 @@ export class MemberStore {
 }
 
 function tooManyOpen(): AppError {
-  return new AppError('failed_precondition', `${openInvitationsMax} invitations of this account are open, and there can be no more; take back some that are not needed, or wait until one is accepted or ends.`);
+  return new AppError(
+    'failed_precondition',
+    `${openInvitationsMax} invitations of this account are open, and there can be no more; take back some that are not needed, or wait until one is accepted or ends.`,
+  );
 }
 
 /** The account's row is the lock of its members and invitations, so that of two owners who leave at once one stays. */
@@ -152,7 +166,18 @@ function invitationQuery(knex: Knex): Knex.QueryBuilder {
   return knex('invitation')
     .join('account', 'account.id', 'invitation.account_id')
     .select([
-      ...['id', 'account_id', 'email', 'role', 'invited_by', 'created_at_ms', 'expires_at_ms', 'mail_state', 'mail_words', 'mail_until_ms'].map((column) => `invitation.${column}`),
+      ...[
+        'id',
+        'account_id',
+        'email',
+        'role',
+        'invited_by',
+        'created_at_ms',
+        'expires_at_ms',
+        'mail_state',
+        'mail_words',
+        'mail_until_ms',
+      ].map((column) => `invitation.${column}`),
       'account.name as account_name',
     ]);
 }

@@ -63,22 +63,41 @@ export class PersonStore {
   }
 
   async find(id: Buffer): Promise<Person | undefined> {
-    return toPersonIf(await this.db.knex('person').where({ id }).first(...columns));
+    return toPersonIf(
+      await this.db
+        .knex('person')
+        .where({ id })
+        .first(...columns),
+    );
   }
 
   /** By address, in lower case. */
   async findByEmail(email: string): Promise<Person | undefined> {
-    return toPersonIf(await this.db.knex('person').where({ email }).first(...columns));
+    return toPersonIf(
+      await this.db
+        .knex('person')
+        .where({ email })
+        .first(...columns),
+    );
   }
 
   /** Up to `limit` people in order of creation, from the one behind `after` on; those who have `search` in their name or address. */
   async list(search: string, after: Buffer | undefined, limit: number): Promise<User[]> {
-    const query = this.db.knex('person').orderBy('id').limit(limit).select(...columns);
+    const query = this.db
+      .knex('person')
+      .orderBy('id')
+      .limit(limit)
+      .select(...columns);
     if (after !== undefined) query.where('id', '>', after);
     const id = idToBytes('user', search);
     if (id !== undefined) query.where({ id });
     // Of names only the letters that the engine knows are compared whatever their case: SQLite knows those of ASCII.
-    else if (search !== '') query.whereRaw('(INSTR(email, ?) > 0 OR INSTR(LOWER(name), ?) > 0 OR INSTR(name, ?) > 0)', [search.toLowerCase(), search.toLowerCase(), search]);
+    else if (search !== '')
+      query.whereRaw('(INSTR(email, ?) > 0 OR INSTR(LOWER(name), ?) > 0 OR INSTR(name, ?) > 0)', [
+        search.toLowerCase(),
+        search.toLowerCase(),
+        search,
+      ]);
     const rows: Row[] = await query;
     return rows.map((row) => toPerson(row).user);
   }
@@ -96,14 +115,20 @@ export class PersonStore {
     return this.db.transaction(async (tx) => {
       // In the order of their ids, so that two operators who demote each other wait and do not both succeed.
       const operators: Row[] = await tx('person').where({ is_operator: 1, is_disabled: 0 }).orderBy('id').forUpdate().select('id');
-      const row: Row | undefined = await tx('person').where({ id }).first(...columns);
+      const row: Row | undefined = await tx('person')
+        .where({ id })
+        .first(...columns);
       if (row === undefined) return undefined;
       const { user } = toPerson(row);
       const staysOne = (change.isOperator ?? user.isOperator) && !(change.isDisabled ?? user.isDisabled);
       const isOne = user.isOperator && !user.isDisabled;
       if (isOne && !staysOne && operators.length === 1) return false;
       await setColumns(tx, id, change);
-      return toPerson((await tx('person').where({ id }).first(...columns)) as Row).user;
+      return toPerson(
+        (await tx('person')
+          .where({ id })
+          .first(...columns)) as Row,
+      ).user;
     });
   }
 }

@@ -31,11 +31,23 @@ export class SessionStore {
 
   /** The session of a token that has not ended. */
   async findByToken(tokenHash: Buffer, nowMs: number): Promise<Session | undefined> {
-    return toSessionIf(await this.db.knex('session').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).first(...columns));
+    return toSessionIf(
+      await this.db
+        .knex('session')
+        .where({ token_hash: tokenHash })
+        .where('expires_at_ms', '>', nowMs)
+        .first(...columns),
+    );
   }
 
   async find(id: Buffer, nowMs: number): Promise<Session | undefined> {
-    return toSessionIf(await this.db.knex('session').where({ id }).where('expires_at_ms', '>', nowMs).first(...columns));
+    return toSessionIf(
+      await this.db
+        .knex('session')
+        .where({ id })
+        .where('expires_at_ms', '>', nowMs)
+        .first(...columns),
+    );
   }
 
   async noteUse(id: Buffer, lastUsedAtMs: number, expiresAtMs: number): Promise<void> {
@@ -45,7 +57,10 @@ export class SessionStore {
   /** The sessions of a person that have not ended, newest first. */
   async list(userId: Buffer, nowMs: number): Promise<Session[]> {
     const query = this.db.knex('session').where({ user_id: userId }).where('expires_at_ms', '>', nowMs);
-    const rows: Row[] = await query.orderBy('id', 'desc').limit(sessionsListedMax).select(...columns);
+    const rows: Row[] = await query
+      .orderBy('id', 'desc')
+      .limit(sessionsListedMax)
+      .select(...columns);
     return rows.map(toSession);
   }
 
@@ -73,7 +88,10 @@ export class SessionStore {
 
   /** Whether a link can still be used. */
   async hasLink(tokenHash: Buffer, nowMs: number): Promise<boolean> {
-    return (await this.db.knex('sign_in_link').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).first('user_id')) !== undefined;
+    return (
+      (await this.db.knex('sign_in_link').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).first('user_id')) !==
+      undefined
+    );
   }
 
   /** Ends the link of a person. */
@@ -84,7 +102,11 @@ export class SessionStore {
   /** Uses a link up; whose it was, or undefined when it was used, has ended or never was. */
   takeLink(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
     return this.db.transaction(async (tx) => {
-      const row: Row | undefined = await tx('sign_in_link').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).forUpdate().first('user_id');
+      const row: Row | undefined = await tx('sign_in_link')
+        .where({ token_hash: tokenHash })
+        .where('expires_at_ms', '>', nowMs)
+        .forUpdate()
+        .first('user_id');
       if (row === undefined) return undefined;
       assert.equal(await tx('sign_in_link').where({ token_hash: tokenHash }).delete(), 1);
       return asBytes(row['user_id']);

@@ -72,7 +72,9 @@ function documentContent(document: DocumentPart, field: string): JsonObject[] {
   if (text !== undefined) return [textContent(text)];
   const { source, filename, title } = document;
   if (source?.$case !== 'data') {
-    throw new AppError('unsupported_field', `${field}: this model takes documents as data, not by url; send the document itself.`, { details: { field } });
+    throw new AppError('unsupported_field', `${field}: this model takes documents as data, not by url; send the document itself.`, {
+      details: { field },
+    });
   }
   const file = { filename: filename || title || 'document.pdf', file_data: dataUri(source.value) };
   const head = headOf(document);

@@ -9,9 +9,18 @@ const openAi = { isOpenAi: true };
 const other = { isOpenAi: false };
 const [user, assistant, system] = [Role.ROLE_USER, Role.ROLE_ASSISTANT, Role.ROLE_SYSTEM] as const;
 const text = (value: string, cacheTtl?: string) => ({ part: { $case: 'text' as const, value: { text: value } }, cacheTtl });
-const png = { part: { $case: 'image' as const, value: { source: { $case: 'data' as const, value: { mediaType: 'image/png', base64: 'aWNvbg==' } } } } };
-const pdf = (rest: object = {}) => ({ part: { $case: 'document' as const, value: { source: { $case: 'data' as const, value: { mediaType: 'application/pdf', base64: 'JVBERg==' } }, ...rest } } });
-const note = (rest: object = {}) => ({ part: { $case: 'document' as const, value: { source: { $case: 'text' as const, value: 'the note' }, ...rest } } });
+const png = {
+  part: { $case: 'image' as const, value: { source: { $case: 'data' as const, value: { mediaType: 'image/png', base64: 'aWNvbg==' } } } },
+};
+const pdf = (rest: object = {}) => ({
+  part: {
+    $case: 'document' as const,
+    value: { source: { $case: 'data' as const, value: { mediaType: 'application/pdf', base64: 'JVBERg==' } }, ...rest },
+  },
+});
+const note = (rest: object = {}) => ({
+  part: { $case: 'document' as const, value: { source: { $case: 'text' as const, value: 'the note' }, ...rest } },
+});
 const link = { part: { $case: 'document' as const, value: { source: { $case: 'url' as const, value: 'https://example.com/a.pdf' } } } };
 const call = (id: string) => ({ part: { $case: 'toolCall' as const, value: { id, name: 'f', argumentsJson: '{}' } } });
 const result = (toolCallId: string, rest: object = {}) => ({ part: { $case: 'toolResult' as const, value: { toolCallId, ...rest } } });
@@ -24,9 +33,18 @@ const messagesOf = (messages: Messages, flavour = other) => built({ messages }, 
 
 describe('instructions of a messages caller', () => {
   it('are one message, without the line of bookkeeping that differs in every call', () => {
-    const prompt = { system: ['x-anthropic-billing-header: cc_version=2.1; cch=0f', 'Be brief.', 'Be kind.'], messages: [{ role: user, parts: [text('Hi')] }] };
+    const prompt = {
+      system: ['x-anthropic-billing-header: cc_version=2.1; cch=0f', 'Be brief.', 'Be kind.'],
+      messages: [{ role: user, parts: [text('Hi')] }],
+    };
     expect(built(prompt).messages[0]).toEqual({ role: 'system', content: 'Be brief.\nBe kind.' });
-    expect(built(prompt, openAi).messages[0]).toEqual({ role: 'system', content: [{ type: 'text', text: 'Be brief.' }, { type: 'text', text: 'Be kind.' }] });
+    expect(built(prompt, openAi).messages[0]).toEqual({
+      role: 'system',
+      content: [
+        { type: 'text', text: 'Be brief.' },
+        { type: 'text', text: 'Be kind.' },
+      ],
+    });
   });
 
   it('in the middle of the conversation stay there, but never between a call and its result', () => {
@@ -45,9 +63,26 @@ describe('instructions of a messages caller', () => {
 });
 
 describe('images and documents of a messages caller', () => {
-  it('become parts of the user\'s message, in order', () => {
-    const url = { part: { $case: 'image' as const, value: { source: { $case: 'url' as const, value: 'https://example.com/a.png' }, detail: 'low' } } };
-    expect(messagesOf([{ role: user, parts: [text('See'), png, url, pdf({ filename: 'a.pdf', context: 'mine' }), pdf({ title: 'Bill' }), pdf(), note({ title: 'T', context: 'C' })] }])).toEqual([
+  it("become parts of the user's message, in order", () => {
+    const url = {
+      part: { $case: 'image' as const, value: { source: { $case: 'url' as const, value: 'https://example.com/a.png' }, detail: 'low' } },
+    };
+    expect(
+      messagesOf([
+        {
+          role: user,
+          parts: [
+            text('See'),
+            png,
+            url,
+            pdf({ filename: 'a.pdf', context: 'mine' }),
+            pdf({ title: 'Bill' }),
+            pdf(),
+            note({ title: 'T', context: 'C' }),
+          ],
+        },
+      ]),
+    ).toEqual([
       {
         role: 'user',
         content: [
@@ -66,11 +101,22 @@ describe('images and documents of a messages caller', () => {
   });
 
   it('that are only a url are refused, by the place of the document', () => {
-    expect(() => messagesOf([{ role: user, parts: [text('See'), link] }])).toThrow('messages[0]: this model takes documents as data, not by url');
+    expect(() => messagesOf([{ role: user, parts: [text('See'), link] }])).toThrow(
+      'messages[0]: this model takes documents as data, not by url',
+    );
   });
 
   it('which are plain text as data are text', () => {
-    const parts = [{ part: { $case: 'document' as const, value: { source: { $case: 'data' as const, value: { mediaType: 'text/plain', base64: Buffer.from('Grüße').toString('base64') } } } } }];
+    const parts = [
+      {
+        part: {
+          $case: 'document' as const,
+          value: {
+            source: { $case: 'data' as const, value: { mediaType: 'text/plain', base64: Buffer.from('Grüße').toString('base64') } },
+          },
+        },
+      },
+    ];
     expect(messagesOf([{ role: user, parts }])).toEqual([{ role: 'user', content: 'Grüße' }]);
   });
 });
@@ -80,7 +126,10 @@ describe('results of tools', () => {
     const messages = [
       { role: user, parts: [text('Look')] },
       { role: assistant, parts: [call('a'), call('b')] },
-      { role: user, parts: [result('a', { content: [text('two'), png, text('icons'), note()] }), result('b', { content: [pdf()] }), text('Which?')] },
+      {
+        role: user,
+        parts: [result('a', { content: [text('two'), png, text('icons'), note()] }), result('b', { content: [pdf()] }), text('Which?')],
+      },
     ];
     expect(messagesOf(messages).slice(2)).toEqual([
       { role: 'tool', tool_call_id: 'a', content: 'two\n[image: see the next user message]\nicons\nthe note' },
@@ -99,7 +148,10 @@ describe('results of tools', () => {
   });
 
   it('that are empty or failed have a content all the same', () => {
-    const messages = [{ role: assistant, parts: [call('a'), call('b'), call('c')] }, { role: user, parts: [result('a'), result('b', { isError: true, text: 'no' }), result('c', { isError: true })] }];
+    const messages = [
+      { role: assistant, parts: [call('a'), call('b'), call('c')] },
+      { role: user, parts: [result('a'), result('b', { isError: true, text: 'no' }), result('c', { isError: true })] },
+    ];
     expect(messagesOf(messages).slice(1)).toEqual([
       { role: 'tool', tool_call_id: 'a', content: '' },
       { role: 'tool', tool_call_id: 'b', content: 'Error: no' },
@@ -118,7 +170,10 @@ describe('results of tools', () => {
 
   it('have ids that OpenAI takes, the same as their calls', () => {
     const id = `toolu_${'x'.repeat(60)}`;
-    const messages = [{ role: assistant, parts: [call(id)] }, { role: user, parts: [result(id, { text: '1' })] }];
+    const messages = [
+      { role: assistant, parts: [call(id)] },
+      { role: user, parts: [result(id, { text: '1' })] },
+    ];
     const [called, answered] = messagesOf(messages, openAi) as [{ tool_calls: { id: string }[] }, { tool_call_id: string }];
     expect(called.tool_calls[0]!.id).toMatch(/^call_[0-9a-f]{35}$/);
     expect(answered.tool_call_id).toBe(called.tool_calls[0]!.id);
@@ -134,7 +189,11 @@ describe('a turn of the assistant', () => {
   });
 
   it('takes its reasoning to servers that want it back, signed or not, and never to OpenAI', () => {
-    const parts = [{ part: { $case: 'reasoning' as const, value: { text: 'Hm. ' } } }, { part: { $case: 'reasoning' as const, value: { redactedData: 'x' } } }, text('Hi')];
+    const parts = [
+      { part: { $case: 'reasoning' as const, value: { text: 'Hm. ' } } },
+      { part: { $case: 'reasoning' as const, value: { redactedData: 'x' } } },
+      text('Hi'),
+    ];
     expect(messagesOf([{ role: assistant, parts }])[0]).toEqual({ role: 'assistant', content: 'Hi', reasoning_content: 'Hm. ' });
     expect(messagesOf([{ role: assistant, parts }], openAi)[0]).toEqual({ role: 'assistant', content: 'Hi' });
   });
@@ -151,7 +210,13 @@ describe('cache marks', () => {
     messages: [
       { role: user, parts: [text('Hi', '5m')] },
       { role: assistant, parts: [call('a')] },
-      { role: user, parts: [{ ...result('a', { text: 'sun' }), cacheTtl: '5m' }, { ...png, cacheTtl: '5m' }] },
+      {
+        role: user,
+        parts: [
+          { ...result('a', { text: 'sun' }), cacheTtl: '5m' },
+          { ...png, cacheTtl: '5m' },
+        ],
+      },
     ],
   };
   const mark = { prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } };
@@ -159,7 +224,10 @@ describe('cache marks', () => {
   it('become breakpoints where the model takes them', () => {
     const { messages, dropped } = built(prompt, openAi, 'gpt-5.6');
     expect(messages.map(({ content }) => content)).toEqual([
-      [{ type: 'text', text: 'One.' }, { type: 'text', text: 'Two.', ...mark }],
+      [
+        { type: 'text', text: 'One.' },
+        { type: 'text', text: 'Two.', ...mark },
+      ],
       [{ type: 'text', text: 'Hi', ...mark }],
       null,
       [{ type: 'text', text: 'sun', ...mark }],
@@ -169,7 +237,10 @@ describe('cache marks', () => {
   });
 
   it('are left out and named elsewhere', () => {
-    for (const [flavour, model] of [[openAi, 'gpt-4.1'], [other, 'gpt-5.6']] as const) {
+    for (const [flavour, model] of [
+      [openAi, 'gpt-4.1'],
+      [other, 'gpt-5.6'],
+    ] as const) {
       const { messages, dropped } = built(prompt, flavour, model);
       expect(JSON.stringify(messages)).not.toContain('cache');
       expect(dropped).toEqual(['cache_control']);

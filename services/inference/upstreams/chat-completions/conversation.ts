@@ -21,7 +21,8 @@ export function conversation(prompt: Prompt, translation: Translation): JsonObje
     if (message.role === Role.ROLE_ASSISTANT) {
       messages.push(...between.results, ...between.said, assistantMessage(message, field, translation));
       between = newBetween();
-    } else if (message.role === Role.ROLE_SYSTEM) between.said.push({ role: 'system', content: contentOf(contentParts(message.parts, field, translation), translation) });
+    } else if (message.role === Role.ROLE_SYSTEM)
+      between.said.push({ role: 'system', content: contentOf(contentParts(message.parts, field, translation), translation) });
     else addUser(between, message, field, translation);
   }
   return [...messages, ...between.results, ...between.said];
@@ -38,7 +39,11 @@ function newBetween(): Between {
 }
 
 function systemMessages({ system, systemCacheTtls }: Prompt, translation: Translation): JsonObject[] {
-  const parts = system.flatMap((text, position) => (text === '' || (position === 0 && text.startsWith(bookkeeping)) ? [] : [marked(textContent(text), systemCacheTtls[position], translation)]));
+  const parts = system.flatMap((text, position) =>
+    text === '' || (position === 0 && text.startsWith(bookkeeping))
+      ? []
+      : [marked(textContent(text), systemCacheTtls[position], translation)],
+  );
   // One message, for many models' templates know no second.
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts, translation) }];
 }
@@ -53,15 +58,21 @@ function addUser({ results, said }: Between, message: Message, field: string, tr
     shown.push(...attached);
   }
   const content = [...shown, ...contentParts(message.parts, field, translation)];
-  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult')) said.push({ role: 'user', content: contentOf(content, translation) });
+  if (content.length > 0 || !message.parts.some(({ part }) => part?.$case === 'toolResult'))
+    said.push({ role: 'user', content: contentOf(content, translation) });
 }
 
 /** The text of a result, and what of it a tool's message cannot hold, which the user's next message then shows. */
-function toolResult({ toolCallId, text, isError, content }: ToolResultPart, field: string, translation: Translation): { text: string; attached: JsonObject[] } {
+function toolResult(
+  { toolCallId, text, isError, content }: ToolResultPart,
+  field: string,
+  translation: Translation,
+): { text: string; attached: JsonObject[] } {
   const lines: string[] = text === '' ? [] : [text];
   const attached: JsonObject[] = [];
   for (const each of content) {
-    const line = each.part?.$case === 'text' ? each.part.value.text : each.part?.$case === 'document' ? documentText(each.part.value) : undefined;
+    const line =
+      each.part?.$case === 'text' ? each.part.value.text : each.part?.$case === 'document' ? documentText(each.part.value) : undefined;
     if (line !== undefined) {
       lines.push(line);
       if (each.cacheTtl !== undefined) translation.dropped.add('cache_control');
@@ -79,7 +90,13 @@ function toolResult({ toolCallId, text, isError, content }: ToolResultPart, fiel
 function assistantMessage(message: Message, field: string, translation: Translation): JsonObject {
   const toolCalls = message.parts.flatMap(({ part }) =>
     part?.$case === 'toolCall'
-      ? [{ id: toolId(part.value.id, translation), type: 'function', function: { name: toUpstreamToolName(part.value.name), arguments: part.value.argumentsJson || '{}' } }]
+      ? [
+          {
+            id: toolId(part.value.id, translation),
+            type: 'function',
+            function: { name: toUpstreamToolName(part.value.name), arguments: part.value.argumentsJson || '{}' },
+          },
+        ]
       : [],
   );
   const reasoning = message.parts.map(({ part }) => (part?.$case === 'reasoning' ? part.value.text : '')).join('');
@@ -106,5 +123,8 @@ function assistantText(part: Part, field: string, translation: Translation): str
 /** A tool call's id as the upstream takes it; the same id always gives the same. */
 function toolId(id: string, { isOpenAi }: Translation): string {
   if (!isOpenAi || id.length <= toolIdCharsMax) return id;
-  return `call_${createHash('sha256').update(id).digest('hex').slice(0, toolIdCharsMax - 'call_'.length)}`;
+  return `call_${createHash('sha256')
+    .update(id)
+    .digest('hex')
+    .slice(0, toolIdCharsMax - 'call_'.length)}`;
 }

@@ -4,7 +4,13 @@ import { isObject, type JsonObject } from '../stream-decoder.js';
 import { isTooLongText, parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
 /** The error for a response other than 2xx. `model` is the upstream's name of it. */
-export function responseError(status: number, headers: Readonly<Record<string, string | undefined>>, body: string, nowMs: number, model: string): AppError {
+export function responseError(
+  status: number,
+  headers: Readonly<Record<string, string | undefined>>,
+  body: string,
+  nowMs: number,
+  model: string,
+): AppError {
   return refusalError({ status, ...particulars(errorOf(parseErrorBody(body))), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
@@ -23,7 +29,11 @@ export function errorOf(payload: unknown): unknown {
     // Hugging Face's servers put their word for it beside the text.
     return typeof error === 'string' && typeof payload['error_type'] === 'string' ? { message: error, type: payload['error_type'] } : error;
   }
-  const isBare = payload['object'] === 'error' || payload['type'] === 'error' || typeof payload['message'] === 'string' || payload['detail'] !== undefined;
+  const isBare =
+    payload['object'] === 'error' ||
+    payload['type'] === 'error' ||
+    typeof payload['message'] === 'string' ||
+    payload['detail'] !== undefined;
   return isBare && payload['choices'] === undefined ? payload : undefined;
 }
 
@@ -45,7 +55,11 @@ function providerText({ metadata }: JsonObject): string | undefined {
 /** The text in a message, or in FastAPI's list of what is wrong with the fields. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map((entry) => (isObject(entry) ? faultOf(entry) : textOf(entry))).filter((text) => text !== '').join('; ');
+  if (Array.isArray(value))
+    return value
+      .map((entry) => (isObject(entry) ? faultOf(entry) : textOf(entry)))
+      .filter((text) => text !== '')
+      .join('; ');
   return isObject(value) ? textOf(value['message'] ?? value['detail']) : '';
 }
 

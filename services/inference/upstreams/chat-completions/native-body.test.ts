@@ -8,34 +8,74 @@ const other = { isOpenAi: false };
 function built(fields: unknown, flavour = other, rest: Parameters<typeof GenerateRequest.fromPartial>[0] = {}) {
   const fieldsJson = typeof fields === 'string' ? fields : JSON.stringify(fields);
   const native = { format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, fieldsJson, droppedElsewhere: ['logit_bias'] };
-  const { json, dropped } = chatCompletionsBody(GenerateRequest.fromPartial({ native, maxOutputTokens: 77, endUser: 'hashed', prompt: {}, ...rest }), 'up-1', flavour);
+  const { json, dropped } = chatCompletionsBody(
+    GenerateRequest.fromPartial({ native, maxOutputTokens: 77, endUser: 'hashed', prompt: {}, ...rest }),
+    'up-1',
+    flavour,
+  );
   return { json, body: JSON.parse(json) as Record<string, unknown>, dropped };
 }
 
 const history = [
   { role: 'developer', content: 'Be brief.' },
-  { role: 'user', name: 'ann', content: [{ type: 'text', text: 'the "developer" role', cache_control: { type: 'ephemeral' } }, { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }] },
-  { role: 'assistant', content: 'Hm', reasoning_content: 'r', reasoning: 'r', thinking_blocks: [{ type: 'thinking', thinking: 'r', signature: 's' }] },
+  {
+    role: 'user',
+    name: 'ann',
+    content: [
+      { type: 'text', text: 'the "developer" role', cache_control: { type: 'ephemeral' } },
+      { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
+    ],
+  },
+  {
+    role: 'assistant',
+    content: 'Hm',
+    reasoning_content: 'r',
+    reasoning: 'r',
+    thinking_blocks: [{ type: 'thinking', thinking: 'r', signature: 's' }],
+  },
 ];
 
 describe('the body for a caller of the same format', () => {
-  it('has what is ours, and everything of the caller\'s as it was', () => {
-    const fields = { messages: [{ role: 'user', content: 'Hi' }], n: 2, logprobs: true, invented_tomorrow: { deep: [1, null] }, temperature: 0.1 };
-    expect(built(fields).body).toEqual({ model: 'up-1', max_tokens: 77, user: 'hashed', stream: true, stream_options: { include_usage: true }, ...fields });
+  it("has what is ours, and everything of the caller's as it was", () => {
+    const fields = {
+      messages: [{ role: 'user', content: 'Hi' }],
+      n: 2,
+      logprobs: true,
+      invented_tomorrow: { deep: [1, null] },
+      temperature: 0.1,
+    };
+    expect(built(fields).body).toEqual({
+      model: 'up-1',
+      max_tokens: 77,
+      user: 'hashed',
+      stream: true,
+      stream_options: { include_usage: true },
+      ...fields,
+    });
     expect(built(fields, openAi).body).toEqual({
-      model: 'up-1', max_completion_tokens: 77, safety_identifier: 'hashed', stream: true, stream_options: { include_usage: true, include_obfuscation: false }, ...fields,
+      model: 'up-1',
+      max_completion_tokens: 77,
+      safety_identifier: 'hashed',
+      stream: true,
+      stream_options: { include_usage: true, include_obfuscation: false },
+      ...fields,
     });
     expect(built(fields).dropped).toEqual([]);
   });
 
-  it('holds the caller\'s text byte by byte, so that a large body is not parsed again', () => {
+  it("holds the caller's text byte by byte, so that a large body is not parsed again", () => {
     const fields = '{"messages":[{"role":"user","content":"\\u00fc \\ud83d\\udc4b 1.0"}],"seed":1.50,"x":1e400}';
     expect(built(fields).json.endsWith(fields.slice(1))).toBe(true);
     expect(built(fields, openAi).json.endsWith(fields.slice(1))).toBe(true);
   });
 
   it('is whole JSON when the caller has nothing of its own', () => {
-    expect(built({}, other, { endUser: '' }).body).toEqual({ model: 'up-1', max_tokens: 77, stream: true, stream_options: { include_usage: true } });
+    expect(built({}, other, { endUser: '' }).body).toEqual({
+      model: 'up-1',
+      max_tokens: 77,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
   });
 
   it('says "system" for "developer" to servers that may not know it, and changes nothing else', () => {
@@ -46,7 +86,9 @@ describe('the body for a caller of the same format', () => {
   });
 
   it('to OpenAI has no additions that OpenAI refuses, and names them', () => {
-    const tools = [{ type: 'function', function: { name: 'f', cache_control: { type: 'ephemeral' } }, cache_control: { type: 'ephemeral' } }];
+    const tools = [
+      { type: 'function', function: { name: 'f', cache_control: { type: 'ephemeral' } }, cache_control: { type: 'ephemeral' } },
+    ];
     const { body, dropped } = built({ messages: history, tools, parallel_tool_calls: false, cache_control: { type: 'ephemeral' } }, openAi);
     expect(body['messages']).toEqual([
       history[0],
@@ -59,7 +101,7 @@ describe('the body for a caller of the same format', () => {
     expect([...dropped].sort()).toEqual(['cache_control', 'reasoning', 'reasoning_content', 'thinking_blocks']);
   });
 
-  it('to OpenAI keeps fields of these names where they are the caller\'s own', () => {
+  it("to OpenAI keeps fields of these names where they are the caller's own", () => {
     const fields = { messages: [{ role: 'user', content: 'Hi' }], reasoning: { effort: 'low' }, metadata: { cache_control: 'x' } };
     expect(built(fields, openAi).body).toMatchObject(fields);
     expect(built(fields, openAi).dropped).toEqual([]);

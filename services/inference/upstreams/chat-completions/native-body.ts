@@ -17,7 +17,9 @@ export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCo
 function forOthers(fieldsJson: string): string {
   if (!fieldsJson.includes('"developer"')) return fieldsJson;
   const fields = JSON.parse(fieldsJson) as JsonObject;
-  const messages = listOf(fields['messages']).map((message) => (isObject(message) && message['role'] === 'developer' ? { ...message, role: 'system' } : message));
+  const messages = listOf(fields['messages']).map((message) =>
+    isObject(message) && message['role'] === 'developer' ? { ...message, role: 'system' } : message,
+  );
   return JSON.stringify({ ...fields, messages });
 }
 
@@ -50,7 +52,9 @@ function cleanMessage(message: unknown, dropped: Set<string>): unknown {
 
 function cleanTool(tool: unknown, dropped: Set<string>): unknown {
   const cleaned = without(tool, ['cache_control'], dropped);
-  return isObject(cleaned) && isObject(cleaned['function']) ? { ...cleaned, function: without(cleaned['function'], ['cache_control'], dropped) } : cleaned;
+  return isObject(cleaned) && isObject(cleaned['function'])
+    ? { ...cleaned, function: without(cleaned['function'], ['cache_control'], dropped) }
+    : cleaned;
 }
 
 /** The value without these fields; their names are noted. */

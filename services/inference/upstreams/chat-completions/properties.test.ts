@@ -13,15 +13,23 @@ const call = fc.record({
   type: fc.constant('tool_call' as const),
   id: fc.uuid(),
   name: fc.stringMatching(/^[a-z_]{1,12}$/),
-  arguments: fc.dictionary(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }).map((value) => JSON.stringify(value)),
+  arguments: fc
+    .dictionary(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
+    .map((value) => JSON.stringify(value)),
 });
 const blocks: fc.Arbitrary<Block[]> = fc
-  .tuple(fc.array(reasoningBlock, { maxLength: 1 }), fc.array(textBlock, { maxLength: 1 }), fc.uniqueArray(call, { maxLength: 4, selector: ({ id }) => id }))
+  .tuple(
+    fc.array(reasoningBlock, { maxLength: 1 }),
+    fc.array(textBlock, { maxLength: 1 }),
+    fc.uniqueArray(call, { maxLength: 4, selector: ({ id }) => id }),
+  )
   .map((kinds): Block[] => kinds.flat())
   .filter((all) => all.length > 0);
-const usage = fc.record({ input: fc.nat(1000), cacheRead: fc.nat(1000), cacheWrite5m: fc.nat(1000), output: fc.integer({ min: 1, max: 1000 }) }).chain((counts) =>
-  fc.record({ reasoning: fc.nat(counts.output) }).map(({ reasoning }) => ({ ...counts, input: counts.input + 1, reasoning })),
-);
+const usage = fc
+  .record({ input: fc.nat(1000), cacheRead: fc.nat(1000), cacheWrite5m: fc.nat(1000), output: fc.integer({ min: 1, max: 1000 }) })
+  .chain((counts) =>
+    fc.record({ reasoning: fc.nat(counts.output) }).map(({ reasoning }) => ({ ...counts, input: counts.input + 1, reasoning })),
+  );
 const script: fc.Arbitrary<Script> = fc.record({
   blocks,
   usage,
@@ -35,13 +43,20 @@ type Chunk = { choices: { delta?: { role?: string; tool_calls?: Record<string, u
 /** Ways in which servers write the same stream. */
 const dialects: Record<string, (chunk: Chunk) => unknown> = {
   'as OpenAI does': (chunk) => chunk,
-  'without roles and with errors that are null': (chunk) => ({ ...chunk, error: null, choices: chunk.choices.map((choice) => ({ ...choice, delta: { ...choice.delta, role: undefined } })) }),
+  'without roles and with errors that are null': (chunk) => ({
+    ...chunk,
+    error: null,
+    choices: chunk.choices.map((choice) => ({ ...choice, delta: { ...choice.delta, role: undefined } })),
+  }),
   'without an index where the id or the last call says it': (chunk) => mapCalls(chunk, ({ index: _index, ...rest }) => rest),
   'with the id repeated and no type': (chunk) => mapCalls(chunk, ({ type: _type, ...rest }) => rest),
 };
 
 function mapCalls(chunk: Chunk, change: (call: Record<string, unknown>) => unknown): unknown {
-  return { ...chunk, choices: chunk.choices.map((choice) => ({ ...choice, delta: { ...choice.delta, tool_calls: choice.delta?.tool_calls?.map(change) } })) };
+  return {
+    ...chunk,
+    choices: chunk.choices.map((choice) => ({ ...choice, delta: { ...choice.delta, tool_calls: choice.delta?.tool_calls?.map(change) } })),
+  };
 }
 
 interface Meaning {
@@ -52,7 +67,13 @@ interface Meaning {
 
 function meaningOf(payloads: readonly string[], isNative: boolean): Meaning {
   const decoder = new ChatCompletionsDecoder({
-    target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative, stopSequences: [], toCallerName: (name) => name, newToolCallId: () => 'made',
+    target: { upstreamId: 'u', upstreamModel: 'm' },
+    requestId: '',
+    droppedFields: [],
+    isNative,
+    stopSequences: [],
+    toCallerName: (name) => name,
+    newToolCallId: () => 'made',
   });
   const events: Event[] = [...payloads.flatMap((payload) => decoder.push(payload)), ...decoder.end()];
   return { blocks: blocksOf(events), stopReason: decoder.outcome?.stopReason, report: decoder.report };
@@ -67,7 +88,8 @@ function blocksOf(events: readonly Event[]): Block[] {
       const { index, block } = event.value;
       expect([open, index]).toEqual([undefined, found.length]);
       open = index;
-      if (block?.$case === 'toolCall') found.push({ type: 'tool_call', id: block.value.id, name: block.value.name, arguments: '' } as Block);
+      if (block?.$case === 'toolCall')
+        found.push({ type: 'tool_call', id: block.value.id, name: block.value.name, arguments: '' } as Block);
       else found.push({ type: block!.$case, text: '' } as Block);
     } else if (event?.$case === 'blockDelta') {
       expect(event.value.index).toBe(open);
@@ -87,7 +109,10 @@ function expected({ blocks: wanted, usage: counts }: Script): Meaning {
   return {
     blocks: [...wanted!],
     stopReason: wanted!.some(({ type }) => type === 'tool_call') ? StopReason.STOP_REASON_TOOL_CALLS : StopReason.STOP_REASON_END,
-    report: { input: { inputTokens: input, cacheReadTokens: cacheRead, cacheWrite5mTokens: cacheWrite5m, cacheWrite1hTokens: 0 }, output: { outputTokens: output, reasoningTokens: reasoning } },
+    report: {
+      input: { inputTokens: input, cacheReadTokens: cacheRead, cacheWrite5mTokens: cacheWrite5m, cacheWrite1hTokens: 0 },
+      output: { outputTokens: output, reasoningTokens: reasoning },
+    },
   };
 }
 
@@ -100,7 +125,9 @@ describe('decoding what was encoded', () => {
       fc.property(script, fc.boolean(), (value, isNative) => {
         const isInterleaved = name.startsWith('without an index') ? false : value.interleaveToolCalls === true;
         const written = { ...value, interleaveToolCalls: isInterleaved };
-        const payloads = payloadsOf(written).map((payload) => (payload === '[DONE]' ? payload : JSON.stringify(dialects[name]!(JSON.parse(payload) as Chunk))));
+        const payloads = payloadsOf(written).map((payload) =>
+          payload === '[DONE]' ? payload : JSON.stringify(dialects[name]!(JSON.parse(payload) as Chunk)),
+        );
         expect(meaningOf(payloads, isNative)).toEqual(expected(value));
       }),
       { numRuns: 60 },

@@ -11,20 +11,38 @@ const { ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM } = Role;
 // Words that can be found again, whatever is put around them, and that pass for base64.
 const word = fc.uuid().map((id) => id.replaceAll('-', ''));
 const mark = fc.option(fc.constantFrom('5m', '1h'), { nil: undefined });
-const text: fc.Arbitrary<Part> = fc.record({ part: word.map((value) => ({ $case: 'text' as const, value: { text: value } })), cacheTtl: mark });
-const image: fc.Arbitrary<Part> = fc.record({
-  part: word.map((base64) => ({ $case: 'image' as const, value: { source: { $case: 'data' as const, value: { mediaType: 'image/png', base64 } }, detail: '' } })),
+const text: fc.Arbitrary<Part> = fc.record({
+  part: word.map((value) => ({ $case: 'text' as const, value: { text: value } })),
   cacheTtl: mark,
 });
-const documentText: fc.Arbitrary<Part> = word.map((value) => ({ part: { $case: 'document', value: { source: { $case: 'text', value }, title: '', context: '', filename: '' } } }));
+const image: fc.Arbitrary<Part> = fc.record({
+  part: word.map((base64) => ({
+    $case: 'image' as const,
+    value: { source: { $case: 'data' as const, value: { mediaType: 'image/png', base64 } }, detail: '' },
+  })),
+  cacheTtl: mark,
+});
+const documentText: fc.Arbitrary<Part> = word.map((value) => ({
+  part: { $case: 'document', value: { source: { $case: 'text', value }, title: '', context: '', filename: '' } },
+}));
 const pdf: fc.Arbitrary<Part> = word.map((base64) => ({
-  part: { $case: 'document', value: { source: { $case: 'data', value: { mediaType: 'application/pdf', base64 } }, title: 'A title', context: '', filename: '' } },
+  part: {
+    $case: 'document',
+    value: { source: { $case: 'data', value: { mediaType: 'application/pdf', base64 } }, title: 'A title', context: '', filename: '' },
+  },
 }));
 const said = fc.oneof(text, image, documentText, pdf);
 const toolName = fc.oneof(fc.constantFrom('f', 'get_weather'), fc.constant('n'.repeat(100)), fc.constant(`${'n'.repeat(100)}2`));
 
 interface Turn {
-  readonly calls: { readonly id: string; readonly name: string; readonly json: string; readonly results: readonly Part[]; readonly plain: string; readonly isError: boolean }[];
+  readonly calls: {
+    readonly id: string;
+    readonly name: string;
+    readonly json: string;
+    readonly results: readonly Part[];
+    readonly plain: string;
+    readonly isError: boolean;
+  }[];
   readonly before: readonly Part[];
   readonly after: readonly Part[];
   readonly system: readonly Part[];
@@ -34,7 +52,10 @@ interface Turn {
 const turn: fc.Arbitrary<Turn> = fc.record({
   calls: fc.array(
     fc.record({
-      id: fc.oneof(word, word.map((id) => `toolu_${id}${'x'.repeat(40)}`)),
+      id: fc.oneof(
+        word,
+        word.map((id) => `toolu_${id}${'x'.repeat(40)}`),
+      ),
       name: toolName,
       json: word.map((value) => JSON.stringify({ value })),
       results: fc.array(said, { maxLength: 3 }),
@@ -64,16 +85,18 @@ function messagesOf({ calls, before, after, system, isSplit }: Turn): Message[] 
   ];
 }
 
-const request = fc.record({ system: fc.array(word, { maxLength: 2 }), turns: fc.array(turn, { minLength: 1, maxLength: 3 }) }).map(({ system, turns }) =>
-  GenerateRequest.fromPartial({
-    prompt: {
-      system,
-      messages: turns.flatMap(messagesOf),
-      tools: [{ name: 'f' }, { name: 'get_weather' }, { name: 'n'.repeat(100) }, { name: `${'n'.repeat(100)}2` }],
-    },
-    maxOutputTokens: 100,
-  }),
-);
+const request = fc
+  .record({ system: fc.array(word, { maxLength: 2 }), turns: fc.array(turn, { minLength: 1, maxLength: 3 }) })
+  .map(({ system, turns }) =>
+    GenerateRequest.fromPartial({
+      prompt: {
+        system,
+        messages: turns.flatMap(messagesOf),
+        tools: [{ name: 'f' }, { name: 'get_weather' }, { name: 'n'.repeat(100) }, { name: `${'n'.repeat(100)}2` }],
+      },
+      maxOutputTokens: 100,
+    }),
+  );
 
 interface ChatMessage {
   readonly role: string;
@@ -114,17 +137,34 @@ describe.each([
         const { system, messages, tools } = value.prompt!;
         const from = (...roles: string[]) => JSON.stringify(body.messages.filter(({ role }) => roles.includes(role)));
         expectInOrder(from('system'), [...system, ...messages.flatMap(({ role, parts }) => (role === ROLE_SYSTEM ? wordsOf(parts) : []))]);
-        expectInOrder(from('user'), messages.flatMap(({ role, parts }) => (role === ROLE_USER ? wordsOf(parts) : [])));
-        expectInOrder(from('assistant'), messages.flatMap(({ role, parts }) => (role === ROLE_ASSISTANT ? wordsOf(parts) : [])));
+        expectInOrder(
+          from('user'),
+          messages.flatMap(({ role, parts }) => (role === ROLE_USER ? wordsOf(parts) : [])),
+        );
+        expectInOrder(
+          from('assistant'),
+          messages.flatMap(({ role, parts }) => (role === ROLE_ASSISTANT ? wordsOf(parts) : [])),
+        );
         const toCallerName = callerToolNames(tools);
-        const calls = body.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ function: fn }) => [toCallerName(fn.name), fn.arguments]));
-        expect(calls).toEqual(messages.flatMap(({ parts }) => parts.flatMap(({ part }) => (part?.$case === 'toolCall' ? [[part.value.name, part.value.argumentsJson]] : []))));
+        const calls = body.messages.flatMap(({ tool_calls = [] }) =>
+          tool_calls.map(({ function: fn }) => [toCallerName(fn.name), fn.arguments]),
+        );
+        expect(calls).toEqual(
+          messages.flatMap(({ parts }) =>
+            parts.flatMap(({ part }) => (part?.$case === 'toolCall' ? [[part.value.name, part.value.argumentsJson]] : [])),
+          ),
+        );
         const results = body.messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.stringify(content));
         const wanted = messages.flatMap(({ parts }) => parts.flatMap(({ part }) => (part?.$case === 'toolResult' ? [part.value] : [])));
         expect(results).toHaveLength(wanted.length);
         for (const [index, { text: plain, isError, content }] of wanted.entries()) {
-          const texts = content.filter(({ part }) => part?.$case === 'text' || (part?.$case === 'document' && part.value.source?.$case === 'text'));
-          expectInOrder(results[index]!, [...(isError ? ['Error: '] : []), plain, ...wordsOf(texts)].filter((each) => each !== ''));
+          const texts = content.filter(
+            ({ part }) => part?.$case === 'text' || (part?.$case === 'document' && part.value.source?.$case === 'text'),
+          );
+          expectInOrder(
+            results[index]!,
+            [...(isError ? ['Error: '] : []), plain, ...wordsOf(texts)].filter((each) => each !== ''),
+          );
           // What is no text is shown by the user, behind all results.
           const shown = wordsOf(content.filter((each) => !texts.includes(each)));
           expectInOrder(from('user'), shown);

@@ -16,7 +16,10 @@ const full = GenerateRequest.fromPartial({
   prompt: {
     system: ['Be brief.', 'Be kind.'],
     messages: [
-      { role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Weather' } } }, { part: { $case: 'text', value: { text: 'and time?' } } }] },
+      {
+        role: Role.ROLE_USER,
+        parts: [{ part: { $case: 'text', value: { text: 'Weather' } } }, { part: { $case: 'text', value: { text: 'and time?' } } }],
+      },
       {
         role: Role.ROLE_ASSISTANT,
         parts: [
@@ -46,7 +49,8 @@ const full = GenerateRequest.fromPartial({
   endUser: 'u1',
 });
 
-const bodyOf = (request: GenerateRequest, flavour = other) => JSON.parse(chatCompletionsBody(request, 'm', flavour).json) as Record<string, unknown>;
+const bodyOf = (request: GenerateRequest, flavour = other) =>
+  JSON.parse(chatCompletionsBody(request, 'm', flavour).json) as Record<string, unknown>;
 
 describe('a chat-completions request', () => {
   it('says all that the canonical one says', () => {
@@ -91,7 +95,11 @@ describe('a chat-completions request', () => {
 
   it('to OpenAI caps the output by its newer name, and holds no field that OpenAI does not know', () => {
     const body = bodyOf(full, openAi);
-    expect(body).toMatchObject({ max_completion_tokens: 50, safety_identifier: 'u1', stream_options: { include_usage: true, include_obfuscation: false } });
+    expect(body).toMatchObject({
+      max_completion_tokens: 50,
+      safety_identifier: 'u1',
+      stream_options: { include_usage: true, include_obfuscation: false },
+    });
     expect(body).not.toHaveProperty('max_tokens');
     expect(JSON.stringify(body)).not.toContain('reasoning_content');
   });
@@ -156,23 +164,43 @@ describe('tool names', () => {
 
 describe('OpenAI', () => {
   it.each([
-    ['gpt-5.6', true], ['gpt-5.6-mini', true], ['gpt-6', true], ['gpt-5.10', true],
-    ['gpt-5.5', false], ['gpt-5', false], ['gpt-4.1', false], ['my-deployment', false], ['o3', false],
+    ['gpt-5.6', true],
+    ['gpt-5.6-mini', true],
+    ['gpt-6', true],
+    ['gpt-5.10', true],
+    ['gpt-5.5', false],
+    ['gpt-5', false],
+    ['gpt-4.1', false],
+    ['my-deployment', false],
+    ['o3', false],
   ])('takes cache breakpoints for %s: %s', (model, takes) => {
     expect(takesCacheBreakpoints(openAi, model)).toBe(takes);
     expect(takesCacheBreakpoints(other, model)).toBe(false);
   });
 
   it.each([
-    ['gpt-5', 'low', true], ['gpt-5.1', 'none', false], ['o3-mini', undefined, true], ['gpt-4.1', undefined, false], ['gpt-5-chat-latest', undefined, false], ['omni', undefined, false],
+    ['gpt-5', 'low', true],
+    ['gpt-5.1', 'none', false],
+    ['o3-mini', undefined, true],
+    ['gpt-4.1', undefined, false],
+    ['gpt-5-chat-latest', undefined, false],
+    ['omni', undefined, false],
   ])('refuses sampling for %s at effort %s: %s', (model, effort, refuses) => {
     expect(refusesSampling(openAi, model, effort)).toBe(refuses);
     expect(refusesSampling(other, model, effort)).toBe(false);
   });
 
   it.each([
-    ['gpt-4.1', true], ['gpt-4o-mini', true], ['gpt-3.5-turbo', true], ['ft:gpt-4o:acme', true], ['chatgpt-4o-latest', true], ['gpt-5-chat-latest', true],
-    ['gpt-5', false], ['gpt-5.6-mini', false], ['o4-mini', false], ['my-deployment', false],
+    ['gpt-4.1', true],
+    ['gpt-4o-mini', true],
+    ['gpt-3.5-turbo', true],
+    ['ft:gpt-4o:acme', true],
+    ['chatgpt-4o-latest', true],
+    ['gpt-5-chat-latest', true],
+    ['gpt-5', false],
+    ['gpt-5.6-mini', false],
+    ['o4-mini', false],
+    ['my-deployment', false],
   ])('refuses a reasoning effort for %s: %s', (model, refuses) => {
     expect(refusesEffort(openAi, model)).toBe(refuses);
     expect(refusesEffort(other, model)).toBe(false);

@@ -1,6 +1,13 @@
 // A canonical request as the body of POST /chat/completions: the caller's own body with ours added, or one made from the meaning. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { type GenerateRequest, type Prompt, type Reasoning, type Tool, ToolChoice_Mode, WireFormat } from '#proto/inference/v1/inference.js';
+import {
+  type GenerateRequest,
+  type Prompt,
+  type Reasoning,
+  type Tool,
+  ToolChoice_Mode,
+  WireFormat,
+} from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
 import type { JsonObject } from '../stream-decoder.js';
@@ -17,7 +24,8 @@ export const stopSequencesMax = 4;
 
 /** The body of a streaming request with usage. Raises unsupported_field for what the format cannot say. */
 export function chatCompletionsBody(request: GenerateRequest, model: string, flavour: ChatCompletionsFlavour): UpstreamBody {
-  if (request.maxOutputTokens === 0) throw unsupported('max_tokens', 'This model generates at least one token: max_tokens must be above 0.');
+  if (request.maxOutputTokens === 0)
+    throw unsupported('max_tokens', 'This model generates at least one token: max_tokens must be above 0.');
   const ours = ownFields(request, model, flavour);
   const native = nativeFor(request, WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS);
   if (native !== undefined) return nativeBody(ours, native.fieldsJson, flavour);
@@ -39,7 +47,8 @@ function ownFields({ maxOutputTokens, endUser }: GenerateRequest, model: string,
 
 function translatedFields(request: GenerateRequest, model: string, translation: Translation): JsonObject {
   const { stopSequences, responseFormat } = request;
-  if (stopSequences.length > stopSequencesMax) throw unsupported('stop_sequences', `This model takes at most ${stopSequencesMax} stop sequences.`);
+  if (stopSequences.length > stopSequencesMax)
+    throw unsupported('stop_sequences', `This model takes at most ${stopSequencesMax} stop sequences.`);
   const effort = reasoningEffort(request.reasoning, refusesEffort(translation, model), translation.dropped);
   return {
     messages: conversation(request.prompt!, translation),
@@ -54,7 +63,12 @@ function translatedFields(request: GenerateRequest, model: string, translation: 
 function samplingFields({ sampling }: GenerateRequest, areRefused: boolean, dropped: Set<string>): JsonObject {
   if (sampling === undefined) return {};
   if (sampling.topK !== undefined) dropped.add('top_k');
-  const shaping = { temperature: sampling.temperature, top_p: sampling.topP, frequency_penalty: sampling.frequencyPenalty, presence_penalty: sampling.presencePenalty };
+  const shaping = {
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    frequency_penalty: sampling.frequencyPenalty,
+    presence_penalty: sampling.presencePenalty,
+  };
   if (areRefused) for (const [name, value] of Object.entries(shaping)) if (value !== undefined) dropped.add(name);
   return {
     ...(areRefused ? {} : shaping),

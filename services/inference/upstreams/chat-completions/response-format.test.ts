@@ -5,8 +5,14 @@ import { chatCompletionsBody } from './request.js';
 
 type Format = Parameters<typeof GenerateRequest.fromPartial>[0]['responseFormat'];
 const formatOf = (responseFormat: Format): unknown =>
-  (JSON.parse(chatCompletionsBody(GenerateRequest.fromPartial({ prompt: {}, maxOutputTokens: 9, responseFormat }), 'm', { isOpenAi: false }).json) as Record<string, unknown>)['response_format'];
-const jsonSchema = (schema: unknown, rest: object = {}): Format => ({ format: { $case: 'jsonSchema', value: { schemaJson: JSON.stringify(schema), ...rest } } });
+  (
+    JSON.parse(
+      chatCompletionsBody(GenerateRequest.fromPartial({ prompt: {}, maxOutputTokens: 9, responseFormat }), 'm', { isOpenAi: false }).json,
+    ) as Record<string, unknown>
+  )['response_format'];
+const jsonSchema = (schema: unknown, rest: object = {}): Format => ({
+  format: { $case: 'jsonSchema', value: { schemaJson: JSON.stringify(schema), ...rest } },
+});
 
 const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
 const open = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'number' } }, required: ['a'], additionalProperties: false };
@@ -17,7 +23,8 @@ describe('the form of an answer', () => {
     expect(formatOf({ format: { $case: 'jsonObject', value: {} } })).toEqual({ type: 'json_object' });
     expect(formatOf(jsonSchema(closed))).toEqual({ type: 'json_schema', json_schema: { name: 'output', schema: closed, strict: true } });
     expect(formatOf(jsonSchema(closed, { name: 'n', description: 'd', strict: false }))).toEqual({
-      type: 'json_schema', json_schema: { name: 'n', description: 'd', schema: closed, strict: false },
+      type: 'json_schema',
+      json_schema: { name: 'n', description: 'd', schema: closed, strict: false },
     });
   });
 
@@ -35,7 +42,11 @@ describe('the form of an answer', () => {
     ['not closed', { type: 'object', properties: {} }, false],
     ['closed, without properties', { type: 'object', additionalProperties: false }, true],
     ['an open object in a list', { ...closed, properties: { a: { type: 'array', items: { type: 'object', properties: {} } } } }, false],
-    ['an open object among alternatives', { ...closed, properties: { a: { anyOf: [{ type: 'null' }, { type: ['object', 'null'], properties: {} }] } } }, false],
+    [
+      'an open object among alternatives',
+      { ...closed, properties: { a: { anyOf: [{ type: 'null' }, { type: ['object', 'null'], properties: {} }] } } },
+      false,
+    ],
     ['an open object among the definitions', { ...closed, $defs: { d: { properties: {} } } }, false],
     ['closed all the way down', { ...closed, properties: { a: { anyOf: [{ type: 'null' }, closed] } }, $defs: { d: closed } }, true],
     ['a list outside', { type: 'array', items: closed }, false],

@@ -6,7 +6,13 @@ import { ChatCompletionsDecoder } from './stream.js';
 function restOf(payloads: readonly unknown[], isNative = true): { rests: [string, unknown][]; end: unknown; events: Event[] } {
   let ids = 0;
   const decoder = new ChatCompletionsDecoder({
-    target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative, stopSequences: [], toCallerName: (name) => name, newToolCallId: () => `made_${(ids += 1)}`,
+    target: { upstreamId: 'u', upstreamModel: 'm' },
+    requestId: '',
+    droppedFields: [],
+    isNative,
+    stopSequences: [],
+    toCallerName: (name) => name,
+    newToolCallId: () => `made_${(ids += 1)}`,
   });
   const events = [...payloads.flatMap((payload) => decoder.push(JSON.stringify(payload))), ...decoder.end()];
   const rests = events.flatMap(({ event, extraJson }): [string, unknown][] => [
@@ -18,19 +24,39 @@ function restOf(payloads: readonly unknown[], isNative = true): { rests: [string
 }
 
 const base = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm-1' };
-const chunk = (delta: unknown, choice: object = {}, top: object = {}) => ({ ...base, ...top, choices: [{ index: 0, delta, finish_reason: null, logprobs: null, ...choice }] });
+const chunk = (delta: unknown, choice: object = {}, top: object = {}) => ({
+  ...base,
+  ...top,
+  choices: [{ index: 0, delta, finish_reason: null, logprobs: null, ...choice }],
+});
 const finish = (choice: object = {}, top: object = {}) => chunk({}, { finish_reason: 'stop', ...choice }, top);
-const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: { cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0 } };
+const usage = {
+  prompt_tokens: 3,
+  completion_tokens: 2,
+  total_tokens: 5,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0 },
+};
 
 describe('the rest of an answer', () => {
   it('is nothing where all was said by the events', () => {
-    const plain = [chunk({ role: 'assistant', content: '', refusal: null }), chunk({ reasoning_content: 'r', reasoning: 'r' }), chunk({ content: 'x' }), finish(), { ...base, choices: [], usage }];
+    const plain = [
+      chunk({ role: 'assistant', content: '', refusal: null }),
+      chunk({ reasoning_content: 'r', reasoning: 'r' }),
+      chunk({ content: 'x' }),
+      finish(),
+      { ...base, choices: [], usage },
+    ];
     expect(restOf(plain)).toMatchObject({ rests: [], end: undefined });
     expect(restOf(plain).events.some((event) => 'extraJson' in event)).toBe(false);
   });
 
   it('is not handed to callers of another format', () => {
-    const rich = [chunk({ content: 'x' }, { logprobs: { content: [] } }, { service_tier: 'default' }), { ...base, choices: [{ index: 1, delta: { content: 'y' }, finish_reason: 'stop' }] }, finish({ stop_reason: 7 })];
+    const rich = [
+      chunk({ content: 'x' }, { logprobs: { content: [] } }, { service_tier: 'default' }),
+      { ...base, choices: [{ index: 1, delta: { content: 'y' }, finish_reason: 'stop' }] },
+      finish({ stop_reason: 7 }),
+    ];
     expect(restOf(rich, false)).toMatchObject({ rests: [], end: undefined });
     expect(restOf(rich).rests).toHaveLength(3);
   });
@@ -53,12 +79,18 @@ describe('the rest of an answer', () => {
   });
 
   it('has what Azure tells first, in a chunk without choices', () => {
-    expect(restOf([{ ...base, choices: [], prompt_filter_results: [{ prompt_index: 0 }] }, chunk({ content: 'x' }), finish()]).rests).toEqual([['started', { prompt_filter_results: [{ prompt_index: 0 }] }]]);
+    expect(
+      restOf([{ ...base, choices: [], prompt_filter_results: [{ prompt_index: 0 }] }, chunk({ content: 'x' }), finish()]).rests,
+    ).toEqual([['started', { prompt_filter_results: [{ prompt_index: 0 }] }]]);
   });
 
   it('has log probabilities and filter results on the last event of their chunk', () => {
     const logprobs = { content: [{ token: 'x', logprob: -0.1 }], refusal: null };
-    const { rests } = restOf([chunk({ role: 'assistant', content: '' }, { content_filter_results: {} }), chunk({ content: 'x' }, { logprobs, content_filter_results: { hate: { filtered: false } } }), finish()]);
+    const { rests } = restOf([
+      chunk({ role: 'assistant', content: '' }, { content_filter_results: {} }),
+      chunk({ content: 'x' }, { logprobs, content_filter_results: { hate: { filtered: false } } }),
+      finish(),
+    ]);
     expect(rests).toEqual([
       ['started', { choices: [{ index: 0, content_filter_results: {} }] }],
       ['blockDelta', { choices: [{ index: 0, logprobs, content_filter_results: { hate: { filtered: false } } }] }],
@@ -79,7 +111,12 @@ describe('the rest of an answer', () => {
       ['foreign', { choices: [{ index: 0, delta: { reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] } }] }],
       ['foreign', { choices: [{ index: 0, delta: { audio: { data: 'AA' } } }] }],
     ]);
-    expect(events.flatMap(({ event }) => (event?.$case === 'foreign' ? [event.value.isEnd, event.value.countedText] : []))).toEqual([false, '', false, '']);
+    expect(events.flatMap(({ event }) => (event?.$case === 'foreign' ? [event.value.isEnd, event.value.countedText] : []))).toEqual([
+      false,
+      '',
+      false,
+      '',
+    ]);
   });
 
   it('has unknown fields of tool calls under the number that the caller knows the call by, once the call has begun', () => {
@@ -100,7 +137,12 @@ describe('the rest of an answer', () => {
     const { rests, end } = restOf([
       chunk({ role: 'assistant', content: 'x' }),
       finish({ stop_reason: 'END', logprobs: { content: [] } }),
-      { ...base, choices: [], usage: { ...usage, prompt_tokens_details: { cached_tokens: 0, audio_tokens: 1 }, num_sources_used: 0, queue_time: 0.1 }, system_fingerprint: 'fp' },
+      {
+        ...base,
+        choices: [],
+        usage: { ...usage, prompt_tokens_details: { cached_tokens: 0, audio_tokens: 1 }, num_sources_used: 0, queue_time: 0.1 },
+        system_fingerprint: 'fp',
+      },
     ]);
     expect(rests).toEqual([]);
     expect(end).toEqual({
@@ -121,18 +163,26 @@ describe('the rest of an answer', () => {
   });
 
   it('has a finish reason that the meaning has no word for, unless tools were called', () => {
-    expect(restOf([chunk({ content: 'x' }), finish({ finish_reason: 'vendor_pause' })]).end).toEqual({ choices: [{ index: 0, finish_reason: 'vendor_pause' }] });
+    expect(restOf([chunk({ content: 'x' }), finish({ finish_reason: 'vendor_pause' })]).end).toEqual({
+      choices: [{ index: 0, finish_reason: 'vendor_pause' }],
+    });
     const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] };
     expect(restOf([chunk(call), finish({ finish_reason: 'vendor_pause' })]).end).toBeUndefined();
   });
 
-  it('of a zero-filled later usage does not take the place of the real one\'s', () => {
-    const { end } = restOf([chunk({ content: 'x' }), { ...finish(), usage: { ...usage, real: 1 } }, { ...base, choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, real: 0 } }]);
+  it("of a zero-filled later usage does not take the place of the real one's", () => {
+    const { end } = restOf([
+      chunk({ content: 'x' }),
+      { ...finish(), usage: { ...usage, real: 1 } },
+      { ...base, choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, real: 0 } },
+    ]);
     expect(end).toEqual({ usage: { real: 1 } });
   });
 
   it('is passed over in pings, and kept of frames that are neither chunks nor errors', () => {
-    expect(restOf([{ type: 'ping' }, chunk({ content: 'x' }), { type: 'ping', n: 1 }, { progress: 0.5 }, finish()]).rests).toEqual([['foreign', { progress: 0.5 }]]);
+    expect(restOf([{ type: 'ping' }, chunk({ content: 'x' }), { type: 'ping', n: 1 }, { progress: 0.5 }, finish()]).rests).toEqual([
+      ['foreign', { progress: 0.5 }],
+    ]);
   });
 });
 
@@ -154,7 +204,12 @@ describe('answers side by side', () => {
       ['foreign', { choices: [other(call)] }],
       ['foreign', { choices: [other({}, 'tool_calls')] }],
     ]);
-    expect(events.flatMap(({ event }) => (event?.$case === 'foreign' ? [[event.value.countedText, event.value.isEnd]] : []))).toEqual([['', false], ['yz', false], ['f{}', false], ['', true]]);
+    expect(events.flatMap(({ event }) => (event?.$case === 'foreign' ? [[event.value.countedText, event.value.isEnd]] : []))).toEqual([
+      ['', false],
+      ['yz', false],
+      ['f{}', false],
+      ['', true],
+    ]);
   });
 
   it('are broken off while one has not ended', () => {
@@ -162,13 +217,30 @@ describe('answers side by side', () => {
   });
 
   it('that come whole are pieces like those that stream', () => {
-    const message = { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] };
+    const message = {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    };
     const { rests, end } = restOf([
-      { ...base, object: 'chat.completion', service_tier: 'default', choices: [{ index: 0, message: { role: 'assistant', content: 'x', annotations: [] }, finish_reason: 'stop' }, { index: 1, message, finish_reason: 'tool_calls' }] },
+      {
+        ...base,
+        object: 'chat.completion',
+        service_tier: 'default',
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'x', annotations: [] }, finish_reason: 'stop' },
+          { index: 1, message, finish_reason: 'tool_calls' },
+        ],
+      },
     ]);
     expect(rests).toEqual([
       ['started', { service_tier: 'default' }],
-      ['foreign', { choices: [{ index: 1, delta: { ...message, tool_calls: [{ index: 0, ...message.tool_calls[0] }] }, finish_reason: 'tool_calls' }] }],
+      [
+        'foreign',
+        {
+          choices: [{ index: 1, delta: { ...message, tool_calls: [{ index: 0, ...message.tool_calls[0] }] }, finish_reason: 'tool_calls' }],
+        },
+      ],
     ]);
     expect(end).toEqual({ choices: [{ index: 0, delta: { annotations: [] } }] });
   });

@@ -6,10 +6,30 @@ import { isObject, type JsonObject } from '../stream-decoder.js';
 type Fields = Record<string, unknown>;
 
 // Said by events, ours to say, or about the request's way through the vendor.
-const chunkMeaning = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation', 'x_groq', 'request_id', 'organization', '__proto__']);
+const chunkMeaning = new Set([
+  'id',
+  'object',
+  'created',
+  'model',
+  'choices',
+  'usage',
+  'error',
+  'obfuscation',
+  'x_groq',
+  'request_id',
+  'organization',
+  '__proto__',
+]);
 const choiceMeaning = new Set(['index', 'delta', 'message', 'finish_reason', 'usage', '__proto__']);
 const deltaMeaning = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls', 'function_call', '__proto__']);
-const usageMeaning = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'prompt_tokens_details', 'completion_tokens_details', '__proto__']);
+const usageMeaning = new Set([
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'prompt_tokens_details',
+  'completion_tokens_details',
+  '__proto__',
+]);
 const promptMeaning = new Set(['cached_tokens', 'cache_write_tokens', '__proto__']);
 const completionMeaning = new Set(['reasoning_tokens', '__proto__']);
 
@@ -26,7 +46,8 @@ export class Rest {
   addChoice(choice: JsonObject, delta: JsonObject): void {
     const ofChoice = leftOf(choice, choiceMeaning);
     const ofDelta = leftOf(delta, deltaMeaning);
-    if (ofChoice !== undefined || ofDelta !== undefined) this.#choice = { ...this.#choice, ...ofChoice, ...(ofDelta === undefined ? {} : { delta: ofDelta }) };
+    if (ofChoice !== undefined || ofDelta !== undefined)
+      this.#choice = { ...this.#choice, ...ofChoice, ...(ofDelta === undefined ? {} : { delta: ofDelta }) };
   }
 
   /** Takes what is left of a tool call's fragment, with the number that the caller knows the call by. */
@@ -113,7 +134,9 @@ export class Rest {
 export function toolCallLeft(entry: JsonObject, fn: JsonObject): Fields | undefined {
   const ofEntry = leftOf(entry, toolCallMeaning);
   const ofFunction = leftOf(fn, functionMeaning);
-  return ofEntry === undefined && ofFunction === undefined ? undefined : { ...ofEntry, ...(ofFunction === undefined ? {} : { function: ofFunction }) };
+  return ofEntry === undefined && ofFunction === undefined
+    ? undefined
+    : { ...ofEntry, ...(ofFunction === undefined ? {} : { function: ofFunction }) };
 }
 
 const toolCallMeaning = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__']);
@@ -138,7 +161,9 @@ function usageLeft(usage: JsonObject): Fields | undefined {
     ['prompt_tokens_details', detailsLeft(usage['prompt_tokens_details'], promptMeaning)],
     ['completion_tokens_details', detailsLeft(usage['completion_tokens_details'], completionMeaning)],
   ];
-  const left = Object.entries({ ...leftOf(usage, usageMeaning), ...Object.fromEntries(details) }).filter(([name, value]) => value !== undefined && !accountName.test(name));
+  const left = Object.entries({ ...leftOf(usage, usageMeaning), ...Object.fromEntries(details) }).filter(
+    ([name, value]) => value !== undefined && !accountName.test(name),
+  );
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 

@@ -8,7 +8,15 @@ const target = { upstreamId: 'u', upstreamModel: 'm' };
 
 function newDecoder(stopSequences: string[] = []): ChatCompletionsDecoder {
   let ids = 0;
-  return new ChatCompletionsDecoder({ target, requestId: '', droppedFields: [], isNative: false, stopSequences, toCallerName: (name) => name, newToolCallId: () => `made_${(ids += 1)}` });
+  return new ChatCompletionsDecoder({
+    target,
+    requestId: '',
+    droppedFields: [],
+    isNative: false,
+    stopSequences,
+    toCallerName: (name) => name,
+    newToolCallId: () => `made_${(ids += 1)}`,
+  });
 }
 
 /** Decodes these payloads and the end of the body; objects are sent as JSON. */
@@ -20,7 +28,11 @@ function decode(payloads: readonly unknown[]): { words: string[]; decoder: ChatC
   return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), decoder };
 }
 
-const delta = (value: unknown, finish: string | null = null) => ({ id: 'c1', model: 'm-1', choices: [{ index: 0, delta: value, finish_reason: finish }] });
+const delta = (value: unknown, finish: string | null = null) => ({
+  id: 'c1',
+  model: 'm-1',
+  choices: [{ index: 0, delta: value, finish_reason: finish }],
+});
 const finish = (reason: string) => delta({}, reason);
 const call = (entry: unknown) => delta({ tool_calls: [entry] });
 const words = (...payloads: unknown[]) => decode(payloads).words;
@@ -29,7 +41,15 @@ const reasonOf = (...payloads: unknown[]): string => {
     decode(payloads);
     return 'none';
   } catch (error) {
-    return hasReason(error, 'upstream_failed', 'upstream_overloaded', 'upstream_rate_limited', 'upstream_unavailable', 'upstream_rejected', 'context_length_exceeded')
+    return hasReason(
+      error,
+      'upstream_failed',
+      'upstream_overloaded',
+      'upstream_rate_limited',
+      'upstream_unavailable',
+      'upstream_rejected',
+      'context_length_exceeded',
+    )
       ? error.reason
       : String(error);
   }
@@ -38,15 +58,28 @@ const reasonOf = (...payloads: unknown[]): string => {
 describe('a chat-completions stream', () => {
   it('begins with the first chunk, which names the model and the request', () => {
     const [started] = newDecoder().push(JSON.stringify(delta({ role: 'assistant', content: '' })));
-    expect(started?.event).toEqual({ $case: 'started', value: { target, upstreamRequestId: 'c1', upstreamReportedModel: 'm-1', droppedFields: [] } });
+    expect(started?.event).toEqual({
+      $case: 'started',
+      value: { target, upstreamRequestId: 'c1', upstreamReportedModel: 'm-1', droppedFields: [] },
+    });
   });
 
   it('carries text', () => {
-    expect(words(delta({ role: 'assistant', content: '' }), delta({ content: 'Hel' }), delta({ content: 'lo' }), finish('stop'), '[DONE]')).toEqual(['started', '0:text', 'Hello', '0.']);
+    expect(
+      words(delta({ role: 'assistant', content: '' }), delta({ content: 'Hel' }), delta({ content: 'lo' }), finish('stop'), '[DONE]'),
+    ).toEqual(['started', '0:text', 'Hello', '0.']);
   });
 
   it.each(['reasoning_content', 'reasoning'])('carries reasoning from %s, and the text after it', (field) => {
-    expect(words(delta({ [field]: 'Hm' }), delta({ content: 'Hi' }), finish('stop'))).toEqual(['started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.']);
+    expect(words(delta({ [field]: 'Hm' }), delta({ content: 'Hi' }), finish('stop'))).toEqual([
+      'started',
+      '0:reasoning',
+      'Hm',
+      '0.',
+      '1:text',
+      'Hi',
+      '1.',
+    ]);
   });
 
   it('carries reasoning once when it comes in both fields', () => {
@@ -60,35 +93,94 @@ describe('a chat-completions stream', () => {
   });
 
   it('may open with a chunk that has no choices, and hold frames that are no chunks', () => {
-    expect(words({ choices: [], prompt_filter_results: [] }, { type: 'ping' }, delta({ content: 'x' }), finish('stop'))).toEqual(['started', '0:text', 'x', '0.']);
+    expect(words({ choices: [], prompt_filter_results: [] }, { type: 'ping' }, delta({ content: 'x' }), finish('stop'))).toEqual([
+      'started',
+      '0:text',
+      'x',
+      '0.',
+    ]);
   });
 
   it('ignores choices other than the first, empty tool lists and nulls', () => {
-    const other = { choices: [{ index: 1, delta: { content: 'no' } }, { index: 0, delta: { content: 'yes', tool_calls: [], refusal: null }, finish_reason: null }], error: null };
+    const other = {
+      choices: [
+        { index: 1, delta: { content: 'no' } },
+        { index: 0, delta: { content: 'yes', tool_calls: [], refusal: null }, finish_reason: null },
+      ],
+      error: null,
+    };
     expect(words(other, finish('stop'))).toEqual(['started', '0:text', 'yes', '0.']);
   });
 
   it('may hold a delta that is null, errors that are null, and choices that are missing or null', () => {
-    expect(words({ id: 'c' }, { choices: null }, { choices: [{ index: 0, delta: null }], error: null }, delta({ content: 'x' }), { choices: null, error: false }, finish('stop'))).toEqual([
-      'started', '0:text', 'x', '0.',
-    ]);
+    expect(
+      words(
+        { id: 'c' },
+        { choices: null },
+        { choices: [{ index: 0, delta: null }], error: null },
+        delta({ content: 'x' }),
+        { choices: null, error: false },
+        finish('stop'),
+      ),
+    ).toEqual(['started', '0:text', 'x', '0.']);
   });
 
   it('carries text and reasoning that come as lists of parts', () => {
-    expect(words(delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }] }), delta({ content: [{ type: 'text', text: 'Hi' }] }), finish('stop'))).toEqual([
-      'started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.',
-    ]);
+    expect(
+      words(
+        delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }] }),
+        delta({ content: [{ type: 'text', text: 'Hi' }] }),
+        finish('stop'),
+      ),
+    ).toEqual(['started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.']);
   });
 
   it('keeps the first text after reasoning, in one chunk with it or not', () => {
-    expect(words(delta({ reasoning_content: 'Hm', content: 'Hi' }), finish('stop'))).toEqual(['started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.']);
+    expect(words(delta({ reasoning_content: 'Hm', content: 'Hi' }), finish('stop'))).toEqual([
+      'started',
+      '0:reasoning',
+      'Hm',
+      '0.',
+      '1:text',
+      'Hi',
+      '1.',
+    ]);
   });
 
   it('may be one whole answer, from a server that does not stream', () => {
-    const message = { role: 'assistant', content: 'Hi', reasoning_content: 'Hm', refusal: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }, { id: 'b', type: 'function', function: { name: 'g', arguments: '' } }] };
-    const whole = { id: 'c1', object: 'chat.completion', model: 'm-1', choices: [{ index: 0, message, finish_reason: 'tool_calls', logprobs: null }], usage: { prompt_tokens: 3, completion_tokens: 2 } };
+    const message = {
+      role: 'assistant',
+      content: 'Hi',
+      reasoning_content: 'Hm',
+      refusal: null,
+      tool_calls: [
+        { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+        { id: 'b', type: 'function', function: { name: 'g', arguments: '' } },
+      ],
+    };
+    const whole = {
+      id: 'c1',
+      object: 'chat.completion',
+      model: 'm-1',
+      choices: [{ index: 0, message, finish_reason: 'tool_calls', logprobs: null }],
+      usage: { prompt_tokens: 3, completion_tokens: 2 },
+    };
     const { words: written, decoder } = decode([whole]);
-    expect(written).toEqual(['started', '0:reasoning', 'Hm', '0.', '1:text', 'Hi', '1.', '2:toolCall(a,f)', '{"x":1}', '2.', '3:toolCall(b,g)', '{}', '3.']);
+    expect(written).toEqual([
+      'started',
+      '0:reasoning',
+      'Hm',
+      '0.',
+      '1:text',
+      'Hi',
+      '1.',
+      '2:toolCall(a,f)',
+      '{"x":1}',
+      '2.',
+      '3:toolCall(b,g)',
+      '{}',
+      '3.',
+    ]);
     expect(decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_TOOL_CALLS);
     expect(decoder.report.output).toEqual({ outputTokens: 2, reasoningTokens: 0 });
     expect(words({ choices: [{ message: { content: 'Hi' } }] })).toEqual(['started', '0:text', 'Hi', '0.']);
@@ -119,7 +211,9 @@ describe('the end of a chat-completions stream', () => {
     ['function_call', StopReason.STOP_REASON_TOOL_CALLS],
     ['length', StopReason.STOP_REASON_MAX_TOKENS],
   ])('%s after a tool call', (label, expected) => {
-    expect(decode([call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), finish(label)]).decoder.outcome?.stopReason).toBe(expected);
+    expect(decode([call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), finish(label)]).decoder.outcome?.stopReason).toBe(
+      expected,
+    );
   });
 
   it.each(['stop_reason', 'matched_stop'])('names the stop sequence that %s tells, if it was asked for', (field) => {
@@ -131,7 +225,8 @@ describe('the end of a chat-completions stream', () => {
       return decoder.outcome;
     };
     expect(stopped('END')).toMatchObject({ stopReason: StopReason.STOP_REASON_STOP_SEQUENCE, stopSequence: 'END' });
-    for (const other of ['###', 128_001, null]) expect(stopped(other)).toMatchObject({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
+    for (const other of ['###', 128_001, null])
+      expect(stopped(other)).toMatchObject({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
   });
 
   it.each([
@@ -179,7 +274,18 @@ describe('tool calls of a chat-completions stream', () => {
         call({ index: 1, function: { arguments: '"}' } }),
         finish('tool_calls'),
       ),
-    ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.', opened('b', 'g', 1), '{"y":"\\"}"}', '1.', opened('c', 'h', 2), '[]', '2.']);
+    ).toEqual([
+      'started',
+      opened('a', 'f', 0),
+      '{"x":1}',
+      '0.',
+      opened('b', 'g', 1),
+      '{"y":"\\"}"}',
+      '1.',
+      opened('c', 'h', 2),
+      '[]',
+      '2.',
+    ]);
   });
 
   it('are told apart by id where the index is missing or always the same', () => {
@@ -207,9 +313,9 @@ describe('tool calls of a chat-completions stream', () => {
   });
 
   it('get an id from us when the upstream sends none', () => {
-    expect(words(call({ function: { name: 'f', arguments: '{}' } }), call({ function: { name: 'g', arguments: '{}' } }), finish('stop'))).toEqual([
-      'started', opened('made_1', 'f', 0), '{}', '0.', opened('made_2', 'g', 1), '{}', '1.',
-    ]);
+    expect(
+      words(call({ function: { name: 'f', arguments: '{}' } }), call({ function: { name: 'g', arguments: '{}' } }), finish('stop')),
+    ).toEqual(['started', opened('made_1', 'f', 0), '{}', '0.', opened('made_2', 'g', 1), '{}', '1.']);
   });
 
   it('take an id and a name that are repeated only once', () => {
@@ -218,7 +324,11 @@ describe('tool calls of a chat-completions stream', () => {
   });
 
   it('of one id are kept apart by index or by completeness, and get ids of their own', () => {
-    for (const [one, two] of [[0, 1], [undefined, undefined], [0, 0]]) {
+    for (const [one, two] of [
+      [0, 1],
+      [undefined, undefined],
+      [0, 0],
+    ]) {
       expect(
         words(
           call({ index: one, id: 'a', function: { name: 'f', arguments: '{}' } }),
@@ -230,9 +340,13 @@ describe('tool calls of a chat-completions stream', () => {
   });
 
   it('of one index and no ids are kept apart by completeness', () => {
-    expect(words(call({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }), call({ index: 0, function: { name: 'f', arguments: '{"x":2}' } }), finish('stop'))).toEqual([
-      'started', opened('made_1', 'f', 0), '{"x":1}', '0.', opened('made_2', 'f', 1), '{"x":2}', '1.',
-    ]);
+    expect(
+      words(
+        call({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }),
+        call({ index: 0, function: { name: 'f', arguments: '{"x":2}' } }),
+        finish('stop'),
+      ),
+    ).toEqual(['started', opened('made_1', 'f', 0), '{"x":1}', '0.', opened('made_2', 'f', 1), '{"x":2}', '1.']);
   });
 
   it('that repeat all but the arguments after their end are no new calls', () => {
@@ -241,13 +355,22 @@ describe('tool calls of a chat-completions stream', () => {
   });
 
   it('may have an index that is text, and no type', () => {
-    expect(words(call({ index: '0', id: 'a', function: { name: 'f', arguments: '{"x"' } }), call({ index: '0', function: { arguments: ':1}' } }), finish('tool_calls'))).toEqual([
-      'started', opened('a', 'f', 0), '{"x":1}', '0.',
-    ]);
+    expect(
+      words(
+        call({ index: '0', id: 'a', function: { name: 'f', arguments: '{"x"' } }),
+        call({ index: '0', function: { arguments: ':1}' } }),
+        finish('tool_calls'),
+      ),
+    ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.']);
   });
 
   it('may be the one function of an old server', () => {
-    const written = words(delta({ function_call: { name: 'f', arguments: '' } }), delta({ function_call: { arguments: '{"x"' } }), delta({ function_call: { arguments: ':1}' } }), finish('function_call'));
+    const written = words(
+      delta({ function_call: { name: 'f', arguments: '' } }),
+      delta({ function_call: { arguments: '{"x"' } }),
+      delta({ function_call: { arguments: ':1}' } }),
+      finish('function_call'),
+    );
     expect(written).toEqual(['started', '0:toolCall(made_1,f)', '{"x":1}', '0.']);
   });
 
@@ -261,18 +384,45 @@ describe('tool calls of a chat-completions stream', () => {
       ...decoder.push(JSON.stringify(finish('tool_calls'))),
       ...decoder.end(),
     ];
-    expect(summary(eventsOf([{ events, usageSoFar: undefined }]))).toEqual(['started', opened('a', 'sql', 0), 'SELECT {1}', '0.', opened('b', 'sql', 1), '1.']);
-    expect(events.flatMap(({ event }) => (event?.$case === 'blockStart' && event.value.block?.$case === 'toolCall' ? [event.value.block.value.isCustom] : []))).toEqual([true, true]);
+    expect(summary(eventsOf([{ events, usageSoFar: undefined }]))).toEqual([
+      'started',
+      opened('a', 'sql', 0),
+      'SELECT {1}',
+      '0.',
+      opened('b', 'sql', 1),
+      '1.',
+    ]);
+    expect(
+      events.flatMap(({ event }) =>
+        event?.$case === 'blockStart' && event.value.block?.$case === 'toolCall' ? [event.value.block.value.isCustom] : [],
+      ),
+    ).toEqual([true, true]);
   });
 
   it('without arguments get an empty object, and arguments that are an object become its text', () => {
-    expect(words(call({ index: 0, id: 'a', function: { name: 'f' } }), finish('tool_calls'))).toEqual(['started', opened('a', 'f', 0), '{}', '0.']);
-    expect(words(call({ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } }), finish('stop'))).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.']);
+    expect(words(call({ index: 0, id: 'a', function: { name: 'f' } }), finish('tool_calls'))).toEqual([
+      'started',
+      opened('a', 'f', 0),
+      '{}',
+      '0.',
+    ]);
+    expect(words(call({ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } }), finish('stop'))).toEqual([
+      'started',
+      opened('a', 'f', 0),
+      '{"x":1}',
+      '0.',
+    ]);
   });
 
   it('are ended by text that follows them', () => {
     expect(words(call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), delta({ content: 'so' }), finish('stop'))).toEqual([
-      'started', opened('a', 'f', 0), '{}', '0.', '1:text', 'so', '1.',
+      'started',
+      opened('a', 'f', 0),
+      '{}',
+      '0.',
+      '1:text',
+      'so',
+      '1.',
     ]);
   });
 
@@ -286,20 +436,28 @@ describe('tool calls of a chat-completions stream', () => {
         finish('tool_calls'),
       ),
     ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.', '1:text', '\nso on', '1.']);
-    expect(words(call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }), delta({ content: 'so' }), finish('length'))).toEqual([
-      'started', opened('a', 'f', 0), '{"x"', '0.', '1:text', 'so', '1.',
-    ]);
+    expect(
+      words(call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }), delta({ content: 'so' }), finish('length')),
+    ).toEqual(['started', opened('a', 'f', 0), '{"x"', '0.', '1:text', 'so', '1.']);
   });
 
   it('fail the answer when a name never comes, or a complete call goes on', () => {
     expect(reasonOf(call({ index: 0, id: 'a', function: { arguments: '{}' } }), finish('tool_calls'))).toBe('upstream_failed');
-    const closed = [call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), call({ index: 1, id: 'b', function: { name: 'g', arguments: '{}' } })];
+    const closed = [
+      call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }),
+      call({ index: 1, id: 'b', function: { name: 'g', arguments: '{}' } }),
+    ];
     expect(reasonOf(...closed, call({ index: 0, function: { arguments: '{"again":1}' } }), finish('tool_calls'))).toBe('upstream_failed');
   });
 });
 
 describe('usage of a chat-completions stream', () => {
-  const usage = { prompt_tokens: 10, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 }, completion_tokens_details: { reasoning_tokens: 1 } };
+  const usage = {
+    prompt_tokens: 10,
+    completion_tokens: 4,
+    prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
+    completion_tokens_details: { reasoning_tokens: 1 },
+  };
   const report = {
     input: { inputTokens: 5, cacheReadTokens: 3, cacheWrite5mTokens: 2, cacheWrite1hTokens: 0 },
     output: { outputTokens: 4, reasoningTokens: 1 },
@@ -309,20 +467,52 @@ describe('usage of a chat-completions stream', () => {
   it.each([
     ['on a chunk of its own', [delta({ content: 'x' }), finish('stop'), { choices: [], usage }]],
     ['on the finish chunk', [delta({ content: 'x' }), { ...finish('stop'), usage }]],
-    ['on every chunk, the last one counts', [{ ...delta({ content: 'x' }), usage: other }, { ...finish('stop'), usage }, { choices: [], usage: null }]],
+    [
+      'on every chunk, the last one counts',
+      [
+        { ...delta({ content: 'x' }), usage: other },
+        { ...finish('stop'), usage },
+        { choices: [], usage: null },
+      ],
+    ],
     ['on a chunk whose choices are null', [delta({ content: 'x' }), finish('stop'), { choices: null, usage }]],
     ['on the first chunk, which has no choices', [{ choices: [], usage }, delta({ content: 'x' }), finish('stop')]],
-    ['in the last choice, as Moonshot has it', [delta({ content: 'x' }), { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }]],
-    ['in an object of Groq\'s', [delta({ content: 'x' }), { ...finish('stop'), x_groq: { id: 'req_1', usage } }]],
-    ['before a later one that is all zeros', [{ ...finish('stop'), usage }, { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]],
-    ['before a later one that is empty', [{ ...finish('stop'), usage }, { choices: [], usage: {} }]],
-    ['in two halves', [{ ...finish('stop'), usage: { ...usage, completion_tokens: 0 } }, { choices: [], usage: { completion_tokens: 4, completion_tokens_details: usage.completion_tokens_details } }]],
+    [
+      'in the last choice, as Moonshot has it',
+      [delta({ content: 'x' }), { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }],
+    ],
+    ["in an object of Groq's", [delta({ content: 'x' }), { ...finish('stop'), x_groq: { id: 'req_1', usage } }]],
+    [
+      'before a later one that is all zeros',
+      [
+        { ...finish('stop'), usage },
+        { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } },
+      ],
+    ],
+    [
+      'before a later one that is empty',
+      [
+        { ...finish('stop'), usage },
+        { choices: [], usage: {} },
+      ],
+    ],
+    [
+      'in two halves',
+      [
+        { ...finish('stop'), usage: { ...usage, completion_tokens: 0 } },
+        { choices: [], usage: { completion_tokens: 4, completion_tokens_details: usage.completion_tokens_details } },
+      ],
+    ],
   ])('%s', (_where, payloads) => {
     expect(decode(payloads).decoder.report).toEqual(report);
   });
 
   it.each([
-    ['beside the prompt\'s details', { prompt_tokens: 10, completion_tokens: 4, prompt_cache_hit_tokens: 3, prompt_cache_miss_tokens: 7 }, { inputTokens: 7, cacheReadTokens: 3 }],
+    [
+      "beside the prompt's details",
+      { prompt_tokens: 10, completion_tokens: 4, prompt_cache_hit_tokens: 3, prompt_cache_miss_tokens: 7 },
+      { inputTokens: 7, cacheReadTokens: 3 },
+    ],
     ['at the top', { prompt_tokens: 10, completion_tokens: 4, cached_tokens: 3 }, { inputTokens: 7, cacheReadTokens: 3 }],
   ])('knows cached tokens %s', (_where, raw, expected) => {
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toMatchObject(expected);
@@ -331,12 +521,18 @@ describe('usage of a chat-completions stream', () => {
   it('counts reasoning as output where a vendor has it beside the completion, as the total shows', () => {
     const raw = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 34, completion_tokens_details: { reasoning_tokens: 20 } };
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.output).toEqual({ outputTokens: 24, reasoningTokens: 20 });
-    expect(decode([finish('stop'), { choices: [], usage: { ...raw, completion_tokens: 24 } }]).decoder.report.output).toEqual({ outputTokens: 24, reasoningTokens: 20 });
+    expect(decode([finish('stop'), { choices: [], usage: { ...raw, completion_tokens: 24 } }]).decoder.report.output).toEqual({
+      outputTokens: 24,
+      reasoningTokens: 20,
+    });
   });
 
   it('is not believed when more came from and went to caches than there was input', () => {
     const both = { ...usage, prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 1 } };
-    expect(decode([finish('stop'), { choices: [], usage: both }]).decoder.report).toEqual({ input: 'cached_above_input', output: report.output });
+    expect(decode([finish('stop'), { choices: [], usage: both }]).decoder.report).toEqual({
+      input: 'cached_above_input',
+      output: report.output,
+    });
   });
 
   it('is unknown when none is sent', () => {
@@ -353,7 +549,10 @@ describe('a chat-completions stream that fails', () => {
     [{ error: { message: 'long', type: 'invalid_request_error', code: 'context_length_exceeded' } }, 'context_length_exceeded'],
     [{ error: { message: 'provider', code: 502 } }, 'upstream_failed'],
     [{ error: 'plain text' }, 'upstream_failed'],
-    [{ error: { message: 'x', code: 503 }, choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] }, 'upstream_overloaded'],
+    [
+      { error: { message: 'x', code: 503 }, choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] },
+      'upstream_overloaded',
+    ],
     [{ object: 'error', message: 'bad', type: 'BadRequestError', code: 400 }, 'upstream_rejected'],
     ['{"choices":[', 'upstream_failed'],
     ['[1]', 'upstream_failed'],

@@ -3,7 +3,16 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
+import {
+  brokenOff,
+  isObject,
+  type JsonObject,
+  malformed,
+  optionalTextField,
+  type Outcome,
+  parsePayload,
+  type StreamDecoder,
+} from '../stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
 import { ToolCalls } from './tool-calls.js';
@@ -42,7 +51,12 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const rest = options.isNative ? new Rest() : undefined;
     this.#rest = rest;
     this.#writer = new BlockWriter(options.target, options.droppedFields);
-    this.#toolCalls = new ToolCalls(this.#writer, options.toCallerName, options.newToolCallId, rest === undefined ? undefined : (entry) => rest.addToolCall(entry));
+    this.#toolCalls = new ToolCalls(
+      this.#writer,
+      options.toCallerName,
+      options.newToolCallId,
+      rest === undefined ? undefined : (entry) => rest.addToolCall(entry),
+    );
   }
 
   push(data: string): Event[] {
@@ -180,7 +194,11 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const extraJson = this.#rest?.end(this.#usage);
     const reason = stopReason(label, written);
     const isStopped = reason === StopReason.STOP_REASON_END && this.#stopSequence !== '';
-    this.outcome = { stopReason: isStopped ? StopReason.STOP_REASON_STOP_SEQUENCE : reason, stopSequence: isStopped ? this.#stopSequence : '', extraJson };
+    this.outcome = {
+      stopReason: isStopped ? StopReason.STOP_REASON_STOP_SEQUENCE : reason,
+      stopSequence: isStopped ? this.#stopSequence : '',
+      extraJson,
+    };
     return this.#writer.take();
   }
 }
@@ -188,7 +206,8 @@ export class ChatCompletionsDecoder implements StreamDecoder {
 /** A choice of an answer that did not stream, as a chunk has it. */
 function chunkOf(choice: JsonObject, message: JsonObject): JsonObject {
   const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
-  const delta = calls.length === 0 ? message : { ...message, tool_calls: calls.map((call, index) => (isObject(call) ? { index, ...call } : call)) };
+  const delta =
+    calls.length === 0 ? message : { ...message, tool_calls: calls.map((call, index) => (isObject(call) ? { index, ...call } : call)) };
   return { ...choice, message: undefined, delta, finish_reason: choice['finish_reason'] ?? 'stop' };
 }
 

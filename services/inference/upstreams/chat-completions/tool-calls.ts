@@ -107,7 +107,17 @@ export class ToolCalls {
     const position = this.#calls.length;
     if (position >= toolCallsMax) throw malformed(`more than ${toolCallsMax} tool calls`);
     const call: Call = {
-      position, index, sentId: '', id: '', name: '', isCustom: false, waiting: [], rests: [], boundary: new JsonBoundary(), hasArguments: false, state: 'waiting',
+      position,
+      index,
+      sentId: '',
+      id: '',
+      name: '',
+      isCustom: false,
+      waiting: [],
+      rests: [],
+      boundary: new JsonBoundary(),
+      hasArguments: false,
+      state: 'waiting',
     };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
@@ -156,7 +166,10 @@ export class ToolCalls {
   #open(call: Call): void {
     if (call.name === '') throw malformed('a tool call without a name');
     if (call.id === '') call.id = this.newId();
-    this.writer.open({ $case: 'toolCall', value: { id: call.id, name: this.toCallerName(call.name), ...(call.isCustom ? { isCustom: true } : {}) } });
+    this.writer.open({
+      $case: 'toolCall',
+      value: { id: call.id, name: this.toCallerName(call.name), ...(call.isCustom ? { isCustom: true } : {}) },
+    });
     call.state = 'open';
     for (const fragment of call.waiting.splice(0)) this.writer.delta({ $case: 'argumentsJson', value: fragment });
     for (const rest of call.rests.splice(0)) this.onRest?.(rest);

@@ -37,7 +37,12 @@ function readInput(usage: Usage): UsageReport['input'] {
   const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens') ?? 0;
   if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';
   if (cached + written > prompt) return 'cached_above_input';
-  const counts: InputCounts = { inputTokens: prompt - cached - written, cacheReadTokens: cached, cacheWrite5mTokens: written, cacheWrite1hTokens: 0 };
+  const counts: InputCounts = {
+    inputTokens: prompt - cached - written,
+    cacheReadTokens: cached,
+    cacheWrite5mTokens: written,
+    cacheWrite1hTokens: 0,
+  };
   return counts;
 }
 

@@ -33,7 +33,10 @@ function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = nev
 
 /** "dns ok", "tls failed: …": the steps in words. */
 function words({ steps }: UpstreamTest): string[] {
-  return steps.map(({ name, outcome, what }) => `${name} ${TestOutcome[outcome].replace('TEST_OUTCOME_', '').toLowerCase()}${outcome === TestOutcome.TEST_OUTCOME_FAILED ? `: ${what}` : ''}`);
+  return steps.map(
+    ({ name, outcome, what }) =>
+      `${name} ${TestOutcome[outcome].replace('TEST_OUTCOME_', '').toLowerCase()}${outcome === TestOutcome.TEST_OUTCOME_FAILED ? `: ${what}` : ''}`,
+  );
 }
 
 const found = ({ steps }: UpstreamTest, wanted: string): string => steps.find(({ name }) => name === wanted)!.what;
@@ -47,13 +50,18 @@ describe('a test of an upstream that works', () => {
 
   afterEach(() => stub.stop());
 
-  it.each([['chat-completions', chatCompletions], ['messages', messages]] as const)('goes through all steps of a %s upstream, and calls a model where one is named', async (_name, format) => {
+  it.each([
+    ['chat-completions', chatCompletions],
+    ['messages', messages],
+  ] as const)('goes through all steps of a %s upstream, and calls a model where one is named', async (_name, format) => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 1 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'text' });
     expect(words(test)).toEqual(['address ok', 'dns skipped', 'connect ok', 'tls skipped', 'authentication ok', 'models ok', 'call ok']);
     expect(test).toMatchObject({ ok: true, failedStep: '', upstreamModel: 'text' });
     expect(found(test, 'models')).toMatch(/^\d{2,} models$/);
-    expect(found(test, 'call')).toMatch(/^first token after \d+ ms; it reports 9 input and 1 output; at most 66 input and 1 output token, at your own cost$/);
+    expect(found(test, 'call')).toMatch(
+      /^first token after \d+ ms; it reports 9 input and 1 output; at most 66 input and 1 output token, at your own cost$/,
+    );
     const [called] = stub.requests;
     expect(called!.body).toMatchObject({ model: 'text', stream: true });
     expect([called!.body['max_tokens'], called!.body['max_completion_tokens']]).toContain(1);
@@ -71,11 +79,18 @@ describe('a test of an upstream that works', () => {
     const secret = 'wrongkey-0123456789-abcdef';
     for (const format of [chatCompletions, messages] as const) {
       const test = await tryIt({ baseUrl: stub.baseUrl, secret, format, model: 'text' });
-      expect(words(test).slice(3)).toEqual(['tls skipped', expect.stringMatching(/^authentication failed: the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/), 'models not_tried', 'call not_tried']);
+      expect(words(test).slice(3)).toEqual([
+        'tls skipped',
+        expect.stringMatching(/^authentication failed: the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/),
+        'models not_tried',
+        'call not_tried',
+      ]);
       expect(test).toMatchObject({ ok: false, failedStep: 'authentication' });
       expect(JSON.stringify(test.steps)).not.toContain('wrongk');
     }
-    expect(words(await tryIt({ baseUrl: stub.baseUrl, secret: undefined }))[4]).toMatch(/^authentication failed: a secret is needed, and none is set/);
+    expect(words(await tryIt({ baseUrl: stub.baseUrl, secret: undefined }))[4]).toMatch(
+      /^authentication failed: a secret is needed, and none is set/,
+    );
   });
 
   it('tells that its figures are not believed', async () => {
@@ -126,7 +141,14 @@ describe('a test of an upstream that does not work', () => {
     ['http://127.0.0.1/v1', false],
     ['http://[::ffff:10.0.0.1]/v1', false],
   ])('refuses the address %s before anything is sent', async (baseUrl, allowPrivateNetwork) => {
-    expect(words(await tryIt({ baseUrl, allowPrivateNetwork }))).toEqual([expect.stringMatching(/^address failed: .*refused/), 'dns not_tried', 'connect not_tried', 'tls not_tried', 'authentication not_tried', 'models not_tried']);
+    expect(words(await tryIt({ baseUrl, allowPrivateNetwork }))).toEqual([
+      expect.stringMatching(/^address failed: .*refused/),
+      'dns not_tried',
+      'connect not_tried',
+      'tls not_tried',
+      'authentication not_tried',
+      'models not_tried',
+    ]);
   });
 
   it('refuses a name that leads to a forbidden address, and connects to nothing', async () => {
@@ -134,7 +156,11 @@ describe('a test of an upstream that does not work', () => {
     const baseUrl = (await serve((_request, response) => void response.end())).replace('127.0.0.1', 'localhost');
     server!.on('connection', () => (connections += 1));
     const test = await tryIt({ baseUrl, allowPrivateNetwork: false });
-    expect(words(test).slice(0, 3)).toEqual(['address ok', expect.stringMatching(/^dns failed: localhost: .* is private/), 'connect not_tried']);
+    expect(words(test).slice(0, 3)).toEqual([
+      'address ok',
+      expect.stringMatching(/^dns failed: localhost: .* is private/),
+      'connect not_tried',
+    ]);
     expect(connections).toBe(0);
   });
 
@@ -151,12 +177,18 @@ describe('a test of an upstream that does not work', () => {
     const startedAtMs = Date.now();
     const test = await tryIt({ baseUrl, timeoutMs: 300, model: 'text' });
     expect(Date.now() - startedAtMs).toBeLessThan(3000);
-    expect(words(test).slice(4)).toEqual([expect.stringMatching(/^authentication failed: no answer; the whole test may take 0\.3 s/), 'models not_tried', 'call not_tried']);
+    expect(words(test).slice(4)).toEqual([
+      expect.stringMatching(/^authentication failed: no answer; the whole test may take 0\.3 s/),
+      'models not_tried',
+      'call not_tried',
+    ]);
     await Promise.all([...sockets].map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))));
   });
 
   it('ends in time where a body never ends', async () => {
-    const baseUrl = await serve((_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":['));
+    const baseUrl = await serve(
+      (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":['),
+    );
     expect(words(await tryIt({ baseUrl, timeoutMs: 2_000 }))[5]).toMatch(/^models failed: no answer/);
   });
 
@@ -178,7 +210,9 @@ describe('a test of an upstream that does not work', () => {
       visits += 1;
       response.writeHead(308, { location: 'https://elsewhere.example/v1/models' }).end();
     });
-    expect(words(await tryIt({ baseUrl }))[4]).toMatch(/^authentication failed: status 308: the server redirects to https:\/\/elsewhere\.example\/v1\/models/);
+    expect(words(await tryIt({ baseUrl }))[4]).toMatch(
+      /^authentication failed: status 308: the server redirects to https:\/\/elsewhere\.example\/v1\/models/,
+    );
     expect(visits).toBe(1);
   });
 
@@ -188,7 +222,13 @@ describe('a test of an upstream that does not work', () => {
     ['no JSON', 200, 'text/plain', 'hello', /^models failed: the list of models is not JSON: hello/],
     ['another object', 200, 'application/json', '{"status":"ok"}', /^models failed: .*no list of models/],
     ['a page with an error', 502, 'text/html', '<html>Bad gateway</html>', /^models failed: status 502 : \(no text\)$/],
-    ['an error', 500, 'application/json', '{"error":{"message":"out of \\u001b[31mmemory","type":"server_error"}}', /^models failed: status 500 server_error: out of \[31mmemory$/],
+    [
+      'an error',
+      500,
+      'application/json',
+      '{"error":{"message":"out of \\u001b[31mmemory","type":"server_error"}}',
+      /^models failed: status 500 server_error: out of \[31mmemory$/,
+    ],
     ['nothing at its path', 404, 'application/json', '{}', /^models skipped$/],
     ['a list without an envelope', 200, 'application/json', '[{"id":"a"}]', /^models ok$/],
     ['a list beyond the bound', 200, 'application/json', `{"data":[${'{"id":"a"},'.repeat(10_000)}`, /^models ok$/],
@@ -200,7 +240,9 @@ describe('a test of an upstream that does not work', () => {
     const secret = 'tok_AbCdEf.123456+7890/xyz';
     const baseUrl = await serve((request, response) => {
       response.writeHead(403, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: `no: ${request.headers.authorization} / ${secret.slice(0, 9)}… /${secret}/`, type: secret } }));
+      response.end(
+        JSON.stringify({ error: { message: `no: ${request.headers.authorization} / ${secret.slice(0, 9)}… /${secret}/`, type: secret } }),
+      );
     });
     const test = await tryIt({ baseUrl, secret });
     expect(found(test, 'authentication')).toContain('[redacted]');
@@ -222,7 +264,11 @@ describe('a test of an upstream that does not work', () => {
     };
 
     it('tells of a certificate that is not trusted', async () => {
-      expect(words(await tryIt({ baseUrl: await serveTls() })).slice(3)).toEqual([expect.stringMatching(/^tls failed: the certificate is not trusted: .*NODE_EXTRA_CA_CERTS/), 'authentication not_tried', 'models not_tried']);
+      expect(words(await tryIt({ baseUrl: await serveTls() })).slice(3)).toEqual([
+        expect.stringMatching(/^tls failed: the certificate is not trusted: .*NODE_EXTRA_CA_CERTS/),
+        'authentication not_tried',
+        'models not_tried',
+      ]);
     });
 
     it('shows a certificate that is, and asks over the same connection', async () => {

@@ -31,12 +31,16 @@ export async function testConnection(
   const atMs = BigInt(deps.clock.nowMs());
   const watchdog = new Watchdog(parent);
   const { signal } = watchdog;
-  const timer = setTimeout(() => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test may take ${timeoutMs / 1000} s`)), timeoutMs);
+  const timer = setTimeout(
+    () => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test may take ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  );
   const log = new StepLog(deps.clock, signal, (text) => operatorText(text, remote?.settings.secret));
   try {
     if (remote === undefined) await tryBuiltIn(log);
     else await tryRemote(remote, upstreamModel, { log, signal, deps });
-    if (request !== undefined) await log.run('call', () => callOnce(known, (upstream) => trialCall(upstream, request, deps.clock, signal), deps));
+    if (request !== undefined)
+      await log.run('call', () => callOnce(known, (upstream) => trialCall(upstream, request, deps.clock, signal), deps));
   } catch (error) {
     if (parent.aborted) throw abortError(parent);
     if (!(error instanceof TestOver)) throw error;
@@ -51,7 +55,8 @@ export async function testConnection(
 
 async function tryBuiltIn(log: StepLog): Promise<void> {
   await log.run('address', () => ({ what: 'built in', value: undefined }));
-  for (const name of ['dns', 'connect', 'tls', 'authentication', 'models'] as const) await log.run(name, () => ({ what: 'built in', isSkipped: true, value: undefined }));
+  for (const name of ['dns', 'connect', 'tls', 'authentication', 'models'] as const)
+    await log.run(name, () => ({ what: 'built in', isSkipped: true, value: undefined }));
 }
 
 interface Circumstances {
@@ -60,7 +65,11 @@ interface Circumstances {
   readonly deps: HttpUpstreamDeps;
 }
 
-async function tryRemote({ format, settings }: RemoteUpstream, wanted: string | undefined, { log, signal, deps }: Circumstances): Promise<void> {
+async function tryRemote(
+  { format, settings }: RemoteUpstream,
+  wanted: string | undefined,
+  { log, signal, deps }: Circumstances,
+): Promise<void> {
   const { config, clock } = deps;
   const { allowPrivateNetwork } = settings;
   const url = await log.run('address', () => {
@@ -86,10 +95,17 @@ async function tryRemote({ format, settings }: RemoteUpstream, wanted: string | 
 }
 
 /** Calls over connections of its own, so that a disabled upstream can be tried too. */
-async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Promise<Found<void>>, deps: HttpUpstreamDeps): Promise<Found<void>> {
+async function callOnce(
+  known: KnownUpstream,
+  call: (upstream: Upstream) => Promise<Found<void>>,
+  deps: HttpUpstreamDeps,
+): Promise<Found<void>> {
   const { remote } = known;
   if (remote === undefined) return call(known.upstream!);
-  const upstream = createHttpUpstream(remote.format, remote.settings, { ...deps, config: { ...deps.config, ...smallAnswers(deps.config) } });
+  const upstream = createHttpUpstream(remote.format, remote.settings, {
+    ...deps,
+    config: { ...deps.config, ...smallAnswers(deps.config) },
+  });
   try {
     return await call(upstream);
   } finally {
@@ -98,7 +114,13 @@ async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Prom
 }
 
 /** The bounds of calls, but for an answer of one token. */
-function smallAnswers(config: HttpUpstreamDeps['config']): Pick<HttpUpstreamDeps['config'], 'eventBytesMax' | 'responseBytesMax' | 'errorBodyBytesMax'> {
+function smallAnswers(
+  config: HttpUpstreamDeps['config'],
+): Pick<HttpUpstreamDeps['config'], 'eventBytesMax' | 'responseBytesMax' | 'errorBodyBytesMax'> {
   const least = (bytes: number): number => Math.min(bytes, testBodyBytesMax);
-  return { eventBytesMax: least(config.eventBytesMax), responseBytesMax: least(config.responseBytesMax), errorBodyBytesMax: least(config.errorBodyBytesMax) };
+  return {
+    eventBytesMax: least(config.eventBytesMax),
+    responseBytesMax: least(config.responseBytesMax),
+    errorBodyBytesMax: least(config.errorBodyBytesMax),
+  };
 }

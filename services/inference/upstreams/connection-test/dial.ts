@@ -31,7 +31,10 @@ export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Fo
     throw error;
   });
   const others = addresses.length - shownAddressesMax;
-  return { what: `${hostname} is ${addresses.slice(0, shownAddressesMax).join(', ')}${others > 0 ? ` and ${others} more` : ''}`, value: undefined };
+  return {
+    what: `${hostname} is ${addresses.slice(0, shownAddressesMax).join(', ')}${others > 0 ? ` and ${others} more` : ''}`,
+    value: undefined,
+  };
 }
 
 /** Connects by TCP. `signal` destroys the socket should it come too late. */
@@ -41,7 +44,13 @@ export async function connectTcp(url: URL, connect: buildConnector.connector, si
 }
 
 /** Speaks TLS over the connection, as strictly as calls do. */
-export async function secure(url: URL, plain: Socket, connect: buildConnector.connector, nowMs: number, signal: AbortSignal): Promise<Found<Socket>> {
+export async function secure(
+  url: URL,
+  plain: Socket,
+  connect: buildConnector.connector,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<Found<Socket>> {
   if (url.protocol !== 'https:') return { what: 'http: nothing is encrypted', isSkipped: true, value: plain };
   const socket = await dial(connect, { ...targetOf(url), protocol: 'https:', httpSocket: plain }, signal).catch((error: unknown) => {
     throw new StepFault(tlsFault(error));
@@ -77,7 +86,8 @@ function nameOf(part: string | string[] | undefined): string {
 
 function tlsFault(error: unknown): string {
   const { message, code } = partsOf(error);
-  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO|UNEXPECTED_MESSAGE/.test(code)) return `the server does not answer in TLS; is its address http://? (${code})`;
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO|UNEXPECTED_MESSAGE/.test(code))
+    return `the server does not answer in TLS; is its address http://? (${code})`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another name: ${message}`;
   if (code === 'CERT_HAS_EXPIRED') return `the certificate has expired (${code})`;
   if (/^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|INVALID_|ERR_TLS_CERT)/.test(code)) {

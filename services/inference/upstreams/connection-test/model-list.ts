@@ -63,7 +63,9 @@ export async function authenticate(client: Client, { settings, wire, signal }: L
   const answer: ListAnswer = { status: response.statusCode, headers: response.headers as Headers, body: response.body };
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
-    throw new StepFault(`status ${status}: the server redirects to ${headers['location'] ?? 'nowhere'}, and redirects are not followed; give the right address as base url`);
+    throw new StepFault(
+      `status ${status}: the server redirects to ${headers['location'] ?? 'nowhere'}, and redirects are not followed; give the right address as base url`,
+    );
   }
   if (status === 401 || status === 403) {
     const refused = settings.secret === undefined ? 'a secret is needed, and none is set' : 'the secret is refused';
@@ -75,18 +77,30 @@ export async function authenticate(client: Client, { settings, wire, signal }: L
 }
 
 /** Reads the list. A server that has none is fine; raises StepFault for one that answers with something else. */
-export async function readModels(answer: ListAnswer, { wire }: ListQuestion, nowMs: number, wanted: string | undefined): Promise<Found<void>> {
+export async function readModels(
+  answer: ListAnswer,
+  { wire }: ListQuestion,
+  nowMs: number,
+  wanted: string | undefined,
+): Promise<Found<void>> {
   const { status, headers } = answer;
   if (status === 404 || status === 405 || status === 501) {
-    return { what: `has no model list (status ${status}); if calls fail too, look whether the base url ends with the version segment`, isSkipped: true, value: undefined };
+    return {
+      what: `has no model list (status ${status}); if calls fail too, look whether the base url ends with the version segment`,
+      isSkipped: true,
+      value: undefined,
+    };
   }
   if (status < 200 || status >= 300) throw new StepFault(await refusalWords(answer, wire, nowMs));
   const text = await textOf(answer);
   const type = headers['content-type'] ?? '';
   if (/\bhtml\b/i.test(type) || /^\s*</.test(text)) {
-    throw new StepFault('answered with a page, not with a list of models; look whether the base url ends with the version segment, such as /v1');
+    throw new StepFault(
+      'answered with a page, not with a list of models; look whether the base url ends with the version segment, such as /v1',
+    );
   }
-  if (Buffer.byteLength(text) >= testBodyBytesMax && /^\s*[{[]/.test(text)) return { what: `a list longer than ${testBodyBytesMax} bytes, which was not read to its end`, value: undefined };
+  if (Buffer.byteLength(text) >= testBodyBytesMax && /^\s*[{[]/.test(text))
+    return { what: `a list longer than ${testBodyBytesMax} bytes, which was not read to its end`, value: undefined };
   return { what: listWords(parsed(text), wanted), value: undefined };
 }
 
@@ -99,8 +113,15 @@ function parsed(text: string): unknown {
 }
 
 function listWords(list: unknown, wanted: string | undefined): string {
-  const models = Array.isArray(list) ? list : isObject(list) ? [list['data'], list['models']].find((entries) => Array.isArray(entries)) : undefined;
-  if (!Array.isArray(models)) throw new StepFault('answered with JSON that is no list of models; look whether the base url ends with the version segment, such as /v1');
+  const models = Array.isArray(list)
+    ? list
+    : isObject(list)
+      ? [list['data'], list['models']].find((entries) => Array.isArray(entries))
+      : undefined;
+  if (!Array.isArray(models))
+    throw new StepFault(
+      'answered with JSON that is no list of models; look whether the base url ends with the version segment, such as /v1',
+    );
   const hasMore = isObject(list) && list['has_more'] === true;
   const count = `${models.length}${hasMore ? ' or more' : ''} ${models.length === 1 ? 'model' : 'models'}`;
   const isListed = models.some((model) => isObject(model) && (model['id'] === wanted || model['name'] === wanted));

@@ -43,7 +43,12 @@ export class StepLog {
   async run<T>(name: StepName, work: () => Found<T> | Promise<Found<T>>): Promise<T> {
     const startedAtMs = this.clock.monotonicMs();
     const add = (outcome: TestOutcome, what: string): void => {
-      this.#steps.push({ name, outcome, durationMs: Math.max(0, Math.round(this.clock.monotonicMs() - startedAtMs)), what: this.show(what) });
+      this.#steps.push({
+        name,
+        outcome,
+        durationMs: Math.max(0, Math.round(this.clock.monotonicMs() - startedAtMs)),
+        what: this.show(what),
+      });
     };
     try {
       const { what, isSkipped, value } = await this.#unlessAborted(work);

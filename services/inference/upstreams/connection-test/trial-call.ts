@@ -26,7 +26,8 @@ export async function trialCall(upstream: Upstream, request: GenerateRequest, cl
   let firstAfterMs: number | undefined;
   for await (const message of upstream.generate(request, { target: request.targets[0]!, signal, traceHeaders: {} })) {
     // Some models have nothing to say in one token; then the end is the first that is heard.
-    if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started')) firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
+    if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started'))
+      firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
     const usage = usageWords(message);
     if (usage === undefined) continue;
     const bound = `at most ${inputTokensMax(request.prompt!)} input and 1 output token, at your own cost`;
@@ -41,5 +42,7 @@ function usageWords({ events }: GenerateResponse): string | undefined {
   if (last?.$case !== 'finished') return undefined;
   const { usage, usageReported, usageFault } = last.value;
   if (usage !== undefined && usageReported) return `it reports ${totalInput(usage)} input and ${usage.outputTokens} output`;
-  return usageFault === '' ? 'it reports no usage, so calls are charged by our own count' : `its figures break a rule (${usageFault}), so calls are charged by our own count`;
+  return usageFault === ''
+    ? 'it reports no usage, so calls are charged by our own count'
+    : `its figures break a rule (${usageFault}), so calls are charged by our own count`;
 }

@@ -24,7 +24,9 @@ describe('a base url', () => {
     'http://[::1]/v1',
     `https://example.com/${'x'.repeat(2048)}`,
   ])('%s is refused', (text) => {
-    expect(() => parseBaseUrl(text, false)).toThrow(expect.objectContaining({ reason: 'invalid_request', details: { field: 'upstream.base_url' } }));
+    expect(() => parseBaseUrl(text, false)).toThrow(
+      expect.objectContaining({ reason: 'invalid_request', details: { field: 'upstream.base_url' } }),
+    );
   });
 
   it('may be private by permission, but never link-local', () => {

@@ -11,13 +11,15 @@ export const baseUrlCharsMax = 2048;
  * nor query nor fragment, and, where it names an address, one that may be connected to.
  */
 export function parseBaseUrl(text: string, allowPrivateNetwork: boolean): string {
-  const refuse = (why: string): AppError => new AppError('invalid_request', `base_url ${why}.`, { details: { field: 'upstream.base_url' } });
+  const refuse = (why: string): AppError =>
+    new AppError('invalid_request', `base_url ${why}.`, { details: { field: 'upstream.base_url' } });
   if (text.length > baseUrlCharsMax) throw refuse(`is longer than ${baseUrlCharsMax} characters`);
   const url = URL.parse(text);
   if (url === null) throw refuse('is not a url such as https://api.example.com/v1');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('must begin with https:// or http://');
   if (url.username !== '' || url.password !== '') throw refuse('must not hold credentials; send the secret as secret');
-  if (url.search !== '' || url.hash !== '' || text.includes('?') || text.includes('#')) throw refuse('must have neither a query nor a fragment');
+  if (url.search !== '' || url.hash !== '' || text.includes('?') || text.includes('#'))
+    throw refuse('must have neither a query nor a fragment');
   const literal = url.hostname.replace(/^\[|\]$/g, '');
   const fault = isIP(literal) === 0 ? undefined : addressFault(literal, allowPrivateNetwork);
   if (fault !== undefined) throw refuse(`names an address that is refused: ${fault}`);

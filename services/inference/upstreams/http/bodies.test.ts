@@ -13,7 +13,11 @@ const frames = [
   { choices: [], usage },
 ].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
 const stream = `${frames.join('')}data: [DONE]\n\n`;
-const whole = JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'Grüße' }, finish_reason: 'stop' }], usage });
+const whole = JSON.stringify({
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Grüße' }, finish_reason: 'stop' }],
+  usage,
+});
 const sse = { 'content-type': 'text/event-stream' };
 
 /** What the server does, by the model that is asked for. */
@@ -27,12 +31,17 @@ const answers: Record<string, (response: ServerResponse) => void> = {
     gzip.write(frames[0]!);
     gzip.flush(() => setTimeout(() => gzip.end(frames.slice(1).join('')), 100));
   },
-  'gzip-error': (response) => response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync('{"error":{"message":"bad value"}}')),
+  'gzip-error': (response) =>
+    response
+      .writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      .end(gzipSync('{"error":{"message":"bad value"}}')),
   whole: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
-  'whole-gzip': (response) => response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync(whole)),
+  'whole-gzip': (response) =>
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(gzipSync(whole)),
   'whole-cut': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(whole.slice(0, 60)),
   'whole-empty': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
-  'error-200': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"slow down","code":429}}'),
+  'error-200': (response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"slow down","code":429}}'),
   'page-200': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>login</html>'),
   untyped: (response) => response.writeHead(200).end(stream),
   // Far more than it looks, and beyond the size of an event.
@@ -53,7 +62,16 @@ describe('what an upstream may send in place of a stream', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     inference = await startInference();
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    const upstream = { id: 'cc', wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, baseUrl, secretLastFour: '', allowPrivateNetwork: true, enabled: true, managed: false, createdAtMs: 0n };
+    const upstream = {
+      id: 'cc',
+      wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+      baseUrl,
+      secretLastFour: '',
+      allowPrivateNetwork: true,
+      enabled: true,
+      managed: false,
+      createdAtMs: 0n,
+    };
     await inference.service.putUpstream({ upstream }, callContext({ caller: 'operator' }));
   });
 

@@ -23,7 +23,9 @@ export function decodedBody(body: Body, encoding: string | undefined): Body {
   if (name === '' || name === 'identity') return body;
   const decoder = Object.hasOwn(decoders, name) ? decoders[name]!() : undefined;
   if (decoder === undefined) {
-    throw new AppError('upstream_failed', 'The upstream sent an answer that cannot be read.', { cause: new Error(`content-encoding "${name.slice(0, 200)}"`) });
+    throw new AppError('upstream_failed', 'The upstream sent an answer that cannot be read.', {
+      cause: new Error(`content-encoding "${name.slice(0, 200)}"`),
+    });
   }
   // Either side's failure ends the other, and is raised to whoever reads.
   pipeline(body, decoder, () => {});

@@ -91,7 +91,15 @@ export class HttpUpstream implements Upstream {
         isNative: nativeFor(request, this.format) !== undefined,
       });
       const chunks = decodedBody(response.body, headers['content-encoding'])[Symbol.asyncIterator]();
-      for await (const message of relay({ request, model: attempt.target.upstreamModel, decoder, reader, chunks, watchdog, limits: config })) {
+      for await (const message of relay({
+        request,
+        model: attempt.target.upstreamModel,
+        decoder,
+        reader,
+        chunks,
+        watchdog,
+        limits: config,
+      })) {
         if (decoder.outcome !== undefined) {
           draining = true;
           void this.#drain(chunks, watchdog);
@@ -139,7 +147,13 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  async #post(path: string, body: string, request: GenerateRequest | CountTokensRequest, attempt: Attempt, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #post(
+    path: string,
+    body: string,
+    request: GenerateRequest | CountTokensRequest,
+    attempt: Attempt,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const response = await this.#pool.request({
       method: 'POST',
       path: `${this.#basePath}${path}`,

@@ -13,17 +13,23 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 describe('the body of an answer', () => {
-  it.each(['text/event-stream', 'text/event-stream; charset=utf-8', 'Text/Event-Stream', 'text/plain', 'application/octet-stream', ''])('of type "%s" is read as events', (type) => {
-    expect(payloadReader({ 'content-type': type }, 1000).push(bytes('data: {"a":1}\n\ndata: 2\n\n'))).toEqual(['{"a":1}', '2']);
-  });
+  it.each(['text/event-stream', 'text/event-stream; charset=utf-8', 'Text/Event-Stream', 'text/plain', 'application/octet-stream', ''])(
+    'of type "%s" is read as events',
+    (type) => {
+      expect(payloadReader({ 'content-type': type }, 1000).push(bytes('data: {"a":1}\n\ndata: 2\n\n'))).toEqual(['{"a":1}', '2']);
+    },
+  );
 
-  it.each(['application/json', 'application/json; charset=utf-8', 'application/problem+json'])('of type "%s" is one payload, however it is cut', (type) => {
-    const reader = payloadReader({ 'content-type': type }, 1000);
-    const whole = bytes('{"a":"ü"}');
-    for (const byte of whole) expect(reader.push(Uint8Array.of(byte))).toEqual([]);
-    expect(reader.end()).toEqual(['{"a":"ü"}']);
-    expect(() => payloadReader({ 'content-type': type }, 8).push(whole)).toThrow('beyond the size limit');
-  });
+  it.each(['application/json', 'application/json; charset=utf-8', 'application/problem+json'])(
+    'of type "%s" is one payload, however it is cut',
+    (type) => {
+      const reader = payloadReader({ 'content-type': type }, 1000);
+      const whole = bytes('{"a":"ü"}');
+      for (const byte of whole) expect(reader.push(Uint8Array.of(byte))).toEqual([]);
+      expect(reader.end()).toEqual(['{"a":"ü"}']);
+      expect(() => payloadReader({ 'content-type': type }, 8).push(whole)).toThrow('beyond the size limit');
+    },
+  );
 
   it('that is a page is a failure', () => {
     expect(() => payloadReader({ 'content-type': 'text/html' }, 1000)).toThrow('did not answer with a stream');

@@ -17,7 +17,9 @@ export function payloadReader(headers: Headers, payloadBytesMax: number): Payloa
   if (/^[^;]*[/+]json\b/i.test(type)) return new WholeReader(payloadBytesMax);
   // Some servers give their events no type, or that of plain text.
   if (type === '' || /^(text\/(event-stream|plain)|application\/octet-stream)\b/i.test(type)) return new SseReader(payloadBytesMax);
-  throw new AppError('upstream_failed', 'The upstream did not answer with a stream of events.', { cause: new Error(`content-type "${type.slice(0, 200)}"`) });
+  throw new AppError('upstream_failed', 'The upstream did not answer with a stream of events.', {
+    cause: new Error(`content-type "${type.slice(0, 200)}"`),
+  });
 }
 
 /** A body that is one payload: some servers ignore that a stream was asked for, and some send an error with status 200. */

@@ -38,12 +38,30 @@ async function* cut(bytes: Uint8Array, at: readonly number[]): AsyncGenerator<Ui
   for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
 }
 
-async function relayed(wire: Wire, chunks: AsyncGenerator<Uint8Array>, limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 }): Promise<GenerateResponse[]> {
+async function relayed(
+  wire: Wire,
+  chunks: AsyncGenerator<Uint8Array>,
+  limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 },
+): Promise<GenerateResponse[]> {
   const watchdog = new Watchdog(neverAborted);
   const messages: GenerateResponse[] = [];
-  const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
+  const decoder = wire.decoder(request, {
+    target: { upstreamId: 'u', upstreamModel: 'm' },
+    requestId: '',
+    droppedFields: [],
+    isNative: false,
+  });
   try {
-    for await (const message of relay({ request, model: 'm', decoder, reader: new SseReader(limits.eventBytesMax), chunks, watchdog, limits })) messages.push(message);
+    for await (const message of relay({
+      request,
+      model: 'm',
+      decoder,
+      reader: new SseReader(limits.eventBytesMax),
+      chunks,
+      watchdog,
+      limits,
+    }))
+      messages.push(message);
     return messages;
   } finally {
     watchdog.end(new AppError('cancelled', 'over'));
@@ -67,7 +85,13 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
 
   it('gives the same events with other line ends, comments and no blank line at the end', async () => {
     const expected = eventsOf(await relayed(wire, cut(whole, [])));
-    for (const variant of [text.replaceAll('\n', '\r\n'), text.replaceAll('\n\n', '\n\n: keep-alive\n\n'), text.replaceAll('\n\n', '\n\nevent: nothing\n\ndata:\n\nid: 7\nretry: 10\n\n'), `\uFEFF${text}`, text.trimEnd()]) {
+    for (const variant of [
+      text.replaceAll('\n', '\r\n'),
+      text.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
+      text.replaceAll('\n\n', '\n\nevent: nothing\n\ndata:\n\nid: 7\nretry: 10\n\n'),
+      `\uFEFF${text}`,
+      text.trimEnd(),
+    ]) {
       expect(eventsOf(await relayed(wire, cut(Buffer.from(variant), [100, 200])))).toEqual(expected);
     }
   });
@@ -78,7 +102,13 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
   });
 
   it('tells a running usage that never falls, and ends on the final one', async () => {
-    const messages = await relayed(wire, cut(whole, Array.from({ length: 40 }, (_, index) => index * 97)));
+    const messages = await relayed(
+      wire,
+      cut(
+        whole,
+        Array.from({ length: 40 }, (_, index) => index * 97),
+      ),
+    );
     const outputs = messages.map(({ usageSoFar }) => usageSoFar!.outputTokens);
     expect(outputs.slice(0, -1)).toEqual(outputs.slice(0, -1).sort((one, other) => one - other));
     expect(outputs.at(-2)).toBeGreaterThan(0);
@@ -93,13 +123,29 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     const messages: GenerateResponse[] = [];
     const run = async (): Promise<void> => {
       const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
-      const decoder = wire.decoder(request, { target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
+      const decoder = wire.decoder(request, {
+        target: { upstreamId: 'u', upstreamModel: 'm' },
+        requestId: '',
+        droppedFields: [],
+        isNative: false,
+      });
       const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
-      for await (const message of relay({ request, model: 'm', decoder, reader: new SseReader(limits.eventBytesMax), chunks, watchdog, limits })) messages.push(message);
+      for await (const message of relay({
+        request,
+        model: 'm',
+        decoder,
+        reader: new SseReader(limits.eventBytesMax),
+        chunks,
+        watchdog,
+        limits,
+      }))
+        messages.push(message);
     };
     await expect(run()).rejects.toMatchObject({ reason: 'upstream_failed' });
     watchdog.end(new AppError('cancelled', 'over'));
-    const delivered = eventsOf(messages).map((event) => (event.$case === 'blockDelta' ? event.value.delta!.value : '')).join('');
+    const delivered = eventsOf(messages)
+      .map((event) => (event.$case === 'blockDelta' ? event.value.delta!.value : ''))
+      .join('');
     expect(delivered.length).toBeGreaterThan(400);
     expect(messages.at(-1)).toMatchObject({ events: [], usageSoFar: { outputTokens: await countTexts([delivered]) } });
     expect(messages.at(-2)!.usageSoFar!.outputTokens).toBe(roughTokens(Buffer.byteLength(delivered)));

@@ -2,7 +2,8 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { AddressRefused } from '#kit/net/address-guard.js';
 
-const unreachableCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL|ACCES)|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const unreachableCodes =
+  /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL|ACCES)|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** The error for what undici threw. Names no address: where upstreams are is no caller's business. */
 export function transportError(error: unknown): AppError {

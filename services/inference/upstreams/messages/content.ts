@@ -41,7 +41,12 @@ function toBlock(part: Part['part']): Block | undefined {
     case 'document':
       return documentBlock(part.value);
     case 'toolCall':
-      return { type: 'tool_use', id: toMessagesToolId(part.value.id), name: part.value.name, input: toolArguments(part.value.argumentsJson) };
+      return {
+        type: 'tool_use',
+        id: toMessagesToolId(part.value.id),
+        name: part.value.name,
+        input: toolArguments(part.value.argumentsJson),
+      };
     case 'toolResult':
       return toolResultBlock(part.value);
     case 'reasoning': {
@@ -74,7 +79,12 @@ function documentBlock(document: DocumentPart): Block | undefined {
   const source = documentSource(document);
   if (source === undefined) return undefined;
   const title = document.title || document.filename;
-  return { type: 'document', source, title: title === '' ? undefined : title, context: document.context === '' ? undefined : document.context };
+  return {
+    type: 'document',
+    source,
+    title: title === '' ? undefined : title,
+    context: document.context === '' ? undefined : document.context,
+  };
 }
 
 function documentSource({ source }: DocumentPart): Block | undefined {
@@ -86,7 +96,8 @@ function documentSource({ source }: DocumentPart): Block | undefined {
     case 'data': {
       const mediaType = source.value.mediaType.toLowerCase();
       if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: source.value.base64 };
-      if (/^text\/|^application\/(json|xml|yaml)\b/.test(mediaType)) return textSource(Buffer.from(source.value.base64, 'base64').toString('utf8'));
+      if (/^text\/|^application\/(json|xml|yaml)\b/.test(mediaType))
+        return textSource(Buffer.from(source.value.base64, 'base64').toString('utf8'));
       throw unsupported(`this model reads PDF and plain text, not ${mediaType}`);
     }
     default:

@@ -4,7 +4,13 @@ import { isObject } from '../stream-decoder.js';
 import { parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
 /** The error for a response other than 2xx. `model` is the upstream's name of it. */
-export function responseError(status: number, headers: Readonly<Record<string, string | undefined>>, body: string, nowMs: number, model: string): AppError {
+export function responseError(
+  status: number,
+  headers: Readonly<Record<string, string | undefined>>,
+  body: string,
+  nowMs: number,
+  model: string,
+): AppError {
   const parsed = parseErrorBody(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
   return refusalError({ status, ...particulars(error), retryAfterMs: retryAfter(headers, nowMs), model });

@@ -1,7 +1,19 @@
 // What models of different generations are sent of reasoning and sampling.
 import { describe, expect, it } from '@jest/globals';
 import { ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { acceptedBody, assistant, call, hi, type PartialRequest, result, says, sentBody, thought, tools, user } from '../../testing/messages-bodies.js';
+import {
+  acceptedBody,
+  assistant,
+  call,
+  hi,
+  type PartialRequest,
+  result,
+  says,
+  sentBody,
+  thought,
+  tools,
+  user,
+} from '../../testing/messages-bodies.js';
 
 describe('reasoning', () => {
   const named = { tools, toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' } };
@@ -30,25 +42,47 @@ describe('reasoning', () => {
 
   it('that was only an effort gives way to a forced tool', () => {
     const choice = { tool_choice: { type: 'tool', name: 'f' } };
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: named })).toEqual({ ...nothing, ...choice, dropped: ['reasoning_effort'] });
-    expect(plan('claude-opus-5', { effort: 'high' }, { prompt: named })).toEqual({ ...nothing, ...choice, output_config: { effort: 'high' } });
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: named })).toEqual({
+      ...nothing,
+      ...choice,
+      dropped: ['reasoning_effort'],
+    });
+    expect(plan('claude-opus-5', { effort: 'high' }, { prompt: named })).toEqual({
+      ...nothing,
+      ...choice,
+      output_config: { effort: 'high' },
+    });
   });
 
   it('with a budget of the caller’s own frees a forced tool, and the caller is told', () => {
     const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } };
-    expect(plan('claude-sonnet-4-5', { budgetTokens: 2000 }, { prompt: named })).toEqual({ ...nothing, ...budget, tool_choice: { type: 'auto' }, dropped: ['tool_choice'] });
+    expect(plan('claude-sonnet-4-5', { budgetTokens: 2000 }, { prompt: named })).toEqual({
+      ...nothing,
+      ...budget,
+      tool_choice: { type: 'auto' },
+      dropped: ['tool_choice'],
+    });
   });
 
   it('leaves room for the answer, or is left out', () => {
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 3000 }).thinking).toEqual({ type: 'enabled', budget_tokens: 1500 });
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 3000 }).thinking).toEqual({
+      type: 'enabled',
+      budget_tokens: 1500,
+    });
     expect(plan('claude-sonnet-4-5', { effort: 'high' }, { maxOutputTokens: 1500 })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
   });
 
   it('is left out in a turn of tools whose thoughts the caller did not keep', () => {
     const messages = [hi, says(assistant, call('a')), says(user, result('a'))];
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages, tools } })).toEqual({ ...nothing, dropped: ['reasoning_effort'] });
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages, tools } })).toEqual({
+      ...nothing,
+      dropped: ['reasoning_effort'],
+    });
     const kept = [hi, says(assistant, thought('sig'), call('a')), says(user, result('a'))];
-    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages: kept, tools } }).thinking).toEqual({ type: 'enabled', budget_tokens: 4000 });
+    expect(plan('claude-sonnet-4-5', { effort: 'high' }, { prompt: { messages: kept, tools } }).thinking).toEqual({
+      type: 'enabled',
+      budget_tokens: 4000,
+    });
   });
 });
 

@@ -20,7 +20,15 @@ export interface ModelTraits {
 }
 
 /** A model that we know nothing about, or of another vendor that speaks the format. */
-const unknownModel: ModelTraits = { sampling: 'any', thinking: 'effort', takesBudget: true, thinksByDefault: true, takesXhigh: true, takesSystemTurns: true, takesSchemas: true };
+const unknownModel: ModelTraits = {
+  sampling: 'any',
+  thinking: 'effort',
+  takesBudget: true,
+  thinksByDefault: true,
+  takesXhigh: true,
+  takesSystemTurns: true,
+  takesSchemas: true,
+};
 
 /**
  * By the generation that a Claude model's name tells, with or without a provider's prefix and a date. Sources: the vendor's migration

@@ -19,7 +19,13 @@ const fields = {
 
 describe('the body of a caller of the same format', () => {
   it('is the caller’s own but for what is ours', () => {
-    expect(bodyOf(asking(fields, { endUser: 'hash', maxOutputTokens: 77 }))).toEqual({ model: 'vendor-model', max_tokens: 77, stream: true, metadata: { user_id: 'hash' }, ...fields });
+    expect(bodyOf(asking(fields, { endUser: 'hash', maxOutputTokens: 77 }))).toEqual({
+      model: 'vendor-model',
+      max_tokens: 77,
+      stream: true,
+      metadata: { user_id: 'hash' },
+      ...fields,
+    });
     expect(messagesBody(asking(fields), 'm').dropped).toEqual([]);
   });
 
@@ -44,7 +50,10 @@ describe('the body of a caller of the same format', () => {
       { role: 'user', content: [said] },
       { role: 'assistant', content: [unsigned, signed, said] },
     ];
-    expect(bodyOf(asking({ messages, novelty: 1 }))).toMatchObject({ messages: [messages[0], messages[2], { role: 'assistant', content: [signed, said] }], novelty: 1 });
+    expect(bodyOf(asking({ messages, novelty: 1 }))).toMatchObject({
+      messages: [messages[0], messages[2], { role: 'assistant', content: [signed, said] }],
+      novelty: 1,
+    });
     expect(messagesBody(asking({ messages: [messages[2]] }), 'm').json).toContain(JSON.stringify([messages[2]]));
   });
 
@@ -53,7 +62,11 @@ describe('the body of a caller of the same format', () => {
     const own = { ...fields, thinking, context_management: { edits: [] } };
     const reasoning = { effort: '', budgetTokens: 31_999, disabled: false };
     expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 32_000 }))).toMatchObject({ max_tokens: 32_000, thinking });
-    expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 4000 }))).toMatchObject({ ...own, max_tokens: 4000, thinking: { ...thinking, budget_tokens: 3999 } });
+    expect(bodyOf(asking(own, { reasoning, maxOutputTokens: 4000 }))).toMatchObject({
+      ...own,
+      max_tokens: 4000,
+      thinking: { ...thinking, budget_tokens: 3999 },
+    });
     const tight = messagesBody(asking(own, { reasoning, maxOutputTokens: 1024 }), 'vendor-model');
     expect(JSON.parse(tight.json)).toEqual({ model: 'vendor-model', max_tokens: 1024, stream: true, ...fields });
     expect(tight.dropped).toEqual(['thinking', 'context_management']);
@@ -67,15 +80,30 @@ describe('the body of a caller of the same format', () => {
   });
 
   it('is counted by its own fields, without a cap', () => {
-    expect(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ native: asking(fields).native }), 'm'))).toEqual({ model: 'm', ...fields });
+    expect(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ native: asking(fields).native }), 'm'))).toEqual({
+      model: 'm',
+      ...fields,
+    });
   });
 });
 
 describe('the headers of a messages upstream', () => {
   it('are the version and the beta flags of the caller, as sent', () => {
-    const native = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{}', messagesBetas: ['a-2026-01-01', 'b'], droppedElsewhere: [], refusedElsewhere: [] };
-    expect(wire.headers('key', { messagesVersion: '2026-10-21', native })).toEqual({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2026-01-01,b', 'x-api-key': 'key' });
+    const native = {
+      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      fieldsJson: '{}',
+      messagesBetas: ['a-2026-01-01', 'b'],
+      droppedElsewhere: [],
+      refusedElsewhere: [],
+    };
+    expect(wire.headers('key', { messagesVersion: '2026-10-21', native })).toEqual({
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'a-2026-01-01,b',
+      'x-api-key': 'key',
+    });
     expect(wire.headers(undefined, { messagesVersion: '', native: undefined })).toEqual({ 'anthropic-version': '2023-06-01' });
-    expect(wire.headers(undefined, { messagesVersion: '', native: { ...native, format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS } })).not.toHaveProperty('anthropic-beta');
+    expect(
+      wire.headers(undefined, { messagesVersion: '', native: { ...native, format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS } }),
+    ).not.toHaveProperty('anthropic-beta');
   });
 });

@@ -18,7 +18,11 @@ export function withBudgetBelow(maxTokens: number, fieldsJson: string): { fields
   const { thinking, context_management: management, ...rest } = fields;
   // A cap of 0 writes to the cache and is below every budget, also that of a call that asks for no thinking.
   if (thinking === undefined) return { fieldsJson, dropped: [] };
-  if (maxTokens > thinkingBudgetMin) return { fieldsJson: JSON.stringify({ ...fields, thinking: { ...(thinking as JsonObject), budget_tokens: maxTokens - 1 } }), dropped: [] };
+  if (maxTokens > thinkingBudgetMin)
+    return {
+      fieldsJson: JSON.stringify({ ...fields, thinking: { ...(thinking as JsonObject), budget_tokens: maxTokens - 1 } }),
+      dropped: [],
+    };
   if (management === undefined) return { fieldsJson: JSON.stringify(rest), dropped: ['thinking'] };
   return { fieldsJson: JSON.stringify(rest), dropped: ['thinking', 'context_management'] };
 }

@@ -42,7 +42,22 @@ function parse(json: string): unknown {
 }
 
 // What the vendor enforces; the rest is told in words, as the vendor's own libraries do (lib/transform-json-schema of @anthropic-ai/sdk).
-const enforced = new Set(['$ref', '$defs', 'definitions', 'enum', 'const', 'type', 'anyOf', 'allOf', 'description', 'title', 'properties', 'required', 'items', 'default']);
+const enforced = new Set([
+  '$ref',
+  '$defs',
+  'definitions',
+  'enum',
+  'const',
+  'type',
+  'anyOf',
+  'allOf',
+  'description',
+  'title',
+  'properties',
+  'required',
+  'items',
+  'default',
+]);
 const formats = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 
 /** The schema with every object closed, and with what is not enforced as words in its description. */
@@ -52,12 +67,14 @@ function enforceable(value: unknown): unknown {
   const kept: Record<string, unknown> = {};
   const words: string[] = [];
   for (const [name, field] of Object.entries(oneOf === undefined ? schema : { anyOf: oneOf, ...schema })) {
-    const isKept = enforced.has(name) || (name === 'format' && formats.has(field as string)) || (name === 'minItems' && (field === 0 || field === 1));
+    const isKept =
+      enforced.has(name) || (name === 'format' && formats.has(field as string)) || (name === 'minItems' && (field === 0 || field === 1));
     if (isKept) kept[name] = nested(name, field);
     else words.push(`${name}: ${JSON.stringify(field)}`);
   }
   if (isOfObjects(kept)) kept['additionalProperties'] = false;
-  if (words.length > 0) kept['description'] = [kept['description'], `{${words.join(', ')}}`].filter((text) => typeof text === 'string').join('\n\n');
+  if (words.length > 0)
+    kept['description'] = [kept['description'], `{${words.join(', ')}}`].filter((text) => typeof text === 'string').join('\n\n');
   return kept;
 }
 

@@ -26,7 +26,14 @@ export interface ThinkingPlan {
   readonly isDropped: boolean;
 }
 
-const efforts: Readonly<Record<string, string>> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'max' };
+const efforts: Readonly<Record<string, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+};
 const budgets: Readonly<Record<string, number>> = { low: 1024, medium: 4096, high: 16_384, xhigh: 32_768, max: 63_999 };
 
 const none: ThinkingPlan = { freesTool: false, isDropped: false };

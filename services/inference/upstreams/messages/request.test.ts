@@ -9,7 +9,9 @@ const oldVersion = '2023-06-01';
 const newVersion = '2026-10-21';
 
 const text = (value: string) => ({ part: { $case: 'text' as const, value: { text: value } } });
-const result = (toolCallId: string, value: string, isError = false) => ({ part: { $case: 'toolResult' as const, value: { toolCallId, text: value, isError } } });
+const result = (toolCallId: string, value: string, isError = false) => ({
+  part: { $case: 'toolResult' as const, value: { toolCallId, text: value, isError } },
+});
 
 /** Everything that a request can hold, with the tool results of one turn in messages of their own, as chat-completions callers send them. */
 const full = GenerateRequest.fromPartial({
@@ -52,7 +54,10 @@ describe('a messages request', () => {
     expect(bodyOf(full)).toEqual({
       model: 'm',
       max_tokens: 5000,
-      system: [{ type: 'text', text: 'Be brief.' }, { type: 'text', text: 'Be kind.' }],
+      system: [
+        { type: 'text', text: 'Be brief.' },
+        { type: 'text', text: 'Be kind.' },
+      ],
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'Weather and time?' }] },
         {
@@ -103,11 +108,20 @@ describe('a messages request', () => {
   it.each([oldVersion, newVersion])('is accepted by a strict upstream of version %s', (version) => {
     expect(() => checkMessages(bodyOf(full, version), version)).not.toThrow();
     expect(() => checkMessages(bodyOf(textRequest('Hi'), version), version)).not.toThrow();
-    expect(() => checkCountTokens(JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ prompt: full.prompt, reasoning: full.reasoning }), 'm')))).not.toThrow();
+    expect(() =>
+      checkCountTokens(
+        JSON.parse(countTokensBody(CountTokensRequest.fromPartial({ prompt: full.prompt, reasoning: full.reasoning }), 'm')),
+      ),
+    ).not.toThrow();
   });
 
   it('leaves away what was not asked for', () => {
-    expect(bodyOf(textRequest('Hi'))).toEqual({ model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], stream: true });
+    expect(bodyOf(textRequest('Hi'))).toEqual({
+      model: 'm',
+      max_tokens: 1000,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+      stream: true,
+    });
   });
 
   it('may ask for no output at all, to warm a cache', () => {

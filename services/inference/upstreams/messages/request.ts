@@ -23,7 +23,10 @@ export function messagesBody(request: GenerateRequest, model: string): UpstreamB
   const metadata = request.endUser === '' ? undefined : { user_id: request.endUser };
   const ours = { model, max_tokens: request.maxOutputTokens, stream: true, metadata };
   if (native !== undefined) {
-    const { fieldsJson, dropped } = (request.reasoning?.budgetTokens ?? 0) < request.maxOutputTokens ? { ...native, dropped: [] } : withBudgetBelow(request.maxOutputTokens, native.fieldsJson);
+    const { fieldsJson, dropped } =
+      (request.reasoning?.budgetTokens ?? 0) < request.maxOutputTokens
+        ? { ...native, dropped: [] }
+        : withBudgetBelow(request.maxOutputTokens, native.fieldsJson);
     return { json: nativeBody(ours, fieldsJson), dropped };
   }
   const dropped = new Set(droppedFor(request, format));
@@ -49,7 +52,12 @@ export function countTokensBody(request: CountTokensRequest, model: string): str
 type PromptFields = Pick<GenerateRequest, 'prompt' | 'reasoning' | 'responseFormat'>;
 
 /** All that the model reads, and how it shall think and answer. The names of what cannot be said go into `dropped`. */
-function promptFields(request: PromptFields, model: string, maxTokens: number, dropped: Set<string>): { fields: JsonObject; thinking: ThinkingPlan } {
+function promptFields(
+  request: PromptFields,
+  model: string,
+  maxTokens: number,
+  dropped: Set<string>,
+): { fields: JsonObject; thinking: ThinkingPlan } {
   const prompt = request.prompt!;
   const traits = traitsOf(model);
   const form = outputForm(request.responseFormat, traits);
@@ -69,7 +77,8 @@ function promptFields(request: PromptFields, model: string, maxTokens: number, d
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: toToolChoice(choice, thinking.freesTool),
     thinking: thinking.thinking,
-    output_config: thinking.effort === undefined && form.format === undefined ? undefined : { effort: thinking.effort, format: form.format },
+    output_config:
+      thinking.effort === undefined && form.format === undefined ? undefined : { effort: thinking.effort, format: form.format },
   };
   return { fields, thinking };
 }

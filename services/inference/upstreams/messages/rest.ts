@@ -4,7 +4,14 @@ import { isObject, type JsonObject } from '../stream-decoder.js';
 
 const none: ReadonlySet<string> = new Set();
 const inMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
-const inUsage = new Set(['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation', 'output_tokens_details']);
+const inUsage = new Set([
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation',
+  'output_tokens_details',
+]);
 const inCacheCreation = new Set(['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']);
 const inOutputDetails = new Set(['thinking_tokens']);
 const inBlock: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -70,7 +77,10 @@ export function stopRest(event: JsonObject): JsonObject | undefined {
 function usageRest(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
   const parts: Record<string, unknown> = {};
-  for (const [name, known] of [['cache_creation', inCacheCreation], ['output_tokens_details', inOutputDetails]] as const) {
+  for (const [name, known] of [
+    ['cache_creation', inCacheCreation],
+    ['output_tokens_details', inOutputDetails],
+  ] as const) {
     const part = isObject(usage[name]) ? restOf(usage[name], known) : undefined;
     if (part !== undefined) parts[name] = part;
   }

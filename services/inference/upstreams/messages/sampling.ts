@@ -15,7 +15,11 @@ export interface SamplingConditions {
 }
 
 /** The fields that are sent, and into `dropped` the names of those that are not and would have had an effect. */
-export function samplingFields(sampling: Sampling | undefined, { version, traits, thinks }: SamplingConditions, dropped: Set<string>): JsonObject {
+export function samplingFields(
+  sampling: Sampling | undefined,
+  { version, traits, thinks }: SamplingConditions,
+  dropped: Set<string>,
+): JsonObject {
   if (sampling === undefined) return {};
   const { temperature, topP, topK, seed, frequencyPenalty, presencePenalty } = sampling;
   if (seed !== undefined) dropped.add('seed');

@@ -13,8 +13,23 @@ function decode(payloads: readonly object[], isNative = true): { events: Event[]
   return { events, decoder };
 }
 
-const plainUsage = { input_tokens: 9, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 }, output_tokens: 1 };
-const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm-1', content: [], stop_reason: null, stop_sequence: null, usage: plainUsage };
+const plainUsage = {
+  input_tokens: 9,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+  output_tokens: 1,
+};
+const message = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm-1',
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: plainUsage,
+};
 const start = { type: 'message_start', message };
 const open = (content_block: object) => ({ type: 'content_block_start', index: 0, content_block });
 const delta = (value: object) => ({ type: 'content_block_delta', index: 0, delta: value });
@@ -26,12 +41,23 @@ const ending = (stop_reason = 'end_turn', rest: object = {}, usage: object = {},
   ...event,
 });
 const stop = { type: 'message_stop' };
-const rests = (...payloads: object[]) => decode(payloads).events.flatMap(({ event, extraJson }) => (extraJson === undefined ? [] : [[event!.$case, JSON.parse(extraJson) as unknown]]));
+const rests = (...payloads: object[]) =>
+  decode(payloads).events.flatMap(({ event, extraJson }) =>
+    extraJson === undefined ? [] : [[event!.$case, JSON.parse(extraJson) as unknown]],
+  );
 const endOf = (...payloads: object[]) => JSON.parse(decode([start, ...payloads, stop]).decoder.outcome?.extraJson ?? 'null') as unknown;
 
 describe('the rest of a messages answer', () => {
   it('is nothing where all is said by the meaning', () => {
-    const { events, decoder } = decode([start, { type: 'ping' }, open({ type: 'text', text: '' }), delta({ type: 'text_delta', text: 'Hi' }), close, ending(), stop]);
+    const { events, decoder } = decode([
+      start,
+      { type: 'ping' },
+      open({ type: 'text', text: '' }),
+      delta({ type: 'text_delta', text: 'Hi' }),
+      close,
+      ending(),
+      stop,
+    ]);
     expect(events.map((event) => 'extraJson' in event)).toEqual(events.map(() => false));
     expect(decoder.outcome).toEqual({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
   });
@@ -45,16 +71,36 @@ describe('the rest of a messages answer', () => {
   });
 
   it('of the message goes with its start, usage that is not counted in tokens of a class included', () => {
-    const usage = { ...plainUsage, service_tier: 'standard', server_tool_use: { web_search_requests: 1 }, cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1d_input_tokens: 3 } };
+    const usage = {
+      ...plainUsage,
+      service_tier: 'standard',
+      server_tool_use: { web_search_requests: 1 },
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1d_input_tokens: 3 },
+    };
     expect(rests({ type: 'message_start', message: { ...message, container: { id: 'c' }, novelty: 1, usage } }, ending(), stop)).toEqual([
-      ['started', { container: { id: 'c' }, novelty: 1, usage: { service_tier: 'standard', server_tool_use: { web_search_requests: 1 }, cache_creation: { ephemeral_1d_input_tokens: 3 } } }],
+      [
+        'started',
+        {
+          container: { id: 'c' },
+          novelty: 1,
+          usage: {
+            service_tier: 'standard',
+            server_tool_use: { web_search_requests: 1 },
+            cache_creation: { ephemeral_1d_input_tokens: 3 },
+          },
+        },
+      ],
     ]);
   });
 
   it('of blocks and deltas goes with them, whether or not they have text', () => {
     const call = open({ type: 'tool_use', id: 'a', name: 'f', input: {}, caller: { type: 'direct' } });
     expect(rests(start, call, close, ending(), stop)).toEqual([['blockStart', { caller: { type: 'direct' } }]]);
-    const thought = [open({ type: 'thinking', thinking: '', signature: '' }), delta({ type: 'thinking_delta', thinking: '', estimated_tokens: 50 }), { ...close, novelty: 1 }];
+    const thought = [
+      open({ type: 'thinking', thinking: '', signature: '' }),
+      delta({ type: 'thinking_delta', thinking: '', estimated_tokens: 50 }),
+      { ...close, novelty: 1 },
+    ];
     expect(rests(start, ...thought, ending(), stop)).toEqual([
       ['blockDelta', { estimated_tokens: 50 }],
       ['blockStop', { novelty: 1 }],
@@ -64,10 +110,22 @@ describe('the rest of a messages answer', () => {
   it('is a foreign delta where its type is unknown, and a foreign block where that is', () => {
     const citation = { type: 'citations_delta', citation: { type: 'char_location', cited_text: 'x' } };
     const { events } = decode([start, open({ type: 'text', text: '', citations: [] }), delta(citation), close, ending(), stop]);
-    expect(events[2]!.event).toEqual({ $case: 'blockDelta', value: { index: 0, delta: { $case: 'foreignJson', value: JSON.stringify(citation) } } });
+    expect(events[2]!.event).toEqual({
+      $case: 'blockDelta',
+      value: { index: 0, delta: { $case: 'foreignJson', value: JSON.stringify(citation) } },
+    });
     const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
     const beam = { type: 'beam_delta', beam: 'up' };
-    const foreign = decode([start, open(search), delta({ type: 'input_json_delta', partial_json: '{"q":1}' }), delta({ type: 'text_delta', text: 't' }), delta(beam), close, ending(), stop]);
+    const foreign = decode([
+      start,
+      open(search),
+      delta({ type: 'input_json_delta', partial_json: '{"q":1}' }),
+      delta({ type: 'text_delta', text: 't' }),
+      delta(beam),
+      close,
+      ending(),
+      stop,
+    ]);
     expect(foreign.events.slice(1).map(({ event }) => event)).toEqual([
       { $case: 'blockStart', value: { index: 0, block: { $case: 'foreign', value: { json: JSON.stringify(search) } } } },
       { $case: 'blockDelta', value: { index: 0, delta: { $case: 'argumentsJson', value: '{"q":1}' } } },
@@ -87,8 +145,21 @@ describe('the rest of a messages answer', () => {
 
   it('is also what stands in an event beside its message, block or delta, empty deltas included', () => {
     const around = (event: object, value: number): object => ({ ...event, around: value, cost: 1 });
-    const payloads = [around(start, 1), around(open({ type: 'text', text: '' }), 2), around(delta({ type: 'text_delta', text: '' }), 3), around(delta({ type: 'text_delta', text: 'Hi' }), 4), around(delta({ type: 'novel_delta' }), 5), close, around(open({ type: 'novel' }), 6), close, ending(), stop];
-    const besides = decode(payloads).events.flatMap(({ event, besideJson }) => (besideJson === undefined ? [] : [[event!.$case, JSON.parse(besideJson) as unknown]]));
+    const payloads = [
+      around(start, 1),
+      around(open({ type: 'text', text: '' }), 2),
+      around(delta({ type: 'text_delta', text: '' }), 3),
+      around(delta({ type: 'text_delta', text: 'Hi' }), 4),
+      around(delta({ type: 'novel_delta' }), 5),
+      close,
+      around(open({ type: 'novel' }), 6),
+      close,
+      ending(),
+      stop,
+    ];
+    const besides = decode(payloads).events.flatMap(({ event, besideJson }) =>
+      besideJson === undefined ? [] : [[event!.$case, JSON.parse(besideJson) as unknown]],
+    );
     expect(besides).toEqual([
       ['started', { around: 1 }],
       ['blockStart', { around: 2 }],
@@ -107,23 +178,47 @@ describe('the rest of a messages answer', () => {
 
   it('of the end is gathered from every message_delta and message_stop', () => {
     const details = { type: 'refusal', category: 'cyber', explanation: null };
-    expect(endOf(ending('refusal', { stop_details: details }, { server_tool_use: { web_search_requests: 2 } }, { context_management: { applied_edits: [] } }))).toEqual({
+    expect(
+      endOf(
+        ending(
+          'refusal',
+          { stop_details: details },
+          { server_tool_use: { web_search_requests: 2 } },
+          { context_management: { applied_edits: [] } },
+        ),
+      ),
+    ).toEqual({
       delta: { stop_details: details },
       usage: { server_tool_use: { web_search_requests: 2 } },
       context_management: { applied_edits: [] },
     });
     const early = { type: 'message_delta', delta: { container: { id: 'c' } }, usage: { output_tokens: 1, novelty: 1 } };
-    expect(endOf(early, ending('end_turn', {}, { novelty: 2 }), { ...stop, metrics: { n: 1 } })).toEqual({ delta: { container: { id: 'c' } }, usage: { novelty: 2 }, metrics: { n: 1 } });
+    expect(endOf(early, ending('end_turn', {}, { novelty: 2 }), { ...stop, metrics: { n: 1 } })).toEqual({
+      delta: { container: { id: 'c' } },
+      usage: { novelty: 2 },
+      metrics: { n: 1 },
+    });
   });
 
   it('has the stop reason where no common one says it', () => {
     expect(endOf(ending('pause_turn'))).toEqual({ delta: { stop_reason: 'pause_turn', stop_sequence: null } });
-    expect(endOf(open({ type: 'novel_tool_use', id: 'a' }), close, ending('tool_use'))).toEqual({ delta: { stop_reason: 'tool_use', stop_sequence: null } });
+    expect(endOf(open({ type: 'novel_tool_use', id: 'a' }), close, ending('tool_use'))).toEqual({
+      delta: { stop_reason: 'tool_use', stop_sequence: null },
+    });
     expect(endOf(open({ type: 'tool_use', id: 'a', name: 'f', input: {} }), close, ending('tool_use'))).toBeNull();
   });
 
   it('is left out for callers of another format, without gaps between blocks', () => {
-    const all = [{ ...start, message: { ...message, novelty: 1 } }, open({ type: 'server_tool_use', id: 's' }), close, { type: 'novelty' }, open({ type: 'text', text: 'Hi', citations: null }), close, ending('pause_turn', { container: null }), stop];
+    const all = [
+      { ...start, message: { ...message, novelty: 1 } },
+      open({ type: 'server_tool_use', id: 's' }),
+      close,
+      { type: 'novelty' },
+      open({ type: 'text', text: 'Hi', citations: null }),
+      close,
+      ending('pause_turn', { container: null }),
+      stop,
+    ];
     const { events, decoder } = decode(all, false);
     expect(events.every((event) => event.extraJson === undefined)).toBe(true);
     expect(events.map(({ event }) => event!.$case)).toEqual(['started', 'blockStart', 'blockDelta', 'blockStop']);

@@ -5,28 +5,60 @@ import { eventsOf, summary } from '../../testing/fixtures.js';
 import { MessagesDecoder } from './stream.js';
 
 function decode(payloads: readonly unknown[]): { words: string[]; decoder: MessagesDecoder } {
-  const decoder = new MessagesDecoder({ target: { upstreamId: 'u', upstreamModel: 'm' }, requestId: '', droppedFields: [], isNative: false });
+  const decoder = new MessagesDecoder({
+    target: { upstreamId: 'u', upstreamModel: 'm' },
+    requestId: '',
+    droppedFields: [],
+    isNative: false,
+  });
   const events: Event[] = [];
   for (const payload of payloads) events.push(...decoder.push(JSON.stringify(payload)));
   events.push(...decoder.end());
   return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), decoder };
 }
 
-const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({ type: 'message_start', message: { id: 'msg_1', model: 'm-1', content: [], usage } });
+const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({
+  type: 'message_start',
+  message: { id: 'msg_1', model: 'm-1', content: [], usage },
+});
 const open = (index: number | undefined, content_block: unknown) => ({ type: 'content_block_start', index, content_block });
 const delta = (index: number | undefined, value: unknown) => ({ type: 'content_block_delta', index, delta: value });
 const close = (index?: number) => ({ type: 'content_block_stop', index });
-const ending = (stop_reason: string | null, usage?: unknown) => ({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage });
+const ending = (stop_reason: string | null, usage?: unknown) => ({
+  type: 'message_delta',
+  delta: { stop_reason, stop_sequence: null },
+  usage,
+});
 const stop = { type: 'message_stop' };
-const said = (index: number | undefined, text: string) => [open(index, { type: 'text', text: '' }), delta(index, { type: 'text_delta', text }), close(index)];
+const said = (index: number | undefined, text: string) => [
+  open(index, { type: 'text', text: '' }),
+  delta(index, { type: 'text_delta', text }),
+  close(index),
+];
 
 describe('a messages stream that departs from the vendor’s', () => {
   it.each<[string, unknown[], string[]]>([
     ['two message_start', [start(), start(), ...said(0, 'Hi'), ending('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
-    ['gaps between indexes', [start(), ...said(0, 'a'), ...said(2, 'b'), ending('end_turn'), stop], ['started', '0:text', 'a', '0.', '1:text', 'b', '1.']],
-    ['no indexes at all', [start(), ...said(undefined, 'a'), ...said(undefined, 'b'), ending('end_turn'), stop], ['started', '0:text', 'a', '0.', '1:text', 'b', '1.']],
-    ['the same index twice', [start(), ...said(0, 'a'), ...said(0, 'b'), ending('end_turn'), stop], ['started', '0:text', 'a', '0.', '1:text', 'b', '1.']],
-    ['a text block without its field', [start(), open(0, { type: 'text' }), delta(0, { type: 'text_delta', text: 'Hi' }), close(0), ending('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
+    [
+      'gaps between indexes',
+      [start(), ...said(0, 'a'), ...said(2, 'b'), ending('end_turn'), stop],
+      ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
+    ],
+    [
+      'no indexes at all',
+      [start(), ...said(undefined, 'a'), ...said(undefined, 'b'), ending('end_turn'), stop],
+      ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
+    ],
+    [
+      'the same index twice',
+      [start(), ...said(0, 'a'), ...said(0, 'b'), ending('end_turn'), stop],
+      ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
+    ],
+    [
+      'a text block without its field',
+      [start(), open(0, { type: 'text' }), delta(0, { type: 'text_delta', text: 'Hi' }), close(0), ending('end_turn'), stop],
+      ['started', '0:text', 'Hi', '0.'],
+    ],
     [
       'a thinking block without its fields',
       [start(), open(0, { type: 'thinking' }), delta(0, { type: 'thinking_delta', thinking: 'hmm' }), close(0), ending('end_turn'), stop],
@@ -34,25 +66,65 @@ describe('a messages stream that departs from the vendor’s', () => {
     ],
     [
       'a tool input of empty text',
-      [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: '' }), delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }), close(0), ending('tool_use'), stop],
+      [
+        start(),
+        open(0, { type: 'tool_use', id: 'a', name: 'f', input: '' }),
+        delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }),
+        close(0),
+        ending('tool_use'),
+        stop,
+      ],
       ['started', '0:toolCall(a,f)', '{"x":1}', '0.'],
     ],
-    ['a tool input as text', [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: '{"x":1}' }), close(0), ending('tool_use'), stop], ['started', '0:toolCall(a,f)', '{"x":1}', '0.']],
+    [
+      'a tool input as text',
+      [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: '{"x":1}' }), close(0), ending('tool_use'), stop],
+      ['started', '0:toolCall(a,f)', '{"x":1}', '0.'],
+    ],
     [
       'a tool input both whole and in fragments',
-      [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }), delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }), close(0), ending('tool_use'), stop],
+      [
+        start(),
+        open(0, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }),
+        delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }),
+        close(0),
+        ending('tool_use'),
+        stop,
+      ],
       ['started', '0:toolCall(a,f)', '{"x":1}', '0.'],
     ],
     [
       'an unfinished tool input',
-      [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }), delta(0, { type: 'input_json_delta', partial_json: '{"x":' }), close(0), ending('max_tokens'), stop],
+      [
+        start(),
+        open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+        delta(0, { type: 'input_json_delta', partial_json: '{"x":' }),
+        close(0),
+        ending('max_tokens'),
+        stop,
+      ],
       ['started', '0:toolCall(a,f)', '{"x":', '0.'],
     ],
     ['a stop of nothing', [start(), ...said(0, 'Hi'), close(0), ending('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
-    ['a stop reason only in a second message_delta', [start(), ...said(0, 'Hi'), ending(null, { output_tokens: 1 }), ending('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
+    [
+      'a stop reason only in a second message_delta',
+      [start(), ...said(0, 'Hi'), ending(null, { output_tokens: 1 }), ending('end_turn'), stop],
+      ['started', '0:text', 'Hi', '0.'],
+    ],
     [
       'blocks, deltas and events of unknown types',
-      [start(), { type: 'novelty' }, open(0, { type: 'hologram' }), delta(0, { type: 'beam_delta' }), close(0), open(1, { type: 'text', text: 'Hi' }), delta(1, { type: 'beam_delta' }), close(1), ending('end_turn'), stop],
+      [
+        start(),
+        { type: 'novelty' },
+        open(0, { type: 'hologram' }),
+        delta(0, { type: 'beam_delta' }),
+        close(0),
+        open(1, { type: 'text', text: 'Hi' }),
+        delta(1, { type: 'beam_delta' }),
+        close(1),
+        ending('end_turn'),
+        stop,
+      ],
       ['started', '0:text', 'Hi', '0.'],
     ],
   ])('with %s', (_name, payloads, expected) => {
@@ -66,8 +138,25 @@ describe('a messages stream that departs from the vendor’s', () => {
       { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
       { type: 'tool_use', id: 'b', name: 'g', input: {} },
     ];
-    const { words, decoder } = decode([{ type: 'message', id: 'msg_1', model: 'm-1', content, stop_reason: 'tool_use', usage: { input_tokens: 9, output_tokens: 5 } }]);
-    expect(words).toEqual(['started', '0:reasoning', 'Hm', 'signature=sig', '0.', '1:text', 'Hi', '1.', '2:toolCall(a,f)', '{"x":1}', '2.', '3:toolCall(b,g)', '{}', '3.']);
+    const { words, decoder } = decode([
+      { type: 'message', id: 'msg_1', model: 'm-1', content, stop_reason: 'tool_use', usage: { input_tokens: 9, output_tokens: 5 } },
+    ]);
+    expect(words).toEqual([
+      'started',
+      '0:reasoning',
+      'Hm',
+      'signature=sig',
+      '0.',
+      '1:text',
+      'Hi',
+      '1.',
+      '2:toolCall(a,f)',
+      '{"x":1}',
+      '2.',
+      '3:toolCall(b,g)',
+      '{}',
+      '3.',
+    ]);
     expect(decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_TOOL_CALLS);
     expect(decoder.report.output).toEqual({ outputTokens: 5, reasoningTokens: 0 });
   });
@@ -85,8 +174,19 @@ describe('usage of a messages stream that departs from the vendor’s', () => {
   });
 
   it('takes input that is raised later, and lets fields that are null keep what was said', () => {
-    const later = { input_tokens: 100, cache_read_input_tokens: null, output_tokens: 7, output_tokens_details: null, server_tool_use: null };
-    const { decoder } = decode([start({ input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 1 }), ...said(0, 'Hi'), ending('end_turn', later), stop]);
+    const later = {
+      input_tokens: 100,
+      cache_read_input_tokens: null,
+      output_tokens: 7,
+      output_tokens_details: null,
+      server_tool_use: null,
+    };
+    const { decoder } = decode([
+      start({ input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 1 }),
+      ...said(0, 'Hi'),
+      ending('end_turn', later),
+      stop,
+    ]);
     expect(decoder.report).toEqual({
       input: { inputTokens: 100, cacheReadTokens: 4, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
       output: { outputTokens: 7, reasoningTokens: 0 },

@@ -14,11 +14,18 @@ function decode(payloads: readonly unknown[]): { words: string[]; decoder: Messa
   return { words: summary(eventsOf([{ events, usageSoFar: undefined }])), decoder };
 }
 
-const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({ type: 'message_start', message: { id: 'msg_1', model: 'm-1', content: [], usage } });
+const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({
+  type: 'message_start',
+  message: { id: 'msg_1', model: 'm-1', content: [], usage },
+});
 const open = (index: number, content_block: unknown) => ({ type: 'content_block_start', index, content_block });
 const delta = (index: number, value: unknown) => ({ type: 'content_block_delta', index, delta: value });
 const close = (index: number) => ({ type: 'content_block_stop', index });
-const ending = (stop_reason: string, usage?: unknown, stop_sequence: string | null = null) => ({ type: 'message_delta', delta: { stop_reason, stop_sequence }, usage });
+const ending = (stop_reason: string, usage?: unknown, stop_sequence: string | null = null) => ({
+  type: 'message_delta',
+  delta: { stop_reason, stop_sequence },
+  usage,
+});
 const stop = { type: 'message_stop' };
 const text = [open(0, { type: 'text', text: '' }), delta(0, { type: 'text_delta', text: 'Hi' }), close(0)];
 const words = (...payloads: unknown[]) => decode(payloads).words;
@@ -27,7 +34,16 @@ const reasonOf = (...payloads: unknown[]): string => {
     decode(payloads);
     return 'none';
   } catch (error) {
-    return hasReason(error, 'upstream_failed', 'upstream_timeout', 'upstream_overloaded', 'upstream_rate_limited', 'upstream_unavailable', 'upstream_rejected', 'context_length_exceeded')
+    return hasReason(
+      error,
+      'upstream_failed',
+      'upstream_timeout',
+      'upstream_overloaded',
+      'upstream_rate_limited',
+      'upstream_unavailable',
+      'upstream_rejected',
+      'context_length_exceeded',
+    )
       ? error.reason
       : String(error);
   }
@@ -35,33 +51,74 @@ const reasonOf = (...payloads: unknown[]): string => {
 
 describe('a messages stream', () => {
   it('begins with message_start, which names the model and the message', () => {
-    const [started] = new MessagesDecoder({ target, requestId: '', droppedFields: ['seed'], isNative: false }).push(JSON.stringify(start()));
-    expect(started?.event).toEqual({ $case: 'started', value: { target, upstreamRequestId: 'msg_1', upstreamReportedModel: 'm-1', droppedFields: ['seed'] } });
+    const [started] = new MessagesDecoder({ target, requestId: '', droppedFields: ['seed'], isNative: false }).push(
+      JSON.stringify(start()),
+    );
+    expect(started?.event).toEqual({
+      $case: 'started',
+      value: { target, upstreamRequestId: 'msg_1', upstreamReportedModel: 'm-1', droppedFields: ['seed'] },
+    });
   });
 
   it('carries text, with pings and events of the future in between', () => {
-    expect(words(start(), { type: 'ping' }, ...text.slice(0, 1), { type: 'news' }, ...text.slice(1), ending('end_turn'), stop)).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(words(start(), { type: 'ping' }, ...text.slice(0, 1), { type: 'news' }, ...text.slice(1), ending('end_turn'), stop)).toEqual([
+      'started',
+      '0:text',
+      'Hi',
+      '0.',
+    ]);
   });
 
   it('carries text that is given at the start of its block', () => {
-    expect(words(start(), open(0, { type: 'text', text: 'Hi' }), close(0), ending('end_turn'), stop)).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(words(start(), open(0, { type: 'text', text: 'Hi' }), close(0), ending('end_turn'), stop)).toEqual([
+      'started',
+      '0:text',
+      'Hi',
+      '0.',
+    ]);
   });
 
   it('carries thinking with its signature, and keeps a block that has nothing else', () => {
-    const thinking = [open(0, { type: 'thinking', thinking: '', signature: '' }), delta(0, { type: 'thinking_delta', thinking: 'Hm' }), delta(0, { type: 'signature_delta', signature: 'sig' }), close(0)];
+    const thinking = [
+      open(0, { type: 'thinking', thinking: '', signature: '' }),
+      delta(0, { type: 'thinking_delta', thinking: 'Hm' }),
+      delta(0, { type: 'signature_delta', signature: 'sig' }),
+      close(0),
+    ];
     expect(words(start(), ...thinking, ending('end_turn'), stop)).toEqual(['started', '0:reasoning', 'Hm', 'signature=sig', '0.']);
-    expect(words(start(), thinking[0], thinking[2], thinking[3], ending('end_turn'), stop)).toEqual(['started', '0:reasoning', 'signature=sig', '0.']);
+    expect(words(start(), thinking[0], thinking[2], thinking[3], ending('end_turn'), stop)).toEqual([
+      'started',
+      '0:reasoning',
+      'signature=sig',
+      '0.',
+    ]);
   });
 
   it('carries redacted thinking', () => {
-    expect(words(start(), open(0, { type: 'redacted_thinking', data: 'opaque' }), close(0), ending('end_turn'), stop)).toEqual(['started', '0:reasoningopaque', '0.']);
+    expect(words(start(), open(0, { type: 'redacted_thinking', data: 'opaque' }), close(0), ending('end_turn'), stop)).toEqual([
+      'started',
+      '0:reasoningopaque',
+      '0.',
+    ]);
   });
 
   it('carries tool calls; one without fragments has an empty object', () => {
     const call = (index: number, id: string) => open(index, { type: 'tool_use', id, name: 'f', input: {} });
     const fragment = (index: number, partial_json: string) => delta(index, { type: 'input_json_delta', partial_json });
     expect(
-      words(start(), call(0, 'a'), fragment(0, ''), fragment(0, '{"x"'), fragment(0, ':1}'), close(0), call(1, 'b'), fragment(1, ''), close(1), ending('tool_use'), stop),
+      words(
+        start(),
+        call(0, 'a'),
+        fragment(0, ''),
+        fragment(0, '{"x"'),
+        fragment(0, ':1}'),
+        close(0),
+        call(1, 'b'),
+        fragment(1, ''),
+        close(1),
+        ending('tool_use'),
+        stop,
+      ),
     ).toEqual(['started', '0:toolCall(a,f)', '{"x":1}', '0.', '1:toolCall(b,f)', '{}', '1.']);
   });
 
@@ -71,14 +128,31 @@ describe('a messages stream', () => {
   });
 
   it('passes over blocks of server tools, and numbers the others without gaps', () => {
-    const search = [open(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }), delta(0, { type: 'input_json_delta', partial_json: '{}' }), close(0)];
-    const said = [open(1, { type: 'text', text: '' }), delta(1, { type: 'text_delta', text: 'Hi' }), delta(1, { type: 'citations_delta', citation: {} }), close(1)];
+    const search = [
+      open(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
+      delta(0, { type: 'input_json_delta', partial_json: '{}' }),
+      close(0),
+    ];
+    const said = [
+      open(1, { type: 'text', text: '' }),
+      delta(1, { type: 'text_delta', text: 'Hi' }),
+      delta(1, { type: 'citations_delta', citation: {} }),
+      close(1),
+    ];
     expect(words(start(), ...search, ...said, ending('end_turn'), stop)).toEqual(['started', '0:text', 'Hi', '0.']);
   });
 
-  it('tolerates a missing message_start, a missing block stop and the other format\'s end marker', () => {
+  it("tolerates a missing message_start, a missing block stop and the other format's end marker", () => {
     expect(words(...text, ending('end_turn'), stop, '[DONE]')).toEqual(['started', '0:text', 'Hi', '0.']);
-    expect(words(start(), ...text.slice(0, 2), open(1, { type: 'text', text: 'ho' }), ending('end_turn'), stop)).toEqual(['started', '0:text', 'Hi', '0.', '1:text', 'ho', '1.']);
+    expect(words(start(), ...text.slice(0, 2), open(1, { type: 'text', text: 'ho' }), ending('end_turn'), stop)).toEqual([
+      'started',
+      '0:text',
+      'Hi',
+      '0.',
+      '1:text',
+      'ho',
+      '1.',
+    ]);
   });
 });
 
@@ -96,7 +170,10 @@ describe('the end of a messages stream', () => {
   });
 
   it('tells which stop sequence was met', () => {
-    expect(decode([start(), ...text, ending('stop_sequence', undefined, 'END'), stop]).decoder.outcome).toEqual({ stopReason: StopReason.STOP_REASON_STOP_SEQUENCE, stopSequence: 'END' });
+    expect(decode([start(), ...text, ending('stop_sequence', undefined, 'END'), stop]).decoder.outcome).toEqual({
+      stopReason: StopReason.STOP_REASON_STOP_SEQUENCE,
+      stopSequence: 'END',
+    });
   });
 
   it('is a tool call whenever one was made', () => {
@@ -121,7 +198,13 @@ describe('usage of a messages stream', () => {
   const reported = (...payloads: unknown[]) => decode([...payloads, stop]).decoder.report;
 
   it('is merged field by field: input at the start, totals at the end', () => {
-    const first = start({ input_tokens: 9, cache_read_input_tokens: 5, cache_creation_input_tokens: 7, cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 3 }, output_tokens: 1 });
+    const first = start({
+      input_tokens: 9,
+      cache_read_input_tokens: 5,
+      cache_creation_input_tokens: 7,
+      cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 3 },
+      output_tokens: 1,
+    });
     expect(reported(first, ending('end_turn', { output_tokens: 40, output_tokens_details: { thinking_tokens: 12 } }))).toEqual({
       input: { inputTokens: 9, cacheReadTokens: 5, cacheWrite5mTokens: 4, cacheWrite1hTokens: 3 },
       output: { outputTokens: 40, reasoningTokens: 12 },
@@ -137,7 +220,9 @@ describe('usage of a messages stream', () => {
   });
 
   it('counts cache writes as living five minutes when only their sum is given', () => {
-    expect(reported(start({ input_tokens: 1, cache_creation_input_tokens: 6 }), ending('end_turn', { output_tokens: 1 })).input).toMatchObject({ cacheWrite5mTokens: 6, cacheWrite1hTokens: 0 });
+    expect(
+      reported(start({ input_tokens: 1, cache_creation_input_tokens: 6 }), ending('end_turn', { output_tokens: 1 })).input,
+    ).toMatchObject({ cacheWrite5mTokens: 6, cacheWrite1hTokens: 0 });
   });
 
   it('does not take the placeholder of message_start for output', () => {
@@ -147,7 +232,10 @@ describe('usage of a messages stream', () => {
   it.each([
     [{ input_tokens: -1 }, 'not_a_count'],
     [{ input_tokens: 1, cache_read_input_tokens: '3' }, 'not_a_count'],
-    [{ input_tokens: 1, cache_creation_input_tokens: 2, cache_creation: { ephemeral_1h_input_tokens: 3 } }, 'cache_write_parts_above_total'],
+    [
+      { input_tokens: 1, cache_creation_input_tokens: 2, cache_creation: { ephemeral_1h_input_tokens: 3 } },
+      'cache_write_parts_above_total',
+    ],
   ])('that breaks a rule says which: %j', (usage, fault) => {
     expect(reported(start(usage), ending('end_turn', { output_tokens: 1 })).input).toBe(fault);
   });

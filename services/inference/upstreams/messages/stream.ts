@@ -4,7 +4,16 @@ import type { UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
 import { merged, withoutAccount } from '../rest.js';
-import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
+import {
+  brokenOff,
+  isObject,
+  type JsonObject,
+  malformed,
+  optionalTextField,
+  type Outcome,
+  parsePayload,
+  type StreamDecoder,
+} from '../stream-decoder.js';
 import { eventError } from './error.js';
 import { besideRest, blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
 import { isCommonStopReason, stopReasonOf } from './stop-reason.js';
@@ -104,7 +113,8 @@ export class MessagesDecoder implements StreamDecoder {
     this.#start('', '');
     this.#blockStop();
     const input = block['input'];
-    const initialArguments = typeof input === 'string' ? input : isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
+    const initialArguments =
+      typeof input === 'string' ? input : isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
     this.#open = { upstreamIndex: index, isRelayed: this.#openBlock(block, beside), initialArguments, hasArguments: false };
   }
 
@@ -169,7 +179,13 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   /** Writes a delta of a known type, whose text is in `field`. */
-  #write(kind: BlockWriter['openKind'], as: 'text' | 'signature' | 'argumentsJson', delta: JsonObject, field: string, beside: string | undefined): void {
+  #write(
+    kind: BlockWriter['openKind'],
+    as: 'text' | 'signature' | 'argumentsJson',
+    delta: JsonObject,
+    field: string,
+    beside: string | undefined,
+  ): void {
     const { openKind } = this.#writer;
     // The input of a server tool comes in the same fragments as that of one's own.
     if (openKind === 'foreign' && as !== 'argumentsJson') return this.#writeForeign(delta, beside);
@@ -213,7 +229,10 @@ export class MessagesDecoder implements StreamDecoder {
     this.#messageStart(message);
     const content: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : [];
     for (const [index, block] of content.entries()) this.#blockStart(index, block);
-    this.#messageDelta({ delta: { stop_reason: message['stop_reason'] ?? 'end_turn', stop_sequence: message['stop_sequence'] }, usage: message['usage'] });
+    this.#messageDelta({
+      delta: { stop_reason: message['stop_reason'] ?? 'end_turn', stop_sequence: message['stop_sequence'] },
+      usage: message['usage'],
+    });
     return this.#done();
   }
 

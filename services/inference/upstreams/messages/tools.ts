@@ -50,7 +50,8 @@ function rootObject(schema: JsonObject): { schema: JsonObject; isWhole: boolean 
     return list.filter(isObject).map((branch) => ({ word, branch }));
   });
   const { anyOf: _anyOf, oneOf: _oneOf, allOf: _allOf, ...rest } = schema;
-  if (branches.length === 0) return { schema: { ...(rest['properties'] === undefined ? { properties: {} } : {}), ...rest, type: 'object' }, isWhole: true };
+  if (branches.length === 0)
+    return { schema: { ...(rest['properties'] === undefined ? { properties: {} } : {}), ...rest, type: 'object' }, isWhole: true };
   const properties: Record<string, unknown> = { ...objectOf(rest['properties']) };
   for (const { branch } of branches) {
     for (const [name, value] of Object.entries(objectOf(branch['properties']))) {

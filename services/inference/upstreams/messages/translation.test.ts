@@ -1,7 +1,22 @@
 // A call of another format as a messages body, each test by what breaks without it.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { acceptedBody, assistant, call, hi, type MessagesBody, type PartialRequest, result, says, sentBody, system, text, thought, tools, user } from '../../testing/messages-bodies.js';
+import {
+  acceptedBody,
+  assistant,
+  call,
+  hi,
+  type MessagesBody,
+  type PartialRequest,
+  result,
+  says,
+  sentBody,
+  system,
+  text,
+  thought,
+  tools,
+  user,
+} from '../../testing/messages-bodies.js';
 import { toMessagesToolId } from './content.js';
 
 const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest: PartialRequest = {}): MessagesBody =>
@@ -9,14 +24,22 @@ const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest
 
 describe('a conversation of another format', () => {
   it('keeps instructions apart at the top, and later ones behind what the user says before the next answer', () => {
-    const body = asked([says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))], { prompt: { system: ['one'] } });
+    const body = asked([says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))], {
+      prompt: { system: ['one'] },
+    });
     expect(body.system?.map((block) => block.text)).toEqual(['one', 'two']);
-    expect(body.messages.map(({ role, content }) => [role, ...content.map((block) => block['text'])])).toEqual([['user', 'Hi', 'Go'], ['system', 'three']]);
+    expect(body.messages.map(({ role, content }) => [role, ...content.map((block) => block['text'])])).toEqual([
+      ['user', 'Hi', 'Go'],
+      ['system', 'three'],
+    ]);
   });
 
   it('has an instruction among the user’s words where the model takes no other, or no words are there to stand behind', () => {
     const reminder = '<system-reminder>\nBe brief.\n</system-reminder>';
-    const older = acceptedBody({ prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } }, 'claude-sonnet-4-5').body;
+    const older = acceptedBody(
+      { prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } },
+      'claude-sonnet-4-5',
+    ).body;
     expect(older.messages).toEqual([{ role: 'user', content: ['Hi', reminder, 'Go'].map((value) => ({ type: 'text', text: value })) }]);
     const bare = asked([hi, says(assistant, text('Hello.')), says(system, text('Be brief.'))]);
     expect(bare.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: reminder }] });
@@ -33,22 +56,50 @@ describe('a conversation of another format', () => {
   });
 
   it('has the results of parallel calls in one message, before what the user says', () => {
-    const history = [hi, says(assistant, text('One moment.'), call('a'), call('b')), says(user, result('a')), says(user, text('And?'), result('b'))];
-    expect(asked(history, { prompt: { tools } }).messages.at(-1)!.content.map(({ type }) => type)).toEqual(['tool_result', 'tool_result', 'text']);
+    const history = [
+      hi,
+      says(assistant, text('One moment.'), call('a'), call('b')),
+      says(user, result('a')),
+      says(user, text('And?'), result('b')),
+    ];
+    expect(
+      asked(history, { prompt: { tools } })
+        .messages.at(-1)!
+        .content.map(({ type }) => type),
+    ).toEqual(['tool_result', 'tool_result', 'text']);
   });
 
   it('has thoughts first in their turn, and only signed ones', () => {
-    const turn = says(assistant, text('So.'), thought(''), thought('sig'), { part: { $case: 'reasoning', value: { redactedData: 'opaque' } } }, call('a'));
-    expect(asked([hi, turn, says(user, result('a'))], { prompt: { tools } }).messages[1]!.content.map(({ type }) => type)).toEqual(['thinking', 'redacted_thinking', 'text', 'tool_use']);
+    const turn = says(
+      assistant,
+      text('So.'),
+      thought(''),
+      thought('sig'),
+      { part: { $case: 'reasoning', value: { redactedData: 'opaque' } } },
+      call('a'),
+    );
+    expect(asked([hi, turn, says(user, result('a'))], { prompt: { tools } }).messages[1]!.content.map(({ type }) => type)).toEqual([
+      'thinking',
+      'redacted_thinking',
+      'text',
+      'tool_use',
+    ]);
   });
 
   it('keeps a thought whose text was not shown', () => {
     const hidden = { part: { $case: 'reasoning' as const, value: { signature: 'sig' } } };
-    expect(asked([hi, says(assistant, hidden, text('So.')), hi]).messages[1]!.content[0]).toEqual({ type: 'thinking', thinking: '', signature: 'sig' });
+    expect(asked([hi, says(assistant, hidden, text('So.')), hi]).messages[1]!.content[0]).toEqual({
+      type: 'thinking',
+      thinking: '',
+      signature: 'sig',
+    });
   });
 
   it('lets the answer go on from what the caller began, without space at its end', () => {
-    expect(asked([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Once' }] });
+    expect(asked([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Once' }],
+    });
   });
 
   it('has the same acceptable id in a call and its result', () => {
@@ -71,7 +122,12 @@ describe('images and documents', () => {
     expect(asked([says(user, image('image/jpg'), url, pdf, plain, linked, text('What?'))]).messages[0]!.content).toEqual([
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'aGFsbG8=' } },
       { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
-      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'aGFsbG8=' }, title: 'a.pdf', context: 'From the archive.' },
+      {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'aGFsbG8=' },
+        title: 'a.pdf',
+        context: 'From the archive.',
+      },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hallo' }, title: 'T' },
       { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
       { type: 'text', text: 'What?' },
@@ -94,13 +150,25 @@ describe('cache marks', () => {
     const prompt = { system: ['one', 'two'], systemCacheTtls: { 1: '1h' }, tools: [{ ...tools[0]!, cacheTtl: '1h' }] };
     const body = asked([says(user, text('a', '5m'), text('b'))], { prompt });
     expect(body['tools']).toMatchObject([{ cache_control: { type: 'ephemeral', ttl: '1h' } }]);
-    expect(body.system).toEqual([{ type: 'text', text: 'one' }, { type: 'text', text: 'two', cache_control: { type: 'ephemeral', ttl: '1h' } }]);
-    expect(body.messages[0]!.content).toEqual([{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'b' }]);
+    expect(body.system).toEqual([
+      { type: 'text', text: 'one' },
+      { type: 'text', text: 'two', cache_control: { type: 'ephemeral', ttl: '1h' } },
+    ]);
+    expect(body.messages[0]!.content).toEqual([
+      { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'b' },
+    ]);
   });
 
   it('beyond the fourth from the end are left out, and the caller is told', () => {
     const messages = [says(user, ...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, '5m')))];
-    expect(asked(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([false, true, true, true, true]);
+    expect(asked(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+    ]);
     expect(sentBody({ prompt: { messages } }).dropped).toEqual(['cache_control']);
   });
 
@@ -112,7 +180,12 @@ describe('cache marks', () => {
 
 describe('tools of another format', () => {
   const schemaOf = (schema: unknown, strict?: boolean) =>
-    (asked([hi], { prompt: { tools: [{ name: 'f', parametersJson: JSON.stringify(schema), strict }] } })['tools'] as { input_schema: unknown; strict?: boolean }[])[0]!;
+    (
+      asked([hi], { prompt: { tools: [{ name: 'f', parametersJson: JSON.stringify(schema), strict }] } })['tools'] as {
+        input_schema: unknown;
+        strict?: boolean;
+      }[]
+    )[0]!;
 
   it('have an object at the root of their schema', () => {
     expect(schemaOf({}).input_schema).toEqual({ type: 'object', properties: {} });
@@ -120,17 +193,34 @@ describe('tools of another format', () => {
   });
 
   it('with alternatives at the root have all their properties, and require what every alternative does', () => {
-    const either = { anyOf: [{ properties: { a: { type: 'string' }, k: { const: 1 } }, required: ['a', 'k'] }, { properties: { b: {}, k: { const: 2 } }, required: ['k'] }] };
+    const either = {
+      anyOf: [
+        { properties: { a: { type: 'string' }, k: { const: 1 } }, required: ['a', 'k'] },
+        { properties: { b: {}, k: { const: 2 } }, required: ['k'] },
+      ],
+    };
     expect(schemaOf(either, true)).toEqual({
       name: 'f',
-      input_schema: { type: 'object', properties: { a: { type: 'string' }, k: { anyOf: [{ const: 1 }, { const: 2 }] }, b: {} }, required: ['k'] },
+      input_schema: {
+        type: 'object',
+        properties: { a: { type: 'string' }, k: { anyOf: [{ const: 1 }, { const: 2 }] }, b: {} },
+        required: ['k'],
+      },
     });
     expect(schemaOf({ allOf: [{ required: ['a'] }, { required: ['b'] }] }).input_schema).toMatchObject({ required: ['a', 'b'] });
   });
 });
 
 describe('structured output', () => {
-  const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 1, description: 'A count.' }, l: { type: 'array', items: { type: 'object', properties: {} } } }, oneOf: undefined, $schema: 'x' };
+  const schema = {
+    type: 'object',
+    properties: {
+      n: { type: 'integer', minimum: 1, description: 'A count.' },
+      l: { type: 'array', items: { type: 'object', properties: {} } },
+    },
+    oneOf: undefined,
+    $schema: 'x',
+  };
   const jsonSchema = { format: { $case: 'jsonSchema' as const, value: { name: 'out', schemaJson: JSON.stringify(schema), strict: true } } };
 
   it('is a schema that the vendor enforces: objects closed, what it does not know told in words', () => {
@@ -139,7 +229,10 @@ describe('structured output', () => {
         type: 'json_schema',
         schema: {
           type: 'object',
-          properties: { n: { type: 'integer', description: 'A count.\n\n{minimum: 1}' }, l: { type: 'array', items: { type: 'object', properties: {}, additionalProperties: false } } },
+          properties: {
+            n: { type: 'integer', description: 'A count.\n\n{minimum: 1}' },
+            l: { type: 'array', items: { type: 'object', properties: {}, additionalProperties: false } },
+          },
           additionalProperties: false,
         },
       },
@@ -147,7 +240,10 @@ describe('structured output', () => {
   });
 
   it('stands beside an effort', () => {
-    expect(asked([hi], { responseFormat: jsonSchema, reasoning: { effort: 'low' } })['output_config']).toMatchObject({ effort: 'low', format: {} });
+    expect(asked([hi], { responseFormat: jsonSchema, reasoning: { effort: 'low' } })['output_config']).toMatchObject({
+      effort: 'low',
+      format: {},
+    });
   });
 
   it('is an instruction for models that know no schemas, and the caller is told', () => {
@@ -169,12 +265,14 @@ describe('any conversation', () => {
   const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 3 });
   const exchange = fc.oneof(
     fc.record({ asked: words, answered: words }).map((turn) => [says(user, text(turn.asked)), says(assistant, text(turn.answered))]),
-    fc.record({ asked: words, ids, args: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), result: fc.string(), answered: words }).map((turn) => [
-      says(user, text(turn.asked)),
-      says(assistant, ...turn.ids.map((id) => call(id, 'f', JSON.stringify(turn.args)))),
-      ...turn.ids.map((id) => says(user, result(id, turn.result))),
-      says(assistant, text(turn.answered)),
-    ]),
+    fc
+      .record({ asked: words, ids, args: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), result: fc.string(), answered: words })
+      .map((turn) => [
+        says(user, text(turn.asked)),
+        says(assistant, ...turn.ids.map((id) => call(id, 'f', JSON.stringify(turn.args)))),
+        ...turn.ids.map((id) => says(user, result(id, turn.result))),
+        says(assistant, text(turn.answered)),
+      ]),
   );
 
   it('keeps its texts, names, arguments and order, and is accepted by a strict upstream', () => {

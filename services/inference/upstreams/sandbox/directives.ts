@@ -22,7 +22,9 @@ export function readDirectives(text: string): Directives {
 
 /** The text of the last user message; empty when there is none. */
 export function lastUserText(prompt: Prompt): string {
-  const message = prompt.messages.findLast(({ role, parts }) => role === Role.ROLE_USER && parts.some(({ part }) => part?.$case === 'text'));
+  const message = prompt.messages.findLast(
+    ({ role, parts }) => role === Role.ROLE_USER && parts.some(({ part }) => part?.$case === 'text'),
+  );
   return (message?.parts ?? []).map(({ part }) => (part?.$case === 'text' ? part.value.text : '')).join('');
 }
 

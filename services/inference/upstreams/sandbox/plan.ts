@@ -123,7 +123,11 @@ function limit(answer: readonly Draft[], request: GenerateRequest): Pick<Plan, '
     const stop = block.$case === 'text' ? firstStop(delivered, request.stopSequences) : undefined;
     if (stop !== undefined) {
       const kept = splitTokens(delivered.slice(0, stop.at), left);
-      return { blocks: [...blocks, { block, tokens: kept, signature }], stopReason: StopReason.STOP_REASON_STOP_SEQUENCE, stopSequence: stop.sequence };
+      return {
+        blocks: [...blocks, { block, tokens: kept, signature }],
+        stopReason: StopReason.STOP_REASON_STOP_SEQUENCE,
+        stopSequence: stop.sequence,
+      };
     }
     blocks.push({ block, tokens, signature });
     left -= tokens.length;

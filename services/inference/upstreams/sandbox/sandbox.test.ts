@@ -55,7 +55,11 @@ describe('sandbox tokens', () => {
     await fc.assert(
       fc.asyncProperty(texts, texts, texts, async (system, said, toolNames) => {
         const messages = said.map((text) => ({ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }));
-        const prompt = Prompt.fromPartial({ system, messages, tools: toolNames.map((name) => ({ name, description: name, parametersJson: name })) });
+        const prompt = Prompt.fromPartial({
+          system,
+          messages,
+          tools: toolNames.map((name) => ({ name, description: name, parametersJson: name })),
+        });
         expect(await countSandboxInput(prompt)).toBeLessThanOrEqual(inputTokensMax(prompt));
       }),
     );
@@ -71,7 +75,17 @@ describe('echo', () => {
 
   it('is billed exactly: what CountTokens says, and a token an event', async () => {
     const request = ask('echo', 'Tell me, please.', { prompt: { ...ask('echo', 'Tell me, please.').prompt, system: ['Be brief.'] } });
-    const { inputTokens, estimated } = await inference.service.countTokens({ targets: request.targets, prompt: request.prompt, reasoning: undefined, messagesVersion: '', native: undefined, responseFormat: undefined }, gateway);
+    const { inputTokens, estimated } = await inference.service.countTokens(
+      {
+        targets: request.targets,
+        prompt: request.prompt,
+        reasoning: undefined,
+        messagesVersion: '',
+        native: undefined,
+        responseFormat: undefined,
+      },
+      gateway,
+    );
     expect({ inputTokens, estimated }).toEqual({ inputTokens: 5 + 3 + 4, estimated: false });
     expect(finishedOf(await answer(request))).toMatchObject({ usage: { inputTokens, outputTokens: 5 }, usageReported: true });
   });
@@ -102,14 +116,26 @@ describe('story', () => {
   });
 
   it('is as long as the cap allows, up to 2000 tokens', async () => {
-    expect(finishedOf(await answer(ask('story', 'Go', { maxOutputTokens: 70 })))).toMatchObject({ stopReason: StopReason.STOP_REASON_MAX_TOKENS, usage: { outputTokens: 70 } });
-    expect(finishedOf(await answer(ask('story', 'Go', { maxOutputTokens: 9000 })))).toMatchObject({ stopReason: StopReason.STOP_REASON_END, usage: { outputTokens: 2000 } });
+    expect(finishedOf(await answer(ask('story', 'Go', { maxOutputTokens: 70 })))).toMatchObject({
+      stopReason: StopReason.STOP_REASON_MAX_TOKENS,
+      usage: { outputTokens: 70 },
+    });
+    expect(finishedOf(await answer(ask('story', 'Go', { maxOutputTokens: 9000 })))).toMatchObject({
+      stopReason: StopReason.STOP_REASON_END,
+      usage: { outputTokens: 2000 },
+    });
   });
 
   it('tells its usage as it goes, in messages that a consumer can leave between', async () => {
     const messages = await answer(ask('story', 'tokens=100'));
     expect(messages.length).toBeGreaterThan(5);
-    const counted = messages.map((_, index) => tokensOf(eventsOf(messages.slice(0, index + 1)).map((event) => (event.$case === 'blockDelta' ? event.value.delta!.value : '')).join('')));
+    const counted = messages.map((_, index) =>
+      tokensOf(
+        eventsOf(messages.slice(0, index + 1))
+          .map((event) => (event.$case === 'blockDelta' ? event.value.delta!.value : ''))
+          .join(''),
+      ),
+    );
     expect(messages.map(({ usageSoFar }) => usageSoFar!.outputTokens)).toEqual(counted);
   });
 
@@ -122,8 +148,15 @@ describe('story', () => {
 });
 
 describe('tool', () => {
-  const tool = { name: 'search', parametersJson: JSON.stringify({ type: 'object', properties: { query: { type: 'string' }, limit: { type: 'integer' }, sort: { enum: ['new'] } } }) };
-  const withTools = (rest: Record<string, unknown> = {}) => ask('tool', 'Find 3 cats', { prompt: { ...ask('tool', 'Find 3 cats').prompt, tools: [tool, { name: 'other' }], ...rest } });
+  const tool = {
+    name: 'search',
+    parametersJson: JSON.stringify({
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: { type: 'integer' }, sort: { enum: ['new'] } },
+    }),
+  };
+  const withTools = (rest: Record<string, unknown> = {}) =>
+    ask('tool', 'Find 3 cats', { prompt: { ...ask('tool', 'Find 3 cats').prompt, tools: [tool, { name: 'other' }], ...rest } });
   const callOf = async (request: GenerateRequest) => (await wordsOf(request)).slice(1, 3).map((word) => word.replace(/call_\w+/, 'id'));
 
   it('calls the first tool offered, with arguments that fit its schema', async () => {
@@ -132,7 +165,10 @@ describe('tool', () => {
   });
 
   it('calls the tool that is named, and none when none is allowed', async () => {
-    expect(await callOf(withTools({ toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'other' } }))).toEqual(['0:toolCall(id,other)', '{}']);
+    expect(await callOf(withTools({ toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'other' } }))).toEqual([
+      '0:toolCall(id,other)',
+      '{}',
+    ]);
     expect((await wordsOf(withTools({ toolChoice: { mode: ToolChoice_Mode.MODE_NONE } })))[1]).toBe('0:text');
   });
 
@@ -142,7 +178,10 @@ describe('tool', () => {
 
   it('answers with text after a tool result', async () => {
     const request = withTools();
-    request.prompt!.messages.push({ role: Role.ROLE_USER, parts: [{ part: { $case: 'toolResult', value: { toolCallId: 'x', text: 'Tom, Kitty', isError: false, content: [] } } }] });
+    request.prompt!.messages.push({
+      role: Role.ROLE_USER,
+      parts: [{ part: { $case: 'toolResult', value: { toolCallId: 'x', text: 'Tom, Kitty', isError: false, content: [] } } }],
+    });
     expect((await wordsOf(request)).slice(1, 3)).toEqual(['0:text', 'The tool answered: Tom, Kitty']);
   });
 
@@ -183,7 +222,8 @@ describe('models that fail', () => {
   ])('%s does so after some tokens', async (model, reason) => {
     let outputTokens = 0;
     const reading = (async () => {
-      for await (const { usageSoFar } of inference.service.generate(ask(model, 'tokens=7'), gateway)) outputTokens = usageSoFar!.outputTokens;
+      for await (const { usageSoFar } of inference.service.generate(ask(model, 'tokens=7'), gateway))
+        outputTokens = usageSoFar!.outputTokens;
     })();
     await expect(reading).rejects.toMatchObject({ reason });
     expect(outputTokens).toBe(7);

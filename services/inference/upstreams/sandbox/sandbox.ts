@@ -1,7 +1,14 @@
 // The built-in upstream: deterministic models that cost nothing to run.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#kit/errors/app-error.js';
-import { type CountTokensRequest, type CountTokensResponse, type Event, type GenerateRequest, type GenerateResponse, WireFormat } from '#proto/inference/v1/inference.js';
+import {
+  type CountTokensRequest,
+  type CountTokensResponse,
+  type Event,
+  type GenerateRequest,
+  type GenerateResponse,
+  WireFormat,
+} from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
 import { BlockWriter } from '../block-writer.js';
@@ -59,7 +66,9 @@ export class Sandbox implements Upstream {
       throw await this.#fault(plan.ending, signal);
     }
     const { stopReason, stopSequence } = plan;
-    const finished: Event = { event: { $case: 'finished', value: { stopReason, stopSequence, usage, usageReported: true, usageFault: '' } } };
+    const finished: Event = {
+      event: { $case: 'finished', value: { stopReason, stopSequence, usage, usageReported: true, usageFault: '' } },
+    };
     yield { events: [...unsent, finished], usageSoFar: usage };
   }
 
@@ -100,7 +109,14 @@ function* steps(plan: Plan, writer: BlockWriter): Generator<Step> {
   yield { events: writer.take(), isToken: false, isReasoning: false };
 }
 
-const noTokens: TokenCounts = { inputTokens: 0, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+const noTokens: TokenCounts = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
 
 function withToken(usage: TokenCounts, isReasoning: boolean): TokenCounts {
   return { ...usage, outputTokens: usage.outputTokens + 1, reasoningTokens: usage.reasoningTokens + (isReasoning ? 1 : 0) };

@@ -5,22 +5,52 @@ import { textRequest } from '../../testing/fixtures.js';
 import { planAnswer } from './plan.js';
 import { valueFor, valuesMax } from './schema-value.js';
 
-const person = { type: 'object', properties: { name: { type: 'string' }, age: { type: ['integer', 'null'], minimum: 18 } }, required: ['name', 'age'], additionalProperties: false };
-const tree = { $defs: { node: { type: 'object', properties: { label: { type: 'string' }, child: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } }, required: ['label', 'child'] } }, $ref: '#/$defs/node' };
+const person = {
+  type: 'object',
+  properties: { name: { type: 'string' }, age: { type: ['integer', 'null'], minimum: 18 } },
+  required: ['name', 'age'],
+  additionalProperties: false,
+};
+const tree = {
+  $defs: {
+    node: {
+      type: 'object',
+      properties: { label: { type: 'string' }, child: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } },
+      required: ['label', 'child'],
+    },
+  },
+  $ref: '#/$defs/node',
+};
 
 describe('a value made for a schema', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
   it.each<[string, object | boolean]>([
     ['closed objects', person],
-    ['nested ones', { type: 'object', properties: { people: { type: 'array', items: person, minItems: 2 }, by: person }, required: ['people', 'by'], additionalProperties: false }],
+    [
+      'nested ones',
+      {
+        type: 'object',
+        properties: { people: { type: 'array', items: person, minItems: 2 }, by: person },
+        required: ['people', 'by'],
+        additionalProperties: false,
+      },
+    ],
     ['a list', { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }],
     ['a plain number', { type: 'number', exclusiveMinimum: 50, maximum: 60, multipleOf: 5 }],
     ['a long text', { type: 'string', minLength: 30 }],
     ['a short text', { type: 'string', maxLength: 3 }],
     ['a constant', { const: { x: 1 } }],
     ['alternatives', { oneOf: [{ type: 'boolean' }, { type: 'string' }] }],
-    ['parts', { allOf: [{ type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }, { properties: { b: { type: 'boolean' } }, required: ['b'] }] }],
+    [
+      'parts',
+      {
+        allOf: [
+          { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] },
+          { properties: { b: { type: 'boolean' } }, required: ['b'] },
+        ],
+      },
+    ],
     ['nothing', { type: 'null' }],
     ['a schema that contains itself', tree],
     ['anything', true],
@@ -43,11 +73,15 @@ describe('an answer of the sandbox', () => {
     const plan = planAnswer(model, textRequest('Ada is 36 years old.', rest));
     return { ...plan, texts: plan.blocks.filter(({ block }) => block.$case === 'text').map(({ tokens }) => tokens.join('')) };
   };
-  const schema = GenerateRequest.fromPartial({ responseFormat: { format: { $case: 'jsonSchema', value: { schemaJson: JSON.stringify(person) } } } }).responseFormat;
+  const schema = GenerateRequest.fromPartial({
+    responseFormat: { format: { $case: 'jsonSchema', value: { schemaJson: JSON.stringify(person) } } },
+  }).responseFormat;
 
   it('is JSON where that was asked for, of the schema where there is one', () => {
     expect(answered('echo', { responseFormat: schema }).texts).toEqual(['{"name":"Ada is 36 years old.","age":36}']);
-    expect(answered('echo', { responseFormat: { format: { $case: 'jsonObject', value: {} } } }).texts).toEqual(['{"text":"Ada is 36 years old."}']);
+    expect(answered('echo', { responseFormat: { format: { $case: 'jsonObject', value: {} } } }).texts).toEqual([
+      '{"text":"Ada is 36 years old."}',
+    ]);
     expect(answered('reason', { responseFormat: schema }).texts).toEqual(['{"name":"On reflection: Ada is 36 years old.","age":36}']);
   });
 

@@ -43,7 +43,8 @@ class Maker {
     if (!isObject(schema)) return this.text.slice(0, textCharsMax);
     if (schema['const'] !== undefined) return schema['const'];
     if (Array.isArray(schema['enum']) && schema['enum'].length > 0) return schema['enum'][0] as unknown;
-    const other = depth > depthMax ? undefined : (this.referred(schema['$ref']) ?? firstOf(schema['anyOf'], depth) ?? firstOf(schema['oneOf'], depth));
+    const other =
+      depth > depthMax ? undefined : (this.referred(schema['$ref']) ?? firstOf(schema['anyOf'], depth) ?? firstOf(schema['oneOf'], depth));
     if (other !== undefined) return this.value(other, depth + 1);
     if (Array.isArray(schema['allOf'])) return this.value(joined(schema), depth + 1);
     return this.#ofType(typeOf(schema, depth), schema, depth);
@@ -69,7 +70,9 @@ class Maker {
 
   #array({ items, minItems }: JsonObject, depth: number): unknown[] {
     const least = typeof minItems === 'number' ? Math.min(minItems, itemsMax) : 0;
-    return Array.from({ length: depth > depthMax ? least : Math.max(least, items === undefined ? 0 : 1) }, () => this.value(items, depth + 1));
+    return Array.from({ length: depth > depthMax ? least : Math.max(least, items === undefined ? 0 : 1) }, () =>
+      this.value(items, depth + 1),
+    );
   }
 
   #object(schema: JsonObject, depth: number): JsonObject {
@@ -91,7 +94,11 @@ class Maker {
   /** The schema at a reference within the root. */
   referred(reference: unknown): unknown {
     if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
-    const names = reference.slice(1).split('/').slice(1).map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'));
+    const names = reference
+      .slice(1)
+      .split('/')
+      .slice(1)
+      .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'));
     let found: unknown = this.root;
     for (const name of names) found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     return found;
@@ -101,7 +108,10 @@ class Maker {
 /** The first alternative, but for the deep the one that ends soonest. */
 function firstOf(list: unknown, depth: number): unknown {
   if (!Array.isArray(list) || list.length === 0) return undefined;
-  const plain = depth < depthMax - 1 ? undefined : list.find((each) => isObject(each) && ['null', 'string', 'number', 'integer', 'boolean'].includes(each['type'] as string));
+  const plain =
+    depth < depthMax - 1
+      ? undefined
+      : list.find((each) => isObject(each) && ['null', 'string', 'number', 'integer', 'boolean'].includes(each['type'] as string));
   return plain ?? (list[0] as unknown);
 }
 
@@ -110,7 +120,11 @@ function joined({ allOf, ...rest }: JsonObject): JsonObject {
   const parts = [rest, ...(allOf as unknown[]).filter(isObject)];
   const properties = Object.assign({}, ...parts.map((part) => part['properties'])) as JsonObject;
   const required = parts.flatMap((part): unknown[] => (Array.isArray(part['required']) ? part['required'] : []));
-  return { ...(Object.assign({}, ...parts) as JsonObject), ...(Object.keys(properties).length > 0 ? { properties } : {}), ...(required.length > 0 ? { required } : {}) };
+  return {
+    ...(Object.assign({}, ...parts) as JsonObject),
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
 }
 
 function typeOf(schema: JsonObject, depth: number): unknown {

@@ -1,7 +1,14 @@
 // The sandbox's long text: always the same, and never the same sentence twice in a row. Pure.
 
 const heroes = ['The keeper', 'A traveller', 'The old ferryman', 'A child', 'The miller', 'Nobody'];
-const deeds = ['counted every coin', 'opened the gate', 'wrote the sum into the book', 'paid the toll', 'waited for the bell', 'crossed the river'];
+const deeds = [
+  'counted every coin',
+  'opened the gate',
+  'wrote the sum into the book',
+  'paid the toll',
+  'waited for the bell',
+  'crossed the river',
+];
 const times = ['at dawn', 'before the rain', 'without a word', 'for the second time', 'as agreed', 'and the sum was right'];
 
 /** The sentences of the story, without end. */

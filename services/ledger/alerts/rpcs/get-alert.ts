@@ -7,7 +7,11 @@ import { isLow, rearmAtNanoUsd } from '../hysteresis.js';
 import { moneyOf, toAlertMessage } from '../render.js';
 
 /** Raises invalid_request. */
-export async function getAlert(request: GetAlertRequest, _context: CallContext, { alerts, reads, mailer }: AlertDeps): Promise<GetAlertResponse> {
+export async function getAlert(
+  request: GetAlertRequest,
+  _context: CallContext,
+  { alerts, reads, mailer }: AlertDeps,
+): Promise<GetAlertResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const alert = await alerts.find(accountId);
   const money = moneyOf(accountId, await reads.account(accountId));

@@ -7,7 +7,11 @@ import type { AlertDeps } from '../deps.js';
 import { toDeliveryMessage } from '../render.js';
 
 /** A page token is the id of the last message of the page before. Raises invalid_request. */
-export async function listAlertDeliveries(request: ListAlertDeliveriesRequest, _context: CallContext, { deliveries }: AlertDeps): Promise<ListAlertDeliveriesResponse> {
+export async function listAlertDeliveries(
+  request: ListAlertDeliveriesRequest,
+  _context: CallContext,
+  { deliveries }: AlertDeps,
+): Promise<ListAlertDeliveriesResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 200, default: 50 });
   const { pageToken } = request;

@@ -9,7 +9,11 @@ import { toAlertMessage } from '../render.js';
 import { sealPurpose } from '../try-delivery.js';
 
 /** Raises invalid_request. */
-export async function putAlert(request: PutAlertRequest, _context: CallContext, { alerts, box, clock, config }: AlertDeps): Promise<PutAlertResponse> {
+export async function putAlert(
+  request: PutAlertRequest,
+  _context: CallContext,
+  { alerts, box, clock, config }: AlertDeps,
+): Promise<PutAlertResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const { enabled } = request;
   const thresholdNanoUsd = checkedAmount('threshold_nano_usd', request.thresholdNanoUsd, 1n);

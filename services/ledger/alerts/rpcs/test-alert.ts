@@ -25,9 +25,16 @@ export async function testAlert(request: TestAlertRequest, _context: CallContext
 async function begun(alert: AlertRecord, { deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
   const { accountId } = alert;
   const nowMs = clock.nowMs();
-  const tests = messagesOf(alert, { money: moneyOf(accountId, await reads.account(accountId)), isTest: true, nowMs, dueAtMs: nowMs + claimMs }).map((test) => ({ ...test, attempts: 1 }));
+  const tests = messagesOf(alert, {
+    money: moneyOf(accountId, await reads.account(accountId)),
+    isTest: true,
+    nowMs,
+    dueAtMs: nowMs + claimMs,
+  }).map((test) => ({ ...test, attempts: 1 }));
   if ((await deliveries.countSince(accountId, nowMs - hourMs)) + tests.length > messagesPerHourMax) {
-    throw new AppError('overloaded', `At most ${messagesPerHourMax} messages are sent for an account within an hour; try again later.`, { retryAfterMs: hourMs });
+    throw new AppError('overloaded', `At most ${messagesPerHourMax} messages are sent for an account within an hour; try again later.`, {
+      retryAfterMs: hourMs,
+    });
   }
   for (const test of tests) await deliveries.add(test);
   return tests;

@@ -9,7 +9,18 @@ import { accountColumns, accountScope } from '../../store/rows.js';
 import type { AlertRecord, Delivery, Money } from '../model.js';
 import { deliveryRow } from './delivery-rows.js';
 
-const columns = ['account_id', 'enabled', 'threshold_nano_usd', 'emails', 'webhook_url', 'sealed_secret', 'fired', 'fired_at_ms', 'version', 'updated_at_ms'];
+const columns = [
+  'account_id',
+  'enabled',
+  'threshold_nano_usd',
+  'emails',
+  'webhook_url',
+  'sealed_secret',
+  'fired',
+  'fired_at_ms',
+  'version',
+  'updated_at_ms',
+];
 
 /** What decides whether an alert fires. */
 export interface Watched {
@@ -28,22 +39,38 @@ export class AlertStore {
   constructor(private readonly db: Database) {}
 
   async find(accountId: string): Promise<AlertRecord | undefined> {
-    const row: Row | undefined = await this.db.knex('alert').select(...columns).where(accountColumns(accountId, this.db.engine)).first();
+    const row: Row | undefined = await this.db
+      .knex('alert')
+      .select(...columns)
+      .where(accountColumns(accountId, this.db.engine))
+      .first();
     return row === undefined ? undefined : toAlert(row);
   }
 
   /** At most `limit` alerts after a place, in the order of the key, with what their accounts have; and where they end. */
   async watched(after: AlertPlace | undefined, limit: number): Promise<{ watched: Watched[]; end: AlertPlace | undefined }> {
-    const query = this.db.knex('alert')
+    const query = this.db
+      .knex('alert')
       .leftJoin('bucket', (join) => {
-        join.on('bucket.slot', 'alert.slot').andOn('bucket.account_id', 'alert.account_id').andOnVal('bucket.scope_id', accountScope as unknown as string);
+        join
+          .on('bucket.slot', 'alert.slot')
+          .andOn('bucket.account_id', 'alert.account_id')
+          .andOnVal('bucket.scope_id', accountScope as unknown as string);
       })
-      .select('alert.slot', ...columns.map((column) => `alert.${column}`), 'bucket.cap_nano_usd', 'bucket.spent_nano_usd', 'bucket.held_nano_usd')
+      .select(
+        'alert.slot',
+        ...columns.map((column) => `alert.${column}`),
+        'bucket.cap_nano_usd',
+        'bucket.spent_nano_usd',
+        'bucket.held_nano_usd',
+      )
       .orderBy(['alert.slot', 'alert.account_id'])
       .limit(limit);
     if (after !== undefined) {
       const { slot, account } = after;
-      query.where((later) => later.where('alert.slot', '>', slot).orWhere((same) => same.where('alert.slot', slot).where('alert.account_id', '>', account)));
+      query.where((later) =>
+        later.where('alert.slot', '>', slot).orWhere((same) => same.where('alert.slot', slot).where('alert.account_id', '>', account)),
+      );
     }
     const rows: Row[] = await query;
     const last = rows.length < limit ? undefined : rows.at(-1);
@@ -58,7 +85,11 @@ export class AlertStore {
     const store = () =>
       this.db.transaction(async (tx) => {
         const key = accountColumns(accountId, this.db.engine);
-        const row: Row | undefined = await tx('alert').select(...columns).where(key).forUpdate().first();
+        const row: Row | undefined = await tx('alert')
+          .select(...columns)
+          .where(key)
+          .forUpdate()
+          .first();
         const alert = change(row === undefined ? undefined : toAlert(row));
         if (row === undefined) await tx('alert').insert({ slot: key.slot, ...fromAlert(alert, key.account_id) });
         else await tx('alert').where(key).update(fromAlert(alert, key.account_id));
@@ -86,7 +117,9 @@ export class AlertStore {
   }
 
   private async step(knex: Knex, accountId: string, version: number, fields: Row): Promise<boolean> {
-    const changed = await knex('alert').where({ ...accountColumns(accountId, this.db.engine), version }).update({ ...fields, version: version + 1 });
+    const changed = await knex('alert')
+      .where({ ...accountColumns(accountId, this.db.engine), version })
+      .update({ ...fields, version: version + 1 });
     return changed === 1;
   }
 }

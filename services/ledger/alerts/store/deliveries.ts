@@ -7,8 +7,12 @@ import { accountColumns, bytesOf } from '../../store/rows.js';
 import type { Delivery } from '../model.js';
 import { deliveryColumns, deliveryRow, toDelivery } from './delivery-rows.js';
 
-const { ALERT_DELIVERY_STATE_PENDING: pending, ALERT_DELIVERY_STATE_DELIVERED: delivered, ALERT_DELIVERY_STATE_FAILED: failed, ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn } =
-  AlertDeliveryState;
+const {
+  ALERT_DELIVERY_STATE_PENDING: pending,
+  ALERT_DELIVERY_STATE_DELIVERED: delivered,
+  ALERT_DELIVERY_STATE_FAILED: failed,
+  ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn,
+} = AlertDeliveryState;
 
 /** How a try ended: for good, or with another try to come. */
 export interface Outcome {
@@ -28,14 +32,22 @@ export class DeliveryStore {
 
   /** Messages whose time has come, the longest waiting first. */
   async due(nowMs: number, limit: number): Promise<Delivery[]> {
-    const rows: Row[] = await this.db.knex('alert_delivery').select(...deliveryColumns).where({ state: pending }).where('due_at_ms', '<=', nowMs).orderBy('due_at_ms').limit(limit);
+    const rows: Row[] = await this.db
+      .knex('alert_delivery')
+      .select(...deliveryColumns)
+      .where({ state: pending })
+      .where('due_at_ms', '<=', nowMs)
+      .orderBy('due_at_ms')
+      .limit(limit);
     return rows.map(toDelivery);
   }
 
   /** Takes a message for one try until this instant, after which others may; undefined when somebody else was faster. */
   async claim(delivery: Delivery, untilMs: number): Promise<Delivery | undefined> {
     const { dueAtMs, attempts } = delivery;
-    const claimed = await this.one(delivery).where({ state: pending, due_at_ms: dueAtMs, attempts }).update({ due_at_ms: untilMs, attempts: attempts + 1 });
+    const claimed = await this.one(delivery)
+      .where({ state: pending, due_at_ms: dueAtMs, attempts })
+      .update({ due_at_ms: untilMs, attempts: attempts + 1 });
     return claimed === 1 ? { ...delivery, dueAtMs: untilMs, attempts: attempts + 1 } : undefined;
   }
 
@@ -46,7 +58,10 @@ export class DeliveryStore {
 
   /** Messages of an account that are older than this one, newest first. */
   async page(accountId: string, beforeId: string | undefined, limit: number): Promise<Delivery[]> {
-    const query = this.ofAccount(accountId).select(...deliveryColumns).orderBy('id', 'desc').limit(limit);
+    const query = this.ofAccount(accountId)
+      .select(...deliveryColumns)
+      .orderBy('id', 'desc')
+      .limit(limit);
     if (beforeId !== undefined) query.where('id', '<', bytesOf('adl', beforeId));
     const rows: Row[] = await query;
     return rows.map(toDelivery);
@@ -62,7 +77,12 @@ export class DeliveryStore {
 
   /** Removes at most `limit` messages that ended before this instant; how many they were. */
   async removeEnded(beforeMs: number, limit: number): Promise<number> {
-    const rows: Row[] = await this.db.knex('alert_delivery').select(...deliveryColumns).whereIn('state', [delivered, failed, withdrawn]).where('due_at_ms', '<', beforeMs).limit(limit);
+    const rows: Row[] = await this.db
+      .knex('alert_delivery')
+      .select(...deliveryColumns)
+      .whereIn('state', [delivered, failed, withdrawn])
+      .where('due_at_ms', '<', beforeMs)
+      .limit(limit);
     for (const row of rows) await this.one(toDelivery(row)).delete();
     return rows.length;
   }

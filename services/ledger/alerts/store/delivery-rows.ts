@@ -7,7 +7,20 @@ import { accountColumns, bytesOf } from '../../store/rows.js';
 import type { Delivery } from '../model.js';
 
 export const deliveryColumns = [
-  'account_id', 'id', 'event_id', 'is_test', 'channel', 'destination', 'state', 'attempts', 'outcome', 'threshold_nano_usd', 'settled_nano_usd', 'available_nano_usd', 'created_at_ms', 'due_at_ms',
+  'account_id',
+  'id',
+  'event_id',
+  'is_test',
+  'channel',
+  'destination',
+  'state',
+  'attempts',
+  'outcome',
+  'threshold_nano_usd',
+  'settled_nano_usd',
+  'available_nano_usd',
+  'created_at_ms',
+  'due_at_ms',
 ] as const;
 
 export function deliveryRow(delivery: Delivery, engine: Engine): Row {

@@ -40,7 +40,10 @@ export interface TestAlerts extends Process {
 }
 
 /** Starts a ledger on an empty database with alerts whose jobs sleep. */
-export async function startTestAlerts(engine: Engine, changes: Partial<Pick<AlertDeps, 'mailer' | 'publicUrl' | 'config'>> = {}): Promise<TestAlerts> {
+export async function startTestAlerts(
+  engine: Engine,
+  changes: Partial<Pick<AlertDeps, 'mailer' | 'publicUrl' | 'config'>> = {},
+): Promise<TestAlerts> {
   const ledger = await startTestLedger(engine);
   const mails: Mail[] = [];
   const mailFailures: MailFailure[] = [];
@@ -57,7 +60,18 @@ export async function startTestAlerts(engine: Engine, changes: Partial<Pick<Aler
   const process = (db: Database): Process => {
     const { clock, log } = ledger;
     const config = { alertIntervalMs: 3_600_000, alertRetryMs: 10_000, alertPrivateWebhooks: true };
-    const deps: AlertDeps = { alerts: new AlertStore(db), deliveries: new DeliveryStore(db), reads: new Reads(db), box, mailer, publicUrl: 'https://console.example.com', config, clock, log, ...changes };
+    const deps: AlertDeps = {
+      alerts: new AlertStore(db),
+      deliveries: new DeliveryStore(db),
+      reads: new Reads(db),
+      box,
+      mailer,
+      publicUrl: 'https://console.example.com',
+      config,
+      clock,
+      log,
+      ...changes,
+    };
     const courier = new Courier(deps);
     return {
       service: alertService(deps),

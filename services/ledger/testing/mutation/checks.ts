@@ -59,7 +59,11 @@ export const checks = {
       const { fingerprint } = operationOf(base as never);
       assert.equal(operationOf({ ...base } as never).fingerprint, fingerprint, `a repeated ${name} is taken for another`);
       for (const other of others) {
-        assert.notEqual(operationOf({ ...base, ...other } as never).fingerprint, fingerprint, `a ${name} with another ${Object.keys(other).join()} is taken for a repeat`);
+        assert.notEqual(
+          operationOf({ ...base, ...other } as never).fingerprint,
+          fingerprint,
+          `a ${name} with another ${Object.keys(other).join()} is taken for a repeat`,
+        );
       }
     }
   },
@@ -68,7 +72,12 @@ export const checks = {
 /** The name of a check. */
 export type CheckName = keyof typeof checks;
 
-type Ask = readonly [name: string, base: object, others: readonly object[], operationOf: (request: never) => { readonly fingerprint: string }];
+type Ask = readonly [
+  name: string,
+  base: object,
+  others: readonly object[],
+  operationOf: (request: never) => { readonly fingerprint: string },
+];
 
 const [accountId, holdId] = [`acct_${'a'.repeat(32)}`, `req_${'b'.repeat(32)}`];
 const credit = { accountId, idempotencyKey: 'k', amountNanoUsd: 5n, reason: 'why' };
@@ -85,8 +94,18 @@ const requests: readonly Ask[] = [
     [{ amountNanoUsd: 6n }, { source: DepositSource.DEPOSIT_SOURCE_PROMOTION }, { reason: 'not' }],
     depositOperation,
   ],
-  ['adjustment', { ...credit, linkedEntryId: '' }, [{ amountNanoUsd: -5n }, { reason: 'not' }, { linkedEntryId: 'ent_1' }], adjustOperation],
-  ['refund', { ...credit, holdId }, [{ holdId: `req_${'e'.repeat(32)}` }, { amountNanoUsd: 4n }, { amountNanoUsd: undefined }, { reason: 'not' }], refundOperation],
+  [
+    'adjustment',
+    { ...credit, linkedEntryId: '' },
+    [{ amountNanoUsd: -5n }, { reason: 'not' }, { linkedEntryId: 'ent_1' }],
+    adjustOperation,
+  ],
+  [
+    'refund',
+    { ...credit, holdId },
+    [{ holdId: `req_${'e'.repeat(32)}` }, { amountNanoUsd: 4n }, { amountNanoUsd: undefined }, { reason: 'not' }],
+    refundOperation,
+  ],
 ];
 
 type Corrupt = (rows: AccountRows) => AccountRows | undefined;
@@ -94,52 +113,99 @@ type Entry = AccountRows['entries'][number];
 type Hold = AccountRows['holds'][number];
 type Account = NonNullable<AccountRows['account']>;
 
-const ofAccount = (change: (account: Account) => Partial<Account>): Corrupt => (rows) =>
-  rows.account === undefined ? undefined : { ...rows, account: { ...rows.account, ...change(rows.account) } };
+const ofAccount =
+  (change: (account: Account) => Partial<Account>): Corrupt =>
+  (rows) =>
+    rows.account === undefined ? undefined : { ...rows, account: { ...rows.account, ...change(rows.account) } };
 
-const ofKey = (change: (key: AccountRows['keys'][number]) => object): Corrupt => (rows) =>
-  rows.keys.length === 0 ? undefined : { ...rows, keys: rows.keys.map((key, index) => (index === 0 ? { ...key, ...change(key) } : key)) };
+const ofKey =
+  (change: (key: AccountRows['keys'][number]) => object): Corrupt =>
+  (rows) =>
+    rows.keys.length === 0 ? undefined : { ...rows, keys: rows.keys.map((key, index) => (index === 0 ? { ...key, ...change(key) } : key)) };
 
 function ofFirst<T>(all: readonly T[], isMeant: (one: T) => boolean, change: (one: T) => Partial<T>): T[] | undefined {
   const meant = all.find(isMeant);
   return meant === undefined ? undefined : all.map((one) => (one === meant ? { ...one, ...change(one) } : one));
 }
 
-const ofHold = (isMeant: (hold: Hold) => boolean, change: (hold: Hold) => Partial<Hold>): Corrupt => (rows) => {
-  const holds = ofFirst(rows.holds, isMeant, change);
-  return holds && { ...rows, holds };
-};
+const ofHold =
+  (isMeant: (hold: Hold) => boolean, change: (hold: Hold) => Partial<Hold>): Corrupt =>
+  (rows) => {
+    const holds = ofFirst(rows.holds, isMeant, change);
+    return holds && { ...rows, holds };
+  };
 
-const ofEntry = (isMeant: (entry: Entry, rows: AccountRows) => boolean, change: (entry: Entry) => Partial<Entry>): Corrupt => (rows) => {
-  const entries = ofFirst(rows.entries, (entry) => isMeant(entry, rows), change);
-  return entries && { ...rows, entries };
-};
+const ofEntry =
+  (isMeant: (entry: Entry, rows: AccountRows) => boolean, change: (entry: Entry) => Partial<Entry>): Corrupt =>
+  (rows) => {
+    const entries = ofFirst(rows.entries, (entry) => isMeant(entry, rows), change);
+    return entries && { ...rows, entries };
+  };
 
 const isBooked = (hold: Hold): boolean => hold.lastSeq > 0n;
 const isAny = (): boolean => true;
 const isCredit = (entry: Entry): boolean => entry.keyId === '';
 
 const corruptions = new Map<string, Corrupt>([
-  ['credited and spent of an account', ofAccount((account) => ({ creditedNanoUsd: account.creditedNanoUsd + 1n, spentNanoUsd: account.spentNanoUsd + 1n }))],
+  [
+    'credited and spent of an account',
+    ofAccount((account) => ({ creditedNanoUsd: account.creditedNanoUsd + 1n, spentNanoUsd: account.spentNanoUsd + 1n })),
+  ],
   ['spent of an account', ofAccount((account) => ({ spentNanoUsd: account.spentNanoUsd + 1n }))],
   ['held of an account', ofAccount((account) => ({ heldNanoUsd: account.heldNanoUsd + 1n }))],
   ['number of the last entry', ofAccount((account) => ({ seq: account.seq + 1n }))],
   ['spent of a key', ofKey((key) => ({ spentNanoUsd: key.spentNanoUsd + 1n }))],
   ['held of a key', ofKey((key) => ({ heldNanoUsd: key.heldNanoUsd + 1n }))],
-  ['amount of an open hold', ofHold((hold) => hold.state === HoldState.HOLD_STATE_OPEN, (hold) => ({ amountNanoUsd: hold.amountNanoUsd + 1n }))],
+  [
+    'amount of an open hold',
+    ofHold(
+      (hold) => hold.state === HoldState.HOLD_STATE_OPEN,
+      (hold) => ({ amountNanoUsd: hold.amountNanoUsd + 1n }),
+    ),
+  ],
   ['captured of a hold', ofHold(isBooked, (hold) => ({ capturedNanoUsd: hold.capturedNanoUsd + 1n }))],
   ['shortfall of a hold', ofHold(isBooked, (hold) => ({ shortfallNanoUsd: hold.shortfallNanoUsd + 1n }))],
   ['refunded of a hold', ofHold(isBooked, (hold) => ({ refundedNanoUsd: hold.refundedNanoUsd + 1n }))],
   ['last entry of a hold', ofHold(isBooked, () => ({ lastSeq: 0n }))],
-  ['number of an entry', ofEntry((entry, { entries }) => isCredit(entry) && entry === entries.at(-1), (entry) => ({ seq: entry.seq + 1n }))],
-  ['posting of a deposit', ofEntry((entry) => entry.kind === EntryKind.ENTRY_KIND_DEPOSIT, () => ({ debit: BookAccount.BOOK_ACCOUNT_REVENUE }))],
-  ['posting of a charge', ofEntry((entry) => entry.kind === EntryKind.ENTRY_KIND_CHARGE, () => ({ credit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE }))],
-  ['deposited of an account', ofAccount((account) => ({ sums: { ...account.sums, depositedNanoUsd: account.sums.depositedNanoUsd + 1n } }))],
+  [
+    'number of an entry',
+    ofEntry(
+      (entry, { entries }) => isCredit(entry) && entry === entries.at(-1),
+      (entry) => ({ seq: entry.seq + 1n }),
+    ),
+  ],
+  [
+    'posting of a deposit',
+    ofEntry(
+      (entry) => entry.kind === EntryKind.ENTRY_KIND_DEPOSIT,
+      () => ({ debit: BookAccount.BOOK_ACCOUNT_REVENUE }),
+    ),
+  ],
+  [
+    'posting of a charge',
+    ofEntry(
+      (entry) => entry.kind === EntryKind.ENTRY_KIND_CHARGE,
+      () => ({ credit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE }),
+    ),
+  ],
+  [
+    'deposited of an account',
+    ofAccount((account) => ({ sums: { ...account.sums, depositedNanoUsd: account.sums.depositedNanoUsd + 1n } })),
+  ],
   ['refunded of an account', ofAccount((account) => ({ sums: { ...account.sums, refundedNanoUsd: account.sums.refundedNanoUsd + 1n } }))],
   ['amount of an entry', ofEntry(isAny, (entry) => ({ amountNanoUsd: entry.amountNanoUsd + 1n }))],
   ['credited after an entry', ofEntry(isAny, (entry) => ({ creditedAfterNanoUsd: entry.creditedAfterNanoUsd + 1n }))],
   ['spent after an entry', ofEntry(isAny, (entry) => ({ spentAfterNanoUsd: entry.spentAfterNanoUsd + 1n }))],
   ['less than nothing held after an entry', ofEntry(isAny, () => ({ heldAfterNanoUsd: -1n }))],
-  ['more than there is held after an entry', ofEntry(isAny, (entry) => ({ heldAfterNanoUsd: entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd + 1n }))],
-  ['link of a refund', ofEntry((entry) => entry.keyId !== '' && entry.linkedEntryId !== '', () => ({ linkedEntryId: '' }))],
+  [
+    'more than there is held after an entry',
+    ofEntry(isAny, (entry) => ({ heldAfterNanoUsd: entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd + 1n })),
+  ],
+  [
+    'link of a refund',
+    ofEntry(
+      (entry) => entry.keyId !== '' && entry.linkedEntryId !== '',
+      () => ({ linkedEntryId: '' }),
+    ),
+  ],
 ]);
