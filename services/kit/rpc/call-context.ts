@@ -9,6 +9,21 @@ export interface CallContext {
   readonly deadlineMs?: number;
   /** Name of the calling process ("gateway", "metering", "operator" …) as the transport established it; peer policy reads it. */
   readonly caller: string;
+  /** The user for whom the caller acts, as a token signed by auth proves it; absent: the caller acts in its own name. Serving side only. */
+  readonly actor?: Actor;
+  /** The signed token of the acting user, sent with an outgoing call. */
+  readonly actorToken?: string;
+}
+
+/** A user who acts through another process. */
+export interface Actor {
+  readonly userId: string;
+  readonly email: string;
+  readonly isOperator: boolean;
+  /** The name of the user's role in each account to which the user belongs: "owner", "admin", "developer", "billing" or "viewer". */
+  readonly roles: ReadonlyMap<string, string>;
+  /** The address from which the user's request came. */
+  readonly clientAddress: string;
 }
 
 /** Options of `callContext`. */
