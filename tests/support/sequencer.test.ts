@@ -9,10 +9,10 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
 
 describe('the order of the files', () => {
   it('has the long ones first', () => {
-    expect(order(1, 'tests/trace.test.ts', 'tests/streams.test.ts', 'tests/outages.test.ts')).toEqual([
-      'tests/outages.test.ts',
-      'tests/streams.test.ts',
-      'tests/trace.test.ts',
+    expect(order(1, 'tests/operations/trace.test.ts', 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts')).toEqual([
+      'tests/operations/outages.test.ts',
+      'tests/calls/streams.test.ts',
+      'tests/operations/trace.test.ts',
     ]);
   });
 
@@ -22,10 +22,10 @@ describe('the order of the files', () => {
       'tests/console/every-page-narrow.test.ts',
       'tests/console/home.test.ts',
     ];
-    expect(order(2, narrow!, 'tests/streams.test.ts', 'tests/outages.test.ts', wide!, home!)).toEqual([
+    expect(order(2, narrow!, 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts', wide!, home!)).toEqual([
       wide,
-      'tests/outages.test.ts',
-      'tests/streams.test.ts',
+      'tests/operations/outages.test.ts',
+      'tests/calls/streams.test.ts',
       narrow,
       home,
     ]);

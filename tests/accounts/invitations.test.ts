@@ -1,0 +1,153 @@
+// Invitations by mail in a running system: what arrives, where its link leads, and that a mail server which is away harms nothing.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { request } from 'node:http';
+import { addPerson, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { type MailServer, startMailServer } from '../support/receivers.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+interface Invited {
+  invitation: { id: string; email: string; mail: { state: string; words: string | null } };
+  token: string;
+}
+
+describe.each(modes)('invitations by mail, %s', (mode) => {
+  let system: System;
+  let mail: MailServer;
+  let owner: Browser;
+  let account: string;
+
+  beforeAll(async () => {
+    mail = await startMailServer();
+    system = await startSystem(mode, {
+      TOLLGATE_SMTP_URL: mail.url,
+      TOLLGATE_SMTP_FROM: 'Tollgate <people@example.com>',
+      TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com/tollgate/',
+      TOLLGATE_AUTH_MAIL_RETRY: '100ms',
+    });
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Acme, see www.evil.example');
+    account = `/accounts/${id}`;
+    await addPerson(system, 'owner@example.com', password, '--name', 'Olga');
+    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
+    owner = new Browser(system);
+    await owner.signIn('owner@example.com', password);
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await mail?.stop();
+  });
+
+  const invite = (email: string): Promise<Invited> => owner.must<Invited>('POST', `${account}/invitations`, { email, role: 'viewer' }, 201);
+  const standing = async (email: string): Promise<Invited['invitation']['mail'] | undefined> =>
+    (await owner.get<{ data: Invited['invitation'][] }>(`${account}/invitations`)).data.find((each) => each.email === email)?.mail;
+  const until = (email: string, state: string): Promise<Invited['invitation']['mail']> =>
+    eventually(async () => {
+      const found = await standing(email);
+      return found?.state === state ? found : undefined;
+    });
+  const text = (raw: string): string => raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+
+  it('arrive with a link by which the invited come in', async () => {
+    const { invitation, token } = await invite('vera@example.com');
+    expect(invitation.mail).toEqual({ state: 'sent', words: null });
+    expect(mail.mails).toHaveLength(1);
+    const [{ to, raw }] = mail.mails as [(typeof mail.mails)[0]];
+    expect(to).toEqual(['vera@example.com']);
+    expect(raw).toContain('From: Tollgate <people@example.com>');
+    expect(raw).toMatch(/Content-Type: text\/plain/);
+    expect(raw).not.toMatch(/text\/html|<img|www\.evil/i);
+    expect(text(raw)).toContain('Olga (owner@example.com) invites you');
+    const [, mailed] = /https:\/\/models\.example\.com\/tollgate\/console\/invitation#([\w-]{43})\s/.exec(text(raw))!;
+    expect(mailed).toBe(token);
+    const vera = new Browser(system);
+    await vera.must('POST', '/invitation/accept', { token: mailed, name: 'Vera', password }, 204);
+    expect(await vera.get('/me')).toMatchObject({ user: { email: 'vera@example.com' }, accounts: [{ role: 'viewer' }] });
+  });
+
+  it('lead to the address that is set, whatever host a request names', async () => {
+    const before = mail.mails.length;
+    const { hostname, port } = new URL(system.baseUrl);
+    const cookie = await cookieOf('owner@example.com');
+    const body = JSON.stringify({ email: 'host@example.com', role: 'viewer' });
+    const status = await new Promise<number>((resolve, reject) => {
+      const headers = {
+        host: 'evil.example',
+        'x-forwarded-host': 'evil.example',
+        cookie,
+        'content-type': 'application/json',
+        'x-tollgate-console': '1',
+      };
+      const asked = request({ hostname, port, method: 'POST', path: `/console/api${account}/invitations`, headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      });
+      asked.on('error', reject);
+      asked.end(body);
+    });
+    expect(status).toBe(201);
+    await until('host@example.com', 'sent');
+    expect(mail.mails).toHaveLength(before + 1);
+    expect(mail.mails.at(-1)!.raw).not.toContain('evil.example');
+    expect(text(mail.mails.at(-1)!.raw)).toContain('https://models.example.com/tollgate/console/invitation#');
+  });
+
+  async function cookieOf(email: string): Promise<string> {
+    const response = await fetch(`${system.baseUrl}/console/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-tollgate-console': '1' },
+      body: JSON.stringify({ email, password }),
+    });
+    return response.headers.getSetCookie()[0]!.split(';')[0]!;
+  }
+
+  it('say when an address is refused, and are tried again when the server is busy; the link works all the while', async () => {
+    mail.refused.set('nobody@example.com', { code: 550, words: '5.1.1 no such mailbox' });
+    const nobody = await invite('nobody@example.com');
+    expect(nobody.invitation.mail).toMatchObject({ state: 'failed', words: expect.stringContaining('no such mailbox') });
+    await new Browser(system).must('POST', '/invitation', { token: nobody.token }, 200);
+
+    mail.refused.set('busy@example.com', { code: 451, words: '4.7.1 come back later' });
+    const busy = await invite('busy@example.com');
+    expect(busy.invitation.mail.state).toBe('pending');
+    mail.refused.delete('busy@example.com');
+    await until('busy@example.com', 'sent');
+    expect(mail.mails.filter(({ to }) => to.includes('busy@example.com'))).toHaveLength(1);
+  });
+
+  it('tell of a mail that nobody sends any more, after everything lost power', async () => {
+    mail.refused.set('lost@example.com', { code: 451, words: '4.7.1 come back later' });
+    const { token } = await invite('lost@example.com');
+    await system.kill();
+    await system.start();
+    expect(['pending', 'failed']).toContain((await standing('lost@example.com'))?.state);
+    await new Browser(system).must('POST', '/invitation', { token }, 200);
+  });
+
+  it('put nothing of what people wrote into a header, and reach one address each', async () => {
+    const before = mail.mails.length;
+    expect(await owner.refusal('POST', `${account}/invitations`, { email: 'a@example.com\r\nBcc: b@example.com', role: 'viewer' })).toEqual(
+      [400, 'invalid_request'],
+    );
+    await invite('a,b@example.com');
+    await eventually(async () => ((await standing('a,b@example.com'))?.state === 'pending' ? undefined : true));
+    for (const { to } of mail.mails.slice(before)) expect(to).toHaveLength(1);
+    expect(
+      mail.mails
+        .slice(before)
+        .flatMap(({ to }) => to)
+        .filter((to) => to === 'b@example.com' || to === 'a@example.com'),
+    ).toEqual([]);
+  });
+
+  it('are bounded for an account, and made all the same', async () => {
+    const before = mail.mails.length;
+    const states: string[] = [];
+    for (let number = 0; number < 22; number += 1) states.push((await invite(`many${number}@example.com`)).invitation.mail.state);
+    expect(mail.mails.length - before).toBeLessThan(20);
+    expect(states.at(-1)).toBe('failed');
+    expect(await standing('many21@example.com')).toEqual({ state: 'failed', words: 'too many mails were sent within an hour' });
+  });
+});

@@ -1,0 +1,82 @@
+// What an owner changes about a key acts on calls within a second.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chat, createKey } from '../support/calls.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+describe.each(modes)('keys, %s', (mode) => {
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+  });
+
+  afterAll(() => system?.stop());
+
+  const status = async (secret: string, model = 'sandbox/echo'): Promise<number> => {
+    const response = await chat(system, secret, { model, max_tokens: 10 });
+    await response.text();
+    return response.status;
+  };
+
+  it.each([
+    ['revoke', ['revoke'], 401],
+    ['disable', ['disable'], 403],
+    ['a list of other models', ['models', '%', 'sandbox/story'], 403],
+    ['a lower limit', ['limit', '%', '0.000000001'], 402],
+  ])('%s', async (_name, args, refused) => {
+    const { id, secret } = await createKey(system, 'changing');
+    // Used, so that every cache on the way knows it.
+    expect(await status(secret)).toBe(200);
+    await system.cli('key', ...(args.includes('%') ? args.map((arg) => (arg === '%' ? id : arg)) : [...args, id]));
+    await sleep(1000);
+    expect(await status(secret)).toBe(refused);
+  });
+
+  it('suspending the account, and resuming it', async () => {
+    const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'suspended');
+    await system.cli('balance', 'deposit', '1', '--account', accountId);
+    const { secret } = await createKey(system, 'k', '--account', accountId);
+    expect(await status(secret)).toBe(200);
+    await system.cli('account', 'suspend', accountId);
+    await sleep(1000);
+    expect(await status(secret)).toBe(403);
+    await system.cli('account', 'resume', accountId);
+    await sleep(1000);
+    expect(await status(secret)).toBe(200);
+  });
+
+  it('enabling a disabled key makes it work again', async () => {
+    const { id, secret } = await createKey(system, 'paused', '--account', await firstAccountId());
+    await system.cli('key', 'disable', id);
+    await sleep(1000);
+    expect(await status(secret)).toBe(403);
+    await system.cli('key', 'enable', id);
+    await sleep(1000);
+    expect(await status(secret)).toBe(200);
+  });
+
+  it('rotating a key: the new secret works at once, the old one for as long as was said, then never', async () => {
+    const { id, secret: first } = await createKey(system, 'rotated', '--account', await firstAccountId());
+    expect(await status(first)).toBe(200);
+    const { secret: second } = await system.json<{ secret: string }>('key', 'rotate', id, '--overlap', '2s');
+    expect([await status(second), await status(first)]).toEqual([200, 200]);
+    await sleep(2100);
+    expect([await status(second), await status(first)]).toEqual([200, 401]);
+    const { secret: third } = await system.json<{ secret: string }>('key', 'rotate', id);
+    await sleep(1000);
+    expect([await status(third), await status(second)]).toEqual([200, 401]);
+  });
+
+  it('never shows a secret again, nor keeps it where it could be read', async () => {
+    const { id, secret } = await createKey(system, 'secret', '--account', await firstAccountId());
+    expect(await status(secret)).toBe(200);
+    expect(await system.cli('key', 'show', id, '--json')).not.toContain(secret.slice(6, -4));
+    expect(system.output()).not.toContain(secret.slice(6, -4));
+  });
+
+  async function firstAccountId(): Promise<string> {
+    const [line] = (await system.cli('account', 'list', '--json')).trim().split('\n');
+    return (JSON.parse(line!) as { id: string }).id;
+  }
+});

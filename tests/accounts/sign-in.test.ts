@@ -1,0 +1,332 @@
+// How people come into the console by themselves: sign-up, an identity provider, and what neither lets through.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { addPerson, Browser } from '../support/console.js';
+import { type Idp, type IdpFault, startIdp } from '../support/idp.js';
+import { freePort } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+describe.each(modes)('coming into the console, %s', (mode) => {
+  let idp: Idp;
+  let system: System;
+  let subjects = 0;
+
+  beforeAll(async () => {
+    idp = await startIdp();
+    system = await startSystem(mode, {
+      TOLLGATE_LOG_LEVEL: 'trace',
+      TOLLGATE_GATEWAY_SIGN_UP: 'true',
+      TOLLGATE_GATEWAY_OIDC_ISSUER: idp.issuer,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: idp.clientId,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET: idp.clientSecret,
+      TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+    });
+    idp.redirectUris.add(`${system.baseUrl}/console/api/oidc/callback`);
+  });
+
+  beforeEach(() => {
+    Object.assign(idp, { fault: undefined, tellsByUserinfo: false });
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await idp?.stop();
+  });
+
+  const comeAs = (email: string, isVerified = true): string => {
+    const sub = `sub-${(subjects += 1)}`;
+    idp.person = { sub, email, email_verified: isVerified, name: 'Grace Hopper' };
+    return sub;
+  };
+  const start = () => `${system.baseUrl}/console/api/oidc/start`;
+  const page = (path: string) => `${system.baseUrl}/console/${path}`;
+  const me = (browser: Browser) =>
+    browser.get<{ user: { id: string; email: string; name: string }; accounts: { id: string; name: string; role: string }[] }>('/me');
+
+  it('says what ways there are', async () => {
+    expect(await new Browser(system).get('/sign-in-options')).toEqual({ sign_up: true, password_reset: false, oidc: { name: 'Acme ID' } });
+  });
+
+  it('signs people up, with an account of their own that nobody else sees', async () => {
+    const browser = new Browser(system);
+    const fields = { email: 'ada@example.com', name: 'Ada', password, account_name: 'Ada’s' };
+    const { account_id: accountId } = await browser.must<{ account_id: string }>('POST', '/sign-up', fields, 201);
+    expect(await me(browser)).toMatchObject({
+      user: { email: 'ada@example.com', is_operator: false },
+      accounts: [{ id: accountId, name: 'Ada’s', role: 'owner' }],
+    });
+    expect(await browser.get(`/accounts/${accountId}/balance`)).toMatchObject({ available_usd: '0' });
+    expect(await browser.get(`/accounts/${accountId}/audit`)).toMatchObject({
+      data: [{ action: 'account.sign_up', actor: 'ada@example.com' }],
+    });
+    expect(await new Browser(system).refusal('POST', '/sign-up', { ...fields, email: 'ADA@example.com' })).toEqual([409, 'already_exists']);
+    const other = new Browser(system);
+    await other.must('POST', '/sign-up', { ...fields, email: 'eve@example.com' }, 201);
+    expect(await other.refusal('GET', `/accounts/${accountId}/balance`)).toEqual([404, 'not_found']);
+    const response = await new Browser(system).ask('POST', '/sign-up', { ...fields, email: 'x@example.com', password: 'short' });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { field: 'password' } }]);
+  });
+
+  it('takes no sign-up from another site, and none without end', async () => {
+    const fields = { email: 'ada@example.com', name: 'Ada', password, account_name: 'Ada’s' };
+    expect((await new Browser(system).ask('POST', '/sign-up', fields, { 'x-tollgate-console': '' })).status).toBe(403);
+    for (let attempt = 0; attempt < 10; attempt += 1) await (await new Browser(system).ask('POST', '/sign-up', fields)).body?.cancel();
+    const response = await new Browser(system).ask('POST', '/sign-up', { ...fields, email: 'fresh@example.com' });
+    expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
+
+  it('changes one’s name and address, and notes it', async () => {
+    await addPerson(system, 'before@example.com', password);
+    const browser = new Browser(system);
+    await browser.signIn('before@example.com', password);
+    expect(await browser.must('PATCH', '/me', { name: 'Ada King' }, 200)).toMatchObject({ name: 'Ada King', email: 'before@example.com' });
+    expect(await browser.refusal('PATCH', '/me', { email: 'after@example.com' })).toEqual([401, 'sign_in_refused']);
+    expect(await browser.refusal('PATCH', '/me', { email: 'ada@example.com', present_password: password })).toEqual([
+      409,
+      'already_exists',
+    ]);
+    expect(await browser.must('PATCH', '/me', { email: 'after@example.com', present_password: password }, 200)).toMatchObject({
+      email: 'after@example.com',
+    });
+    expect(await me(browser)).toMatchObject({ user: { name: 'Ada King', email: 'after@example.com' } });
+    await new Browser(system).signIn('after@example.com', password);
+  });
+
+  describe('an identity provider', () => {
+    it('lets somebody new in with an account, and the same person again', async () => {
+      const sub = comeAs('grace@example.com');
+      const browser = new Browser(system);
+      expect(await browser.visit(`${start()}?to=usage/records?x=1`)).toBe(page('usage/records?x=1'));
+      const { user, accounts } = await me(browser);
+      expect([user, accounts]).toMatchObject([
+        { email: 'grace@example.com', name: 'Grace Hopper', has_password: false },
+        [{ name: 'Grace Hopper', role: 'owner' }],
+      ]);
+      idp.person = { sub, email: 'renamed@example.com', email_verified: false };
+      const again = new Browser(system);
+      expect(await again.visit(start())).toBe(page(''));
+      expect((await me(again)).user.id).toBe(user.id);
+      expect(idp.tokenRequests.at(-1)!.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
+    });
+
+    it('finds whom the operator added, also where the address is told apart from the token', async () => {
+      await addPerson(system, 'staff@example.com', password);
+      comeAs('Staff@Example.com');
+      idp.tellsByUserinfo = true;
+      const browser = new Browser(system);
+      expect(await browser.visit(start())).toBe(page(''));
+      expect(await me(browser)).toMatchObject({ user: { email: 'staff@example.com', has_password: true }, accounts: [] });
+    });
+
+    it.each<[IdpFault, string]>([
+      ['state', 'provider'],
+      ['nonce', 'provider'],
+      ['audience', 'provider'],
+      ['issuer', 'provider'],
+      ['expired', 'provider'],
+      ['signature', 'provider'],
+      ['unsigned', 'provider'],
+      ['no token', 'provider'],
+      ['declined', 'declined'],
+    ])('is not believed when wrong: %s', async (fault, problem) => {
+      comeAs('wrong@example.com');
+      idp.fault = fault;
+      const browser = new Browser(system);
+      expect(await browser.visit(start())).toBe(page(`sign-in?problem=${problem}`));
+      expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    });
+
+    it('is not believed about another subject', async () => {
+      comeAs('wrong@example.com');
+      Object.assign(idp, { tellsByUserinfo: true, fault: 'other subject at userinfo' });
+      expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=provider'));
+    });
+
+    it('needs a verified address of somebody whose address nobody else can have written', async () => {
+      comeAs('unverified@example.com', false);
+      expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=email_unverified'));
+      // Who signed up with this address need not be its owner.
+      comeAs('eve@example.com');
+      expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=email_taken'));
+    });
+
+    it('lets nobody in who is disabled, however they come', async () => {
+      await addPerson(system, 'gone@example.com', password);
+      comeAs('gone@example.com');
+      const browser = new Browser(system);
+      expect(await browser.visit(start())).toBe(page(''));
+      await system.cli('user', 'disable', 'gone@example.com');
+      expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+      expect(await new Browser(system).visit(start())).toBe(page('sign-in?problem=disabled'));
+    });
+
+    it('lets no browser in that did not set out itself, or comes back twice', async () => {
+      comeAs('mallory@example.com');
+      const [mallory, victim] = [new Browser(system), new Browser(system)];
+      const location = (await mallory.ask('GET', '/oidc/start')).headers.get('location')!;
+      const callback = (await fetch(location, { redirect: 'manual' })).headers.get('location')!;
+      expect(await victim.visit(callback)).toBe(page('sign-in?problem=expired'));
+      // Nor with a way of its own under way.
+      await victim.ask('GET', '/oidc/start');
+      expect(await victim.visit(callback)).toBe(page('sign-in?problem=provider'));
+      expect(await mallory.visit(callback)).toBe(page(''));
+      expect(await mallory.visit(callback)).toBe(page('sign-in?problem=expired'));
+    });
+
+    it.each(['//evil.example', 'https://evil.example', '/\\evil.example', '../../../evil'])('sends nobody to %s', async (to) => {
+      comeAs('grace2@example.com');
+      idp.person = { ...idp.person, sub: 'grace2' };
+      expect(await new Browser(system).visit(`${start()}?to=${encodeURIComponent(to)}`)).toBe(page(''));
+    });
+
+    it('keeps what a browser needs on its way in a cookie that scripts cannot read', async () => {
+      const response = await new Browser(system).ask('GET', '/oidc/start');
+      expect(response.status).toBe(303);
+      expect(response.headers.getSetCookie()).toEqual([
+        expect.stringMatching(/^tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/i),
+      ]);
+    });
+
+    it('is connected by who is signed in, with their password, and disconnected again', async () => {
+      await addPerson(system, 'connect@example.com', password);
+      const browser = new Browser(system);
+      await browser.signIn('connect@example.com', password);
+      const sub = comeAs('private@elsewhere.example');
+      expect(await browser.refusal('POST', '/me/identities', {})).toEqual([401, 'sign_in_refused']);
+      expect((await browser.ask('POST', '/me/identities', { present_password: password }, { 'x-tollgate-console': '' })).status).toBe(403);
+      const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { present_password: password }, 200);
+      expect(await browser.visit(location)).toBe(page('settings?connected=1'));
+      const { data } = await browser.get<{ data: { id: string; provider: string; email: string }[] }>('/me/identities');
+      expect(data).toMatchObject([{ provider: 'Acme ID', email: 'private@elsewhere.example' }]);
+      const byIdentity = new Browser(system);
+      await byIdentity.visit(start());
+      expect((await me(byIdentity)).user.email).toBe('connect@example.com');
+
+      // Somebody else's stays theirs.
+      await addPerson(system, 'thief@example.com', password);
+      const thief = new Browser(system);
+      await thief.signIn('thief@example.com', password);
+      const again = await thief.must<{ location: string }>('POST', '/me/identities', { present_password: password }, 200);
+      expect(await thief.visit(again.location)).toBe(page('settings?problem=identity_taken'));
+      expect(idp.person.sub).toBe(sub);
+
+      await browser.must('DELETE', `/me/identities/${data[0]!.id}`, undefined, 204);
+      expect(await browser.get('/me/identities')).toEqual({ data: [] });
+    });
+
+    it('connects nothing with whoever signed in meanwhile', async () => {
+      for (const name of ['one', 'two']) await addPerson(system, `${name}@example.com`, password);
+      const browser = new Browser(system);
+      await browser.signIn('one@example.com', password);
+      const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { present_password: password }, 200);
+      await browser.signIn('two@example.com', password);
+      comeAs('private2@elsewhere.example');
+      expect(await browser.visit(location)).toBe(page('settings?problem=expired'));
+      expect(await browser.get('/me/identities')).toEqual({ data: [] });
+    });
+
+    it('leaves no code, token or secret in any log', () => {
+      const logs =
+        mode === 'single'
+          ? [system.output()]
+          : readdirSync(join(system.dataDir, 'logs')).map((name) => readFileSync(join(system.dataDir, 'logs', name), 'utf8'));
+      const text = logs.join('\n');
+      expect(text).toContain('/console/api/oidc/callback');
+      expect(text).not.toContain(idp.clientSecret);
+      for (const request of idp.tokenRequests) for (const name of ['code', 'code_verifier']) expect(text).not.toContain(request.get(name));
+      expect(text).not.toContain(password);
+    });
+  });
+});
+
+describe('a console behind a proxy', () => {
+  it('counts sign-ups by the address that the proxy saw, whatever the caller said before it', async () => {
+    const system = await startSystem('single', { TOLLGATE_GATEWAY_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
+    try {
+      const signUp = async (index: number, client: string): Promise<number> => {
+        const fields = { email: `p${index}@example.com`, name: 'P', password: 'correct horse battery', account_name: 'P' };
+        return (await new Browser(system).ask('POST', '/sign-up', fields, { 'x-forwarded-for': `198.51.100.${index}, ${client}` })).status;
+      };
+      const first: number[] = [];
+      for (let index = 0; index < 11; index += 1) first.push(await signUp(index, '203.0.113.7'));
+      expect(first).toEqual([...Array.from({ length: 10 }, () => 201), 429]);
+      expect(await signUp(11, '203.0.113.8')).toBe(201);
+    } finally {
+      await system.stop();
+    }
+  });
+});
+
+describe('a console whose ways are shut', () => {
+  let system: System;
+  beforeAll(async () => {
+    system = await startSystem('single', {
+      TOLLGATE_GATEWAY_OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: 'tollgate',
+    });
+  });
+  afterAll(() => system?.stop());
+
+  it('signs nobody up unless it is told to', async () => {
+    expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ sign_up: false });
+    expect(
+      await new Browser(system).refusal('POST', '/sign-up', { email: 'ada@example.com', name: 'Ada', password, account_name: 'A' }),
+    ).toEqual([404, 'not_found']);
+  });
+
+  it('goes on without its identity provider, and says that it is away', async () => {
+    expect(await new Browser(system).visit(`${system.baseUrl}/console/api/oidc/start`)).toBe(
+      `${system.baseUrl}/console/sign-in?problem=service_unavailable`,
+    );
+  });
+
+  it('lets in only whom it knows when nobody may sign up, and behind TLS keeps its cookies to TLS', async () => {
+    const idp = await startIdp();
+    const other = await startSystem('single', {
+      TOLLGATE_GATEWAY_OIDC_ISSUER: idp.issuer,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: idp.clientId,
+      TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET: idp.clientSecret,
+      TOLLGATE_GATEWAY_TRUST_PROXY: 'true',
+    });
+    try {
+      idp.redirectUris.add(`${other.baseUrl}/console/api/oidc/callback`);
+      idp.person = { sub: 'new', email: 'new@example.com', email_verified: true };
+      expect(await new Browser(other).visit(`${other.baseUrl}/console/api/oidc/start`)).toBe(
+        `${other.baseUrl}/console/sign-in?problem=unknown_person`,
+      );
+      const proxied = await new Browser(other).ask('GET', '/oidc/start', undefined, {
+        'x-forwarded-proto': 'https',
+        'x-forwarded-host': 'ai.example.com',
+      });
+      expect(new URL(proxied.headers.get('location')!).searchParams.get('redirect_uri')).toBe(
+        'https://ai.example.com/console/api/oidc/callback',
+      );
+      expect(proxied.headers.getSetCookie()).toEqual([
+        expect.stringMatching(/^__Host-tollgate_oidc=[\w-]+; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i),
+      ]);
+
+      // The session likewise; one that a neighbouring host or plain http has planted under the other name is not read.
+      await addPerson(other, 'tess@example.com', password);
+      const behindTls = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'ai.example.com' };
+      const entered = await new Browser(other).ask('POST', '/session', { email: 'tess@example.com', password }, behindTls);
+      const [cookie] = entered.headers.getSetCookie();
+      expect(cookie).toMatch(/^__Host-tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; secure; httponly$/i);
+      const own = cookie!.split(';')[0]!;
+      const me = async (sent: string, headers: Record<string, string>) =>
+        (await fetch(`${other.baseUrl}/console/api/me`, { headers: { ...headers, cookie: sent } })).status;
+      const planted = own.replace('__Host-', '');
+      expect([
+        await me(own, behindTls),
+        await me(planted, behindTls),
+        await me(`${planted}; __Host-tollgate_session=x`, behindTls),
+        await me(own, {}),
+      ]).toEqual([200, 401, 401, 401]);
+    } finally {
+      await other.stop();
+      await idp.stop();
+    }
+  });
+});

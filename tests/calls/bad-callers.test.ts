@@ -1,0 +1,163 @@
+// Callers that break rules or off: whatever they do, the gateway answers clearly, keeps nothing of theirs, and can be stopped.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { chat, post, readSse } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { startSystem, type System } from '../support/system.js';
+
+interface Refusal {
+  error: { message: string; reason: string };
+}
+
+let system: System;
+
+beforeAll(async () => {
+  system = await startSystem('single', { TOLLGATE_GATEWAY_CONNECTIONS_MAX: '50' });
+});
+
+afterAll(() => system?.stop());
+
+/** A connection of one's own, and what it was sent. */
+async function dial(text = ''): Promise<{ socket: Socket; received(): string }> {
+  const socket = connect(Number(new URL(system.baseUrl).port), '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+  socket.write(text);
+  return { socket, received: () => received };
+}
+
+/** The head of a call whose body is compressed. */
+function packedHead(contentLength: number): string {
+  return `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${system.firstKey}\r\ncontent-encoding: gzip\r\ncontent-length: ${contentLength}\r\n\r\n`;
+}
+
+/** The log lines of requests to this route. */
+function requestsTo(route: string): { status: number }[] {
+  const lines = system
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"request"') && line.includes(`"route":"${route}"`));
+  return lines.map((line) => JSON.parse(line) as { status: number });
+}
+
+describe('bodies', () => {
+  it('are given up when a caller leaves in the middle of a compressed one', async () => {
+    const before = requestsTo('/v1/messages').length;
+    const body = gzipSync(JSON.stringify({ model: 'sandbox/echo' }));
+    const { socket } = await dial(packedHead(body.length));
+    socket.write(body.subarray(0, body.length / 2));
+    await sleep(50);
+    socket.destroy();
+    const requests = await eventually(() => (requestsTo('/v1/messages').length > before ? requestsTo('/v1/messages') : undefined), 5000);
+    expect(requests.at(-1)?.status).toBe(400);
+  });
+
+  it('that cannot be unpacked end their connection, on which the next request would wait for ever', async () => {
+    const { socket, received } = await dial(packedHead(300_000));
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.write('not compressed');
+    await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 5000);
+    expect(received()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(received().toLowerCase()).toContain('connection: close');
+    await closed;
+  });
+
+  it.each([
+    [
+      '/v1/chat/completions',
+      (deep: string) =>
+        `{"model":"sandbox/echo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"a":${deep}}}}]}`,
+    ],
+    ['/v1/chat/completions', (deep: string) => `{"model":"sandbox/echo","messages":[{"role":${deep},"content":"x"}]}`],
+    [
+      '/v1/messages',
+      (deep: string) =>
+        `{"model":"sandbox/echo","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object","a":${deep}}}]}`,
+    ],
+  ])('nested beyond reason are refused as such: %s', async (path, body) => {
+    const levels = 200_000;
+    const refused = await post(system, path, system.firstKey, body('['.repeat(levels) + ']'.repeat(levels)));
+    expect(refused.status).toBe(400);
+    expect(((await refused.json()) as Refusal).error.message).toContain('nested');
+  });
+
+  it('are not sent back in refusals', async () => {
+    const messages = [{ role: 'tool', tool_call_id: 'x'.repeat(100_000), content: 'x' }];
+    const refused = await chat(system, system.firstKey, { messages });
+    expect(refused.status).toBe(400);
+    expect((await refused.text()).length).toBeLessThan(2000);
+  });
+});
+
+describe('requests', () => {
+  it('for what is no address are told that nothing is there', async () => {
+    const { socket, received } = await dial('GET http://[::zz/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 5000);
+    expect(received()).toMatch(/^HTTP\/1\.1 404 /);
+    expect(received().toLowerCase()).toContain('x-request-id: req_');
+    socket.destroy();
+  });
+
+  it('broken off in their answer are nothing to look into', async () => {
+    for (let call = 0; call < 5; call += 1) {
+      const left = new AbortController();
+      await chat(
+        system,
+        system.firstKey,
+        { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=5ms' }] },
+        { signal: left.signal },
+      );
+      left.abort();
+    }
+    await eventually(async () =>
+      (await system.json<{ held_nano_usd: string }>('balance', 'show')).held_nano_usd === '0' ? true : undefined,
+    );
+    expect(system.output()).not.toMatch(/"level":[45]0/);
+  });
+});
+
+describe('connections', () => {
+  it('are closed at once beyond their bound, and served again when others have gone', async () => {
+    const dialled = await Promise.all(Array.from({ length: 60 }, () => dial()));
+    const closed = await eventually(() => {
+      const gone = dialled.filter(({ socket }) => socket.readableEnded || socket.destroyed);
+      return gone.length >= 10 ? gone : undefined;
+    }, 5000);
+    expect(closed.length).toBeLessThan(60);
+    for (const { socket } of dialled) socket.destroy();
+    await eventually(async () => ((await fetch(`${system.baseUrl}/livez`)).ok ? true : undefined), 5000);
+  });
+});
+
+describe('a stop', () => {
+  it('lets calls end, tells probes, and refuses new calls meanwhile', async () => {
+    const slow = { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=60' }] };
+    const answer = await chat(system, system.firstKey, slow);
+    const ended = system.end();
+    const probe = await eventually(async () => {
+      const response = await fetch(`${system.baseUrl}/readyz`);
+      return response.status === 503 ? response : undefined;
+    }, 2000);
+    expect(await probe.json()).toEqual({ status: 'draining' });
+    const refused = await chat(system, system.firstKey);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(((await refused.json()) as Refusal).error.reason).toBe('service_unavailable');
+    expect((await readSse(answer)).at(-1)?.data).toBe('[DONE]');
+    expect(await ended).toBe(0);
+    await system.start();
+  });
+
+  it('is not held up by connections on which nothing is asked', async () => {
+    const silent = await dial();
+    const halfway = await dial('GET /livez HTTP/1.1\r\nhost:');
+    const beganAtMs = Date.now();
+    expect(await system.end()).toBe(0);
+    expect(Date.now() - beganAtMs).toBeLessThan(10_000);
+    for (const { socket } of [silent, halfway]) socket.destroy();
+    await system.start();
+  });
+});

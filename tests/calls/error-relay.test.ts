@@ -1,0 +1,370 @@
+// What a vendor's failure becomes for callers of both formats, as the official libraries show it: theirs to mend, worth a repeat, or none of
+// their business. The vendor's own words in either format, over upstreams of both.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
+import { post } from '../support/calls.js';
+import type { Json } from '../upstream/check.js';
+import type { Fault } from '../upstream/script.js';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage('single');
+});
+
+afterAll(() => stage?.stop());
+
+/** What a caller's program can tell an error by. */
+interface Shown {
+  readonly status: number | undefined;
+  readonly class: string;
+  readonly type: unknown;
+  readonly code: unknown;
+  readonly param: unknown;
+  readonly text: string;
+  readonly retryAfter: string | null;
+  readonly shouldRetry: string | null;
+}
+
+/** The error that a call ends with, through the library of the format. */
+async function shown(client: Upstream, upstream: Upstream): Promise<Shown> {
+  const options = { apiKey: stage.system.firstKey, maxRetries: 0 };
+  const body = { model: stage.model(upstream), max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hello' }] };
+  const error: unknown =
+    client === 'messages'
+      ? await new Anthropic({ ...options, baseURL: stage.system.baseUrl }).messages.create(body).catch((thrown: unknown) => thrown)
+      : await new OpenAI({ ...options, baseURL: `${stage.system.baseUrl}/v1` }).chat.completions
+          .create(body)
+          .catch((thrown: unknown) => thrown);
+  if (error instanceof OpenAI.APIError) {
+    const { status, type, code, param, headers, requestID, error: inner } = error;
+    expect(requestID).toMatch(/^req_/);
+    return { status, class: error.constructor.name, type, code, param, text: (inner as { message: string }).message, ...waits(headers!) };
+  }
+  if (error instanceof Anthropic.APIError) {
+    const { status, type, headers, requestID, error: body } = error;
+    const { error: inner, request_id } = body as { error: Json & { message: string; details: Json }; request_id: string };
+    expect([requestID, request_id]).toEqual([expect.stringMatching(/^req_/), requestID]);
+    return {
+      status,
+      class: error.constructor.name,
+      type,
+      code: inner.details['error_code'],
+      param: inner['param'],
+      text: inner.message,
+      ...waits(headers!),
+    };
+  }
+  throw new Error('The call did not end with an error of the library.', { cause: error });
+}
+
+function waits(headers: Headers): Pick<Shown, 'retryAfter' | 'shouldRetry'> {
+  return { retryAfter: headers.get('retry-after'), shouldRetry: headers.get('x-should-retry') };
+}
+
+const vendor = (type: string, message: string, more: Json = {}): unknown => ({
+  type: 'error',
+  error: { type, message, param: null, code: null, ...more },
+});
+
+interface Case {
+  readonly name: string;
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Record<string, string>;
+  /** Of both formats, then chat-completions' own, then messages' own. */
+  readonly told: Partial<Shown>;
+  readonly openai: Partial<Shown>;
+  readonly anthropic: Partial<Shown>;
+}
+
+const mine = { shouldRetry: 'false', retryAfter: null };
+const repeat = { shouldRetry: null, retryAfter: null };
+const invalid = {
+  openai: { type: 'invalid_request_error', class: 'BadRequestError' },
+  anthropic: { type: 'invalid_request_error', class: 'BadRequestError' },
+};
+const busy = {
+  openai: { status: 503, type: 'server_error', class: 'InternalServerError' },
+  anthropic: { status: 529, type: 'overloaded_error', class: 'OverloadedError' },
+};
+const limited = { openai: { type: 'requests', class: 'RateLimitError' }, anthropic: { type: 'rate_limit_error', class: 'RateLimitError' } };
+const broken = {
+  openai: { type: 'server_error', class: 'InternalServerError' },
+  anthropic: { type: 'api_error', class: 'InternalServerError' },
+};
+const unavailable = { code: 'upstream_unavailable', param: null, text: 'The upstream is not available at the moment.', ...repeat };
+
+const cases: readonly Case[] = [
+  {
+    name: 'a value that the vendor refuses, with its code and field',
+    status: 400,
+    body: vendor('invalid_request_error', 'temperature: must be at most 1', {
+      code: 'unsupported_value',
+      param: 'temperature',
+      details: { error_code: 'unsupported_value' },
+    }),
+    told: { status: 400, code: 'unsupported_value', text: 'temperature: must be at most 1', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'what the vendor gives no code for',
+    status: 400,
+    body: vendor('invalid_request_error', 'Not this.'),
+    told: { status: 400, code: 'upstream_rejected', param: null, text: 'Not this.', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'a body that the vendor cannot make sense of',
+    status: 422,
+    body: vendor('invalid_request_error', 'No.'),
+    told: { status: 400, code: 'upstream_rejected', text: 'No.', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'a prompt that is too long',
+    status: 400,
+    body: vendor('invalid_request_error', 'prompt is too long: 250000 tokens > 200000 maximum'),
+    told: { status: 400, code: 'context_length_exceeded', text: 'prompt is too long: 250000 tokens > 200000 maximum', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'a filter',
+    status: 400,
+    body: vendor('invalid_request_error', 'Output blocked by content filtering policy', { code: 'content_filter' }),
+    told: { status: 400, code: 'content_filter', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'a body that is too large for the vendor',
+    status: 413,
+    body: vendor('request_too_large', 'Request exceeds the maximum size'),
+    told: { status: 413, code: 'body_too_large', text: 'Request exceeds the maximum size', ...mine },
+    openai: { type: 'invalid_request_error', class: 'APIError' },
+    anthropic: { type: 'request_too_large', class: 'ContentTooLargeError' },
+  },
+  {
+    name: 'our own key',
+    status: 401,
+    body: vendor('authentication_error', 'Incorrect API key provided: sk-secret-of-ours', { code: 'invalid_api_key' }),
+    told: unavailable,
+    ...busy,
+  },
+  { name: 'our own debts', status: 402, body: vendor('billing_error', 'Your credit balance is too low.'), told: unavailable, ...busy },
+  {
+    name: 'our own permissions',
+    status: 403,
+    body: vendor('permission_error', 'Your organization org-ours may not.'),
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'a model that we name wrongly',
+    status: 404,
+    body: vendor('not_found_error', 'model: chat-completions'),
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'our own quota',
+    status: 429,
+    body: vendor('insufficient_quota', 'You exceeded your current quota.', { code: 'insufficient_quota' }),
+    headers: { 'retry-after': '86400' },
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'our own empty account, told as a 400',
+    status: 400,
+    body: vendor('invalid_request_error', 'Your credit balance is too low to access the API.'),
+    told: unavailable,
+    ...busy,
+  },
+  {
+    name: 'a rate limit that says when',
+    status: 429,
+    body: vendor('rate_limit_error', 'Org org-ours: slow down.'),
+    headers: { 'retry-after': '7' },
+    told: { status: 429, code: 'rate_limit_exceeded', shouldRetry: null, retryAfter: '7' },
+    ...limited,
+  },
+  {
+    name: 'a rate limit that asks for an hour',
+    status: 429,
+    body: vendor('rate_limit_error', 'Slow.'),
+    headers: { 'retry-after': '3600' },
+    told: { status: 429, shouldRetry: null, retryAfter: '60' },
+    ...limited,
+  },
+  {
+    name: 'a rate limit that does not say when',
+    status: 429,
+    body: vendor('rate_limit_error', 'Slow.'),
+    told: { status: 429, ...repeat },
+    ...limited,
+  },
+  {
+    name: 'an internal error',
+    status: 500,
+    body: vendor('api_error', 'stack trace at db-7.internal'),
+    told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
+    ...broken,
+  },
+  {
+    name: 'a page of a proxy',
+    status: 502,
+    body: '<html><body><h1>502 Bad Gateway</h1>proxy-17.internal</body></html>',
+    told: { status: 502, code: 'upstream_failed', text: 'The upstream failed to answer.', ...repeat },
+    ...broken,
+  },
+  {
+    name: 'a page in place of an answer',
+    status: 200,
+    body: '<html><body>Please log in to proxy-17.internal</body></html>',
+    told: { status: 502, code: 'upstream_failed', ...repeat },
+    ...broken,
+  },
+  {
+    name: 'a page that says 400',
+    status: 400,
+    body: '<html>proxy-17.internal</html>',
+    told: { status: 400, code: 'upstream_rejected', text: 'The upstream refused the request with status 400.', ...mine },
+    ...invalid,
+  },
+  {
+    name: 'an overloaded vendor',
+    status: 529,
+    body: vendor('overloaded_error', 'Overloaded'),
+    told: { code: 'upstream_overloaded', ...repeat },
+    ...busy,
+  },
+  {
+    name: 'a vendor out of service',
+    status: 503,
+    body: vendor('server_error', 'The engine is down'),
+    headers: { 'retry-after': '3' },
+    told: { code: 'upstream_overloaded', shouldRetry: null, retryAfter: '3' },
+    ...busy,
+  },
+  {
+    name: 'a vendor that ran out of time',
+    status: 408,
+    body: vendor('timeout_error', 'Timed out'),
+    told: { status: 504, code: 'upstream_timeout', ...repeat },
+    openai: { type: 'server_error', class: 'InternalServerError' },
+    anthropic: { type: 'timeout_error', class: 'GatewayTimeoutError' },
+  },
+];
+
+const paths = upstreams.flatMap((client) => upstreams.map((upstream) => ({ client, upstream })));
+
+describe('a refusal of the vendor is told by', () => {
+  it.each(cases)('$name: $status', async ({ status, body, headers, told, openai, anthropic }) => {
+    const fault: Fault = { kind: 'status', status, body, ...(headers === undefined ? {} : { headers }) };
+    for (const upstream of upstreams) stage.play(upstream, { fault });
+    for (const { client, upstream } of paths) {
+      const error = await shown(client, upstream);
+      expect({ client, upstream, error }).toMatchObject({
+        client,
+        upstream,
+        error: { ...told, ...(client === 'messages' ? anthropic : openai) },
+      });
+      expect(error.text).not.toMatch(/internal|org-|sk-secret|<|credit|quota/);
+    }
+    // Our own rules refuse nothing here; the vendor did what it was told.
+    stage.stub.takeRefused();
+  });
+
+  it('its field, where it blames one', async () => {
+    const body = vendor('invalid_request_error', 'No.', { param: 'messages[0].content' });
+    stage.play('chat-completions', { fault: { kind: 'status', status: 400, body } });
+    for (const client of upstreams) expect((await shown(client, 'chat-completions')).param).toBe('messages[0].content');
+  });
+});
+
+describe('in the middle of a stream', () => {
+  const frames: readonly [string, Json, { openai: string; anthropic: string; code: string }][] = [
+    [
+      'overloaded',
+      { type: 'overloaded_error', message: 'db-7.internal' },
+      { openai: 'server_error', anthropic: 'overloaded_error', code: 'upstream_overloaded' },
+    ],
+    [
+      'rate limited',
+      { type: 'rate_limit_error', message: 'org-ours is slow' },
+      { openai: 'requests', anthropic: 'rate_limit_error', code: 'rate_limit_exceeded' },
+    ],
+    [
+      'an account of ours',
+      { type: 'authentication_error', message: 'sk-secret-of-ours' },
+      { openai: 'server_error', anthropic: 'overloaded_error', code: 'upstream_unavailable' },
+    ],
+    [
+      'anything else',
+      { type: 'api_error', message: 'db-7.internal' },
+      { openai: 'server_error', anthropic: 'api_error', code: 'upstream_failed' },
+    ],
+  ];
+
+  it.each(frames)("%s ends the stream with one frame of the caller's format, with the request id", async (_name, error, expected) => {
+    for (const { client, upstream } of paths) {
+      stage.play(upstream, {
+        blocks: [{ type: 'text', text: 'It was a bright cold day in April.' }],
+        fault: { kind: 'error-frame', afterFrames: 6, error: { param: null, code: null, ...error } },
+      });
+      const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+      const response = await post(stage.system, path, stage.system.firstKey, {
+        model: stage.model(upstream),
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'Hello' }],
+        stream: true,
+      });
+      const text = await response.text();
+      const last = text.trimEnd().split('\n\n').at(-1)!;
+      const [, eventName, data] = /^(?:event: (\w+)\n)?data: (.*)$/.exec(last)!;
+      expect(eventName).toBe(client === 'messages' ? 'error' : undefined);
+      expect(JSON.parse(data!)).toMatchObject({
+        type: 'error',
+        error: { type: client === 'messages' ? expected.anthropic : expected.openai, code: expected.code },
+        request_id: response.headers.get('x-request-id'),
+      });
+      expect(text).not.toMatch(/internal|org-ours|sk-secret|\[DONE\]|message_stop|"finish_reason":"/);
+    }
+  });
+});
+
+describe('our own refusals', () => {
+  const ask = async (
+    path: string,
+    init: RequestInit,
+  ): Promise<{ status: number; allow: string | null; ids: (string | null)[]; error: Json }> => {
+    const response = await fetch(`${stage.system.baseUrl}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${stage.system.firstKey}`, 'content-type': 'application/json' },
+    });
+    const { error } = (await response.json()) as { error: Json };
+    return {
+      status: response.status,
+      allow: response.headers.get('allow'),
+      ids: ['x-request-id', 'request-id'].map((name) => response.headers.get(name)),
+      error,
+    };
+  };
+
+  it.each([
+    ['/v1/chat/completions', 'invalid_request_error', 'invalid_request_error'],
+    ['/v1/messages', 'not_found_error', 'invalid_request_error'],
+  ])('of %s name the request in both headers, whatever is wrong', async (path, unknownType, methodType) => {
+    const body = JSON.stringify({ model: 'no/such', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] });
+    const unknown = await ask(path, { method: 'POST', body });
+    expect(unknown).toMatchObject({ status: 404, error: { type: unknownType, code: 'model_not_found', param: 'model' } });
+    const method = await ask(path, { method: 'PUT', body });
+    expect(method).toMatchObject({ status: 405, error: { type: methodType, reason: 'method_not_allowed' } });
+    expect(method.allow).toContain('POST');
+    const malformed = await ask(path, { method: 'POST', body: '{"model":' });
+    expect(malformed).toMatchObject({ status: 400, error: { type: 'invalid_request_error', reason: 'invalid_request' } });
+    for (const { ids } of [unknown, method, malformed]) expect(ids).toEqual([expect.stringMatching(/^req_/), ids[0]]);
+  });
+});

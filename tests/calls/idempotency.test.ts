@@ -1,0 +1,422 @@
+// Calls with an Idempotency-Key: whatever happens, one call upstream that costs anything, one record of it and one charge.
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { chat, createKey, post, settled, sumOfCharges, type UsageRow } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { killOne } from '../support/processes.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import type { Script } from '../upstream/script.js';
+import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
+
+const paths = ['/v1/chat/completions', '/v1/messages'] as const;
+const credit = 1_000_000_000n;
+const answerBytesMax = 20_000;
+
+const plain: Script = { blocks: [{ type: 'text', text: 'Hello from the stub upstream.' }] };
+
+/** A stream of two seconds or so, in small frames. */
+const slow: Script = { blocks: [{ type: 'text', text: 'word '.repeat(60) }], deltaChars: 5, frameDelayMs: 40 };
+
+describe.each(modes)('an idempotency key, %s', (mode) => {
+  let system: System;
+  let stub: StubUpstream;
+
+  beforeAll(async () => {
+    stub = await startStubUpstream();
+    system = await startSystem(mode, {
+      OPENAI_API_KEY: stubApiKey,
+      OPENAI_BASE_URL: stub.baseUrl,
+      TOLLGATE_METERING_LEASE: '2s',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
+      TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
+      TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX: String(answerBytesMax),
+      TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
+      TOLLGATE_GATEWAY_HOLD_TTL: '3s',
+      TOLLGATE_METERING_HOLD_TTL: '3s',
+    });
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await stub?.stop();
+  });
+
+  const modelsByScript = new Map<string, string>();
+
+  /** A model that answers by these scripts, one after another; one that always does the same is made once. */
+  async function modelOf(scripts: readonly Script[]): Promise<string> {
+    const id = scripts.length === 1 ? JSON.stringify(scripts) : randomUUID();
+    const known = modelsByScript.get(id);
+    if (known !== undefined) return known;
+    const name = `m-${randomUUID()}`;
+    stub.script(name, ...scripts);
+    const path = join(system.dataDir, 'model.json');
+    const routes = [{ upstream_id: 'openai', upstream_model: name }];
+    writeFileSync(
+      path,
+      JSON.stringify({
+        id: `t/${name}`,
+        display_name: name,
+        context_limit_tokens: 100_000,
+        output_limit_tokens: 4000,
+        routes,
+        tokenizer: 'o200k',
+      }),
+    );
+    await system.cli('model', 'put', path);
+    await system.cli('price', 'publish', `t/${name}`, '--input', '1', '--output', '5');
+    modelsByScript.set(id, `t/${name}`);
+    return `t/${name}`;
+  }
+
+  /** A customer with one dollar, whose requests tell whose they are. */
+  class Customer {
+    private constructor(
+      readonly accountId: string,
+      readonly secret: string,
+      readonly model: string,
+      readonly messages: [{ role: 'user'; content: string }],
+    ) {}
+
+    static async create(...scripts: Script[]): Promise<Customer> {
+      return Customer.with(credit, ...scripts);
+    }
+
+    static async with(balance: bigint, ...scripts: Script[]): Promise<Customer> {
+      const name = randomUUID();
+      const model = await modelOf(scripts.length === 0 ? [plain] : scripts);
+      const { id } = await system.json<{ id: string }>('account', 'create', name);
+      if (balance > 0n) await system.cli('balance', 'deposit', usd(balance), '--account', id);
+      const { secret } = await createKey(system, name, '--account', id);
+      await eventually(async () =>
+        (await fetch(`${system.baseUrl}/v1/models/${model}`, { headers: { 'x-api-key': secret } })).status === 200 ? true : undefined,
+      );
+      return new Customer(id, secret, model, [{ role: 'user', content: `Hello from ${name}` }]);
+    }
+
+    call(path: string, key: string, fields: object = {}, init: RequestInit = {}): Promise<Response> {
+      return post(
+        system,
+        path,
+        this.secret,
+        { model: this.model, max_tokens: 200, messages: this.messages, ...fields },
+        { ...init, headers: { 'idempotency-key': key } },
+      );
+    }
+
+    upstreamCalls(): number {
+      return stub.requests.filter(({ body }) => JSON.stringify(body['messages']) === JSON.stringify(this.messages)).length;
+    }
+
+    /** Once all is settled: this many records, and the balance less by exactly what they say. */
+    async books(calls: number, balance = credit): Promise<UsageRow[]> {
+      const { rows, balance: left } = await settled(system, this.accountId, calls);
+      expect(rows).toHaveLength(calls);
+      expect(BigInt(left.available_nano_usd)).toBe(balance - sumOfCharges(rows));
+      return rows;
+    }
+  }
+
+  const usd = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${String(nanoUsd % 1_000_000_000n).padStart(9, '0')}`;
+  const reasonOf = async (response: Response): Promise<unknown> => ((await response.json()) as { error: { reason: string } }).error.reason;
+
+  /** Calls and leaves as soon as some of the answer has come. */
+  async function leaveMidStream(customer: Customer, path: string, key: string): Promise<string> {
+    const leaving = new AbortController();
+    const response = await customer.call(path, key, { stream: true }, { signal: leaving.signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    for (let seen = ''; !seen.includes('word');) seen += (await reader.read()).value ?? '';
+    leaving.abort();
+    await reader.read().catch(() => undefined);
+    return response.headers.get('x-request-id')!;
+  }
+
+  it.each(
+    paths.flatMap(
+      (path) =>
+        [
+          [path, false],
+          [path, true],
+        ] as const,
+    ),
+  )('gives the recorded answer again, byte for byte: %s, stream %s', async (path, stream) => {
+    const customer = await Customer.create();
+    const first = await customer.call(path, 'order-1', { stream });
+    expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    const body = await first.text();
+    for (let times = 0; times < 3; times += 1) {
+      const again = await customer.call(path, 'order-1', { stream });
+      expect(again.status).toBe(200);
+      expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(again.headers.get('x-tollgate-original-request-id')).toBe(first.headers.get('x-request-id'));
+      expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+      expect(again.headers.get('x-tollgate-charge-usd')).toBe(first.headers.get('x-tollgate-charge-usd'));
+      expect(await again.text()).toBe(body);
+    }
+    expect(customer.upstreamCalls()).toBe(1);
+    expect((await customer.books(1))[0]).toMatchObject({ id: first.headers.get('x-request-id'), ending: 'completed' });
+  });
+
+  it.each(paths)(
+    'refuses another body, tells a call that is in progress, and is another key elsewhere: %s',
+    async (path) => {
+      const customer = await Customer.create(slow, plain);
+      const running = customer.call(path, 'order-1', { stream: true });
+      await eventually(() => (customer.upstreamCalls() === 1 ? true : undefined));
+      const meanwhile = await customer.call(path, 'order-1', { stream: true });
+      expect([meanwhile.status, meanwhile.headers.get('retry-after'), await reasonOf(meanwhile)]).toEqual([
+        409,
+        '2',
+        'idempotency_in_progress',
+      ]);
+      for (const state of ['running', 'done']) {
+        const other = await customer.call(path, 'order-1', { stream: true, temperature: 0.5 });
+        expect([state, other.status, other.headers.get('x-should-retry'), await reasonOf(other)]).toEqual([
+          state,
+          422,
+          'false',
+          'idempotency_mismatch',
+        ]);
+        await (await running).text().catch(() => undefined);
+      }
+      expect(customer.upstreamCalls()).toBe(1);
+      const stranger = await Customer.create();
+      expect((await stranger.call(path, 'order-1')).headers.get('idempotency-replayed')).toBeNull();
+      const elsewhere = await customer.call(
+        paths.find((other) => other !== path)!,
+        'order-1',
+      );
+      expect([elsewhere.status, elsewhere.headers.get('idempotency-replayed')]).toEqual([200, null]);
+      await customer.books(2);
+    },
+    120_000,
+  );
+
+  it.each(paths)('must have the form of one: %s', async (path) => {
+    const customer = await Customer.create();
+    for (const key of ['', 'two words', 'x'.repeat(256)]) {
+      const refused = await customer.call(path, key);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({
+        error: { param: 'idempotency-key', message: expect.stringContaining('Idempotency-Key') },
+      });
+    }
+    expect(customer.upstreamCalls()).toBe(0);
+  });
+
+  it('lets one of 50 calls through that come at once', async () => {
+    const customer = await Customer.create({ ...slow, fault: { kind: 'slow-headers', delayMs: 500 } });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const response = await customer.call(paths[0], 'order-1');
+        return { status: response.status, text: await response.text(), replayed: response.headers.get('idempotency-replayed') };
+      }),
+    );
+    expect(answers.filter(({ status, replayed }) => status === 200 && replayed === null)).toHaveLength(1);
+    expect(answers.filter(({ status, replayed }) => status === 409 || replayed === 'true')).toHaveLength(49);
+    expect(new Set(answers.filter(({ status }) => status === 200).map((answer) => answer.text)).size).toBe(1);
+    expect(customer.upstreamCalls()).toBe(1);
+    await customer.books(1);
+  }, 120_000);
+
+  it.each(paths)('carries a call on whose client left in the middle of the stream, for when it asks again: %s', async (path) => {
+    const customer = await Customer.create(slow);
+    const id = await leaveMidStream(customer, path, 'order-1');
+    expect((await customer.call(path, 'order-1', { stream: true })).status).toBe(409);
+    const again = await eventually(async () => {
+      const response = await customer.call(path, 'order-1', { stream: true });
+      return response.status === 200 ? response : undefined;
+    });
+    expect(again.headers.get('x-tollgate-original-request-id')).toBe(id);
+    const body = await again.text();
+    expect(body).toMatch(/data: \[DONE\]|event: message_stop/);
+    expect(body.match(/word/g)).toHaveLength(60);
+    expect(customer.upstreamCalls()).toBe(1);
+    expect((await customer.books(1))[0]).toMatchObject({ id, ending: 'completed', token_source: 'reported' });
+  });
+
+  it('serves the official clients, which repeat by themselves while a call is in progress', async () => {
+    const customer = await Customer.create(slow);
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret });
+    const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret });
+    const body = { model: customer.model, messages: customer.messages };
+    const message = { ...body, max_tokens: 200 };
+    const options = (key: string) => ({ headers: { 'idempotency-key': key } });
+    const twice = async <T>(make: () => Promise<T>): Promise<[T, T]> => {
+      const first = make();
+      await sleep(200);
+      return [await first, await make()];
+    };
+    const [whole, wholeAgain] = await twice(async () => openai.chat.completions.create(body, options('a')));
+    expect(wholeAgain).toEqual(whole);
+    const [streamed, streamedAgain] = await twice(() => openai.chat.completions.stream(body, options('b')).finalChatCompletion());
+    expect(streamedAgain).toEqual(streamed);
+    const [written, writtenAgain] = await twice(async () => anthropic.messages.create(message, options('a')));
+    expect(writtenAgain).toEqual(written);
+    const [told, toldAgain] = await twice(() => anthropic.messages.stream(message, options('b')).finalMessage());
+    expect(toldAgain).toEqual(told);
+    const leaving = new AbortController();
+    const left = openai.chat.completions.create({ ...body, stream: true }, { ...options('c'), signal: leaving.signal });
+    for await (const chunk of await left) if (chunk.choices[0]?.delta.content !== undefined) break;
+    leaving.abort();
+    const found = await openai.chat.completions.stream(body, options('c')).finalChatCompletion();
+    expect(found.choices[0]!.message.content).toBe('word '.repeat(60));
+    await expect(openai.chat.completions.create({ ...body, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(
+      OpenAI.UnprocessableEntityError,
+    );
+    await expect(anthropic.messages.create({ ...message, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(
+      Anthropic.UnprocessableEntityError,
+    );
+    expect(customer.upstreamCalls()).toBe(5);
+    await customer.books(5);
+  }, 120_000);
+
+  it('is free for another try after a refusal for want of money', async () => {
+    const customer = await Customer.with(0n);
+    expect((await customer.call(paths[0], 'order-1')).status).toBe(402);
+    await system.cli('balance', 'deposit', usd(credit), '--account', customer.accountId);
+    const paid = await customer.call(paths[0], 'order-1');
+    expect([paid.status, paid.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    expect((await customer.call(paths[0], 'order-1')).headers.get('idempotency-replayed')).toBe('true');
+    expect(customer.upstreamCalls()).toBe(1);
+    await customer.books(1);
+  });
+
+  it('is free for another try after an upstream failed for nothing, streamed or whole', async () => {
+    const failing: Script = {
+      fault: { kind: 'status', status: 400, body: { error: { message: 'no', type: 'invalid_request_error', param: null, code: null } } },
+    };
+    const customer = await Customer.create(failing, failing, plain);
+    expect((await customer.call(paths[0], 'order-1', { stream: true })).status).toBe(400);
+    expect((await customer.call(paths[1], 'order-1')).status).toBe(400);
+    for (const path of paths) {
+      expect((await customer.call(path, 'order-1', path === paths[0] ? { stream: true } : {})).status).toBe(200);
+    }
+    const rows = await customer.books(4);
+    expect(rows.filter((row) => row.charge_nano_usd === '0')).toHaveLength(2);
+    expect(customer.upstreamCalls()).toBe(4);
+  });
+
+  it('gives a stream again that broke off after it had delivered something, error and all', async () => {
+    const customer = await Customer.create(
+      { blocks: [{ type: 'text', text: 'word '.repeat(60) }], fault: { kind: 'cut', afterBytes: 4000 } },
+      slow,
+    );
+    const broken = await customer.call(paths[0], 'order-1', { stream: true });
+    const body = await broken.text();
+    expect(body).toContain('"error"');
+    const again = await customer.call(paths[0], 'order-1', { stream: true });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(await again.text()).toBe(body);
+    expect(customer.upstreamCalls()).toBe(1);
+    expect((await customer.books(1))[0]).toMatchObject({ ending: 'upstream_error_after_output' });
+  });
+
+  it.each(paths)('of a call whose answer is too large to be kept is told so, and charged once: %s', async (path) => {
+    const customer = await Customer.create({ blocks: [{ type: 'text', text: 'word '.repeat(answerBytesMax / 5) }], deltaChars: 500 });
+    const first = await customer.call(path, 'order-1', { max_tokens: 4000 });
+    expect(first.status).toBe(200);
+    const again = await customer.call(path, 'order-1', { max_tokens: 4000 });
+    expect([again.status, again.headers.get('x-should-retry')]).toEqual([410, 'false']);
+    expect(await again.json()).toMatchObject({
+      error: {
+        reason: 'idempotency_answer_gone',
+        original_request_id: first.headers.get('x-request-id'),
+        message: expect.stringContaining('larger'),
+      },
+    });
+    expect(customer.upstreamCalls()).toBe(1);
+    await customer.books(1);
+  });
+
+  it('never leads to a second charge when the gateway is killed in the middle of a stream', async () => {
+    const customer = await Customer.create({ ...slow, frameDelayMs: 60 });
+    const calls = paths.map(async (path) => {
+      const response = await customer.call(path, 'order-1', { stream: true });
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      for (let seen = ''; !seen.includes('word');) seen += (await reader.read()).value ?? '';
+      return { id: response.headers.get('x-request-id')!, ended: reader.closed.catch(() => undefined), reader };
+    });
+    const streams = await Promise.all(calls);
+    // Checkpoints come every 100 ms here.
+    await sleep(500);
+    if (mode === 'single') {
+      await system.kill();
+      await system.start();
+    } else await killOne(system, 'gateway')();
+    for (const [index, path] of paths.entries()) {
+      const again = await eventually(async () => {
+        const response = await customer.call(path, 'order-1', { stream: true });
+        if (response.status !== 409) return response;
+        await response.text();
+        await sleep(100);
+        return undefined;
+      }, 30_000);
+      expect(again.status).toBe(410);
+      expect(await again.json()).toMatchObject({
+        error: { reason: 'idempotency_answer_gone', original_request_id: streams[index]!.id, message: expect.stringContaining('was lost') },
+      });
+    }
+    expect(customer.upstreamCalls()).toBe(2);
+    const rows = await customer.books(2);
+    expect(rows.map((row) => row.ending)).toEqual(['gateway_lost', 'gateway_lost']);
+  });
+
+  it('runs a whole answer anew whose gateway was killed, for nothing of it was delivered or charged', async () => {
+    const customer = await Customer.create({ ...slow, frameDelayMs: 60 }, plain);
+    const broken = customer
+      .call(paths[0], 'order-1')
+      .then((response) => response.text())
+      .catch(() => 'broken');
+    await eventually(() => (customer.upstreamCalls() === 1 ? true : undefined));
+    await sleep(500);
+    if (mode === 'single') {
+      await system.kill();
+      await system.start();
+    } else await killOne(system, 'gateway')();
+    expect(await broken).toBe('broken');
+    const again = await eventually(async () => {
+      const response = await customer.call(paths[0], 'order-1');
+      if (response.status === 200) return response;
+      await sleep(100);
+      return undefined;
+    }, 30_000);
+    expect(again.headers.get('idempotency-replayed')).toBeNull();
+    const rows = await customer.books(2);
+    expect(rows.filter((row) => row.charge_nano_usd !== '0')).toHaveLength(1);
+    expect(customer.upstreamCalls()).toBe(2);
+  });
+
+  it('leaves books that are right', async () => {
+    expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
+  });
+});
+
+describe.each(modes)('an idempotency key whose answers are kept for a second, %s', (mode) => {
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem(mode, { TOLLGATE_METERING_KEPT_ANSWER_TTL: '1s' });
+  });
+
+  afterAll(() => system?.stop());
+
+  it('lets a new call through then', async () => {
+    const call = () => chat(system, system.firstKey, {}, { headers: { 'idempotency-key': 'order-1' } });
+    const first = await call();
+    expect(first.status).toBe(200);
+    await sleep(1100);
+    const later = await call();
+    expect([later.status, later.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    const { id } = await system.json<{ id: string }>('account', 'list');
+    const { rows, balance } = await settled(system, id, 2);
+    expect(rows.map((row) => row.id).toSorted()).toEqual([first, later].map((response) => response.headers.get('x-request-id')).toSorted());
+    expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+  });
+});

@@ -1,0 +1,374 @@
+// The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chat, settled } from '../support/calls.js';
+import { addPerson, Browser } from '../support/console.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+interface KeyView {
+  id: string;
+  state: string;
+  last_four: string;
+  limit_usd: string | null;
+  spent_usd: string;
+  models: string[] | null;
+  last_used_at: string | null;
+}
+
+describe.each(modes)('the console’s API, %s', (mode) => {
+  let system: System;
+  let accountId: string;
+  let account: string;
+  let owner: Browser;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    account = `/accounts/${accountId}`;
+    await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'invoice 7');
+    for (const [name, role] of [
+      ['owner', 'owner'],
+      ['admin', 'admin'],
+      ['developer', 'developer'],
+      ['billing', 'billing'],
+      ['viewer', 'viewer'],
+    ]) {
+      await addPerson(system, `${name}@example.com`, password, '--name', name!);
+      await system.cli('member', 'put', `${name}@example.com`, '--role', role!, '--account', accountId);
+    }
+    owner = await browserOf('owner');
+  });
+
+  afterAll(() => system?.stop());
+
+  async function browserOf(name: string): Promise<Browser> {
+    const browser = new Browser(system);
+    await browser.signIn(`${name}@example.com`, password);
+    return browser;
+  }
+
+  it('signs people in and out, with a cookie that no script and no other site can use', async () => {
+    const browser = new Browser(system);
+    expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    expect(await browser.refusal('POST', '/session', { email: 'viewer@example.com', password: 'something else' })).toEqual([
+      401,
+      'sign_in_refused',
+    ]);
+    const response = await browser.ask('POST', '/session', { email: 'viewer@example.com', password });
+    expect(response.headers.getSetCookie()[0]).toMatch(/^tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; httponly$/i);
+    expect(await browser.get('/me')).toMatchObject({
+      user: { email: 'viewer@example.com' },
+      accounts: [{ id: accountId, name: 'Acme', role: 'viewer', permissions: ['look'] }],
+    });
+    await browser.must('DELETE', '/session', undefined, 204);
+    expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+  });
+
+  it('takes no changes from other sites', async () => {
+    const browser = await browserOf('owner');
+    for (const headers of [{ 'x-tollgate-console': '' }, { origin: 'https://evil.example' }, { origin: 'null' }] as Record<
+      string,
+      string
+    >[]) {
+      const response = await browser.ask('POST', `${account}/keys`, { name: 'stolen' }, headers);
+      expect(response.status).toBe(403);
+    }
+    expect((await browser.ask('POST', `${account}/keys`, { name: 'own' }, { origin: system.baseUrl })).status).toBe(201);
+  });
+
+  it('makes one key for one Idempotency-Key, and takes no two keys for one', async () => {
+    const make = (key: string) => owner.ask('POST', `${account}/keys`, { name: 'repeated' }, { 'idempotency-key': key });
+    const [one, again, other] = [await make('a'.repeat(128)), await make('a'.repeat(128)), await make(`${'a'.repeat(127)}b`)];
+    const ids = (await Promise.all([one, again, other].map((response) => response.json() as Promise<{ key: { id: string } }>))).map(
+      ({ key }) => key.id,
+    );
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+    expect((await make('a'.repeat(129))).status).toBe(400);
+    for (const id of [ids[0], ids[2]]) await owner.must('POST', `${account}/keys/${id}/revoke`, undefined, 200);
+  });
+
+  it('refuses fields that it does not know, which would else mean their defaults', async () => {
+    const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'misspelt' }, 201);
+    const response = await owner.ask('POST', `${account}/keys/${key.id}/rotate`, { overlap: 3600 });
+    expect([response.status, ((await response.json()) as { error: { field: string } }).error.field]).toEqual([400, 'overlap']);
+    await owner.must('POST', `${account}/keys/${key.id}/revoke`, undefined, 200);
+  });
+
+  it('makes a key that works at once, shows what it spends as the API and the ledger do, rotates and revokes it', async () => {
+    const { key, secret } = await owner.must<{ key: KeyView; secret: string }>(
+      'POST',
+      `${account}/keys`,
+      { name: 'server', limit_usd: '0.5', models: ['sandbox/echo'] },
+      201,
+    );
+    expect(key).toMatchObject({ state: 'active', limit_usd: '0.5', spent_usd: '0', models: ['sandbox/echo'], last_four: secret.slice(-4) });
+    const call = await chat(system, secret);
+    expect(call.status).toBe(200);
+    await call.text();
+    const requestId = call.headers.get('x-request-id')!;
+    const charge = call.headers.get('x-tollgate-charge-usd')!;
+    await settled(system, accountId);
+
+    const { data: records } = await owner.get<{
+      data: { request_id: string; started_at: string; charge_usd: string; line_items: { amount_usd: string }[] }[];
+    }>(`${account}/usage/records?key=${key.id}`);
+    expect(records).toMatchObject([{ request_id: requestId, charge_usd: charge }]);
+    expect(await owner.get(`${account}/usage/records/${requestId}`)).toEqual({
+      ...records[0],
+      attempts: [expect.objectContaining({ number: 1, outcome: 'answered' })],
+    });
+    expect(await owner.get(`${account}/usage/totals?key=${key.id}`)).toMatchObject({
+      data: [{ calls: 1, errors: 0, quarantined: 0, mean_duration_ms: expect.any(Number), charge_usd: charge }],
+    });
+    expect(key.last_used_at).toBeNull();
+    const used = {
+      spent_usd: charge,
+      last_used_model: 'sandbox/echo',
+      last_used_request_id: requestId,
+      last_used_at: records[0]!.started_at,
+    };
+    expect(await owner.get<KeyView>(`${account}/keys/${key.id}`)).toMatchObject(used);
+    const { data: listed } = await owner.get<{ data: KeyView[] }>(`${account}/keys`);
+    expect(listed.find(({ id }) => id === key.id)).toMatchObject(used);
+    expect(await system.json('key', 'show', key.id)).toMatchObject({ ...used, state: 'active' });
+    const { data: entries } = await owner.get<{
+      data: { kind: string; amount_usd: string; request_id: string | null; balance_after_usd: string }[];
+    }>(`${account}/entries`);
+    expect(entries.find(({ request_id }) => request_id === requestId)).toMatchObject({ kind: 'charge', amount_usd: charge });
+    const balance = await owner.get<{ settled_usd: string; available_usd: string; held_usd: string }>(`${account}/balance`);
+    expect(entries[0]!.balance_after_usd).toBe(balance.settled_usd);
+    const { available_usd } = await system.json<{ available_usd: string }>('balance', 'show', '--account', accountId);
+    expect(balance.available_usd).toBe(available_usd);
+
+    const rotated = await owner.must<{ secret: string; key: KeyView }>(
+      'POST',
+      `${account}/keys/${key.id}/rotate`,
+      { overlap_seconds: 3600 },
+      200,
+    );
+    expect(rotated.key.state).toBe('rotating');
+    const statuses = await Promise.all([secret, rotated.secret].map(async (each) => (await chat(system, each)).status));
+    expect(statuses).toEqual([200, 200]);
+    expect(await owner.must<KeyView>('POST', `${account}/keys/${key.id}/revoke`, {}, 200)).toMatchObject({ state: 'revoked' });
+    await expect(owner.must('PATCH', `${account}/keys/${key.id}`, { name: 'again' }, 200)).rejects.toThrow('409');
+  });
+
+  it('changes only what a change names, and takes limits away again', async () => {
+    const { key } = await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name: 'changing', limit_usd: '1' }, 201);
+    const patch = (body: object) => owner.must<KeyView>('PATCH', `${account}/keys/${key.id}`, body, 200);
+    expect(await patch({ state: 'disabled' })).toMatchObject({ state: 'disabled', limit_usd: '1' });
+    expect(await patch({ state: 'active', limit_usd: null, models: ['sandbox/story'] })).toMatchObject({
+      state: 'active',
+      limit_usd: null,
+      models: ['sandbox/story'],
+    });
+    expect(await patch({ models: null })).toMatchObject({ models: null });
+    const response = await owner.ask('PATCH', `${account}/keys/${key.id}`, { limit_usd: '1.0000000001' });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field: 'limit_usd' } }]);
+  });
+
+  it.each([
+    ['limit_usd', { limit_usd: '0' }],
+    ['limit_usd', { limit_usd: '9999999999' }],
+    ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
+    ['expires_at', { expires_at: '2027-02-31T12:00:00+99:00' }],
+    ['name', { name: '  ' }],
+    ['models', { models: [] }],
+    ['models.0', { models: ['größer'] }],
+  ])('names %s when that is what is wrong with a key to be made', async (field, body) => {
+    const response = await owner.ask('POST', `${account}/keys`, { name: 'wrong', ...body });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field } }]);
+  });
+
+  it('finds keys by name and state, newest first, and tells which calls failed', async () => {
+    const made: string[] = [];
+    for (const name of ['Find me 1', 'other', 'find ME 2']) {
+      made.push((await owner.must<{ key: KeyView }>('POST', `${account}/keys`, { name }, 201)).key.id);
+    }
+    await owner.must('PATCH', `${account}/keys/${made[2]}`, { state: 'disabled' }, 200);
+    const found = async (query: string): Promise<string[]> =>
+      (await owner.get<{ data: KeyView[] }>(`${account}/keys?limit=200&${query}`)).data.map(({ id }) => id);
+    expect((await found('')).slice(0, 3)).toEqual(made.toReversed());
+    expect(await found('q=find+me')).toEqual([made[2], made[0]]);
+    expect(await found('q=find+me&state=active,rotating')).toEqual([made[0]]);
+    expect(await owner.refusal('GET', `${account}/keys?state=gone`)).toEqual([400, 'invalid_request']);
+
+    const { secret } = await owner.must<{ secret: string }>('POST', `${account}/keys`, { name: 'failing' }, 201);
+    const failed: (string | null)[] = [];
+    for (let call = 0; call < 2; call += 1) {
+      const response = await chat(system, secret, { model: 'sandbox/fail-500', max_tokens: 10 });
+      await response.text();
+      failed.unshift(response.headers.get('x-request-id'));
+    }
+    const errors = async (limit: number) =>
+      (await owner.get<{ data: { request_id: string; ending: string }[] }>(`${account}/usage/errors?limit=${limit}`)).data;
+    expect((await errors(200)).slice(0, 2).map(({ request_id }) => request_id)).toEqual(failed);
+    expect((await errors(1)).map(({ request_id }) => request_id)).toEqual(failed.slice(0, 1));
+  });
+
+  it('calls the keys of a suspended account so, and no other word', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Paused');
+    await addPerson(system, 'paused@example.com', password);
+    await system.cli('member', 'put', 'paused@example.com', '--role', 'owner', '--account', id);
+    const browser = await browserOf('paused');
+    await browser.must('POST', `/accounts/${id}/keys`, { name: 'k' }, 201);
+    await system.cli('account', 'suspend', id);
+    expect(await browser.get(`/accounts/${id}/keys`)).toMatchObject({ data: [{ state: 'suspended' }] });
+    expect(await system.json('key', 'list', '--account', id)).toMatchObject({ state: 'suspended' });
+  });
+
+  it('makes one key of a request that is repeated', async () => {
+    const make = async () =>
+      (await (await owner.ask('POST', `${account}/keys`, { name: 'once' }, { 'idempotency-key': 'k1' })).json()) as {
+        key: KeyView;
+        secret: string | null;
+      };
+    const [first, second] = [await make(), await make()];
+    expect(second.key.id).toBe(first.key.id);
+    expect([typeof first.secret, second.secret]).toEqual(['string', null]);
+  });
+
+  it('lets each role do what it may, and strangers nothing', async () => {
+    await addPerson(system, 'stranger@example.com', password);
+    const made = async (name: string): Promise<number> => (await (await browserOf(name)).ask('POST', `${account}/keys`, { name })).status;
+    expect(await Promise.all(['owner', 'admin', 'developer', 'billing', 'viewer', 'stranger'].map(made))).toEqual([
+      201, 201, 201, 403, 403, 404,
+    ]);
+    const looks = async (name: string): Promise<number> => (await (await browserOf(name)).ask('GET', `${account}/balance`)).status;
+    expect(await Promise.all(['developer', 'billing', 'viewer', 'stranger'].map(looks))).toEqual([200, 200, 200, 404]);
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
+    const { id: theirs } = await system.json<{ id: string }>('key', 'create', '--name', 'theirs', '--account', other);
+    expect(await owner.refusal('GET', `${account}/keys/${theirs}`)).toEqual([404, 'not_found']);
+    expect(await owner.refusal('POST', `${account}/keys/${theirs}/revoke`, {})).toEqual([404, 'not_found']);
+    expect(await owner.refusal('GET', `/accounts/${other}/balance`)).toEqual([404, 'not_found']);
+  });
+
+  it('gives an operator every account', async () => {
+    await addPerson(system, 'operator@example.com', password, '--operator');
+    const browser = await browserOf('operator');
+    expect(await browser.get(`${account}/balance`)).toHaveProperty('available_usd');
+    // The upstream of a call is for operators alone to know.
+    const {
+      data: [record],
+    } = await browser.get<{ data: [{ request_id: string }] }>(`${account}/usage/records?limit=1&model=sandbox/echo`);
+    expect(await browser.get(`${account}/usage/records/${record.request_id}`)).toMatchObject({
+      upstream: { id: 'sandbox', model: expect.any(String) },
+    });
+    expect(await owner.get(`${account}/usage/records/${record.request_id}`)).not.toHaveProperty('upstream');
+  });
+
+  it('lets a hundred invitations of an account be open, and says what to do', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'Crowded');
+    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
+    const invitations = `/accounts/${id}/invitations`;
+    const invite = async (email: string) => owner.must<{ invitation: { id: string } }>('POST', invitations, { email, role: 'viewer' }, 201);
+    for (let number = 1; number < 100; number += 1) await invite(`guest${number}@example.com`);
+    const last = await invite('guest100@example.com');
+    const response = await owner.ask('POST', invitations, { email: 'one.more@example.com', role: 'viewer' });
+    expect([response.status, await response.json()]).toMatchObject([
+      409,
+      { error: { code: 'failed_precondition', message: expect.stringContaining('take back some') } },
+    ]);
+    await owner.must('DELETE', `${invitations}/${last.invitation.id}`, undefined, 204);
+    await invite('one.more@example.com');
+  });
+
+  it('brings people in by invitation, and lets only owners make owners', async () => {
+    const admin = await browserOf('admin');
+    expect(await admin.refusal('POST', `${account}/invitations`, { email: 'new@example.com', role: 'owner' })).toEqual([
+      403,
+      'role_not_permitted',
+    ]);
+    const { token } = await admin.must<{ token: string }>(
+      'POST',
+      `${account}/invitations`,
+      { email: 'new@example.com', role: 'developer' },
+      201,
+    );
+    const newcomer = new Browser(system);
+    expect(await newcomer.must('POST', '/invitation', { token }, 200)).toMatchObject({
+      account_name: 'Acme',
+      email: 'new@example.com',
+      role: 'developer',
+      is_known: false,
+    });
+    await newcomer.must('POST', '/invitation/accept', { token, name: 'New', password }, 204);
+    expect(await newcomer.get('/me')).toMatchObject({ accounts: [{ id: accountId, role: 'developer' }] });
+    const { user } = await newcomer.get<{ user: { id: string } }>('/me');
+    const { user: top } = await owner.get<{ user: { id: string } }>('/me');
+    expect(await admin.refusal('PUT', `${account}/members/${user.id}`, { role: 'owner' })).toEqual([403, 'role_not_permitted']);
+    expect(await admin.refusal('DELETE', `${account}/members/${top.id}`)).toEqual([403, 'role_not_permitted']);
+    expect(await owner.must('PUT', `${account}/members/${user.id}`, { role: 'owner' }, 200)).toMatchObject({ role: 'owner' });
+    await newcomer.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
+    expect(await newcomer.refusal('GET', `${account}/balance`)).toEqual([404, 'not_found']);
+    // Nobody is made a member without wanting to.
+    expect(await owner.refusal('PUT', `${account}/members/${user.id}`, { role: 'viewer' })).toEqual([404, 'not_found']);
+    const { data } = await admin.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
+    expect(data[0]).toMatchObject({ action: 'member.remove', actor: 'new@example.com' });
+  });
+
+  it('signs in by a link once, and shows and ends sessions', async () => {
+    const { token } = await system.json<{ token: string }>('user', 'link', 'developer@example.com');
+    const browser = new Browser(system, { 'user-agent': 'A browser' });
+    await browser.must('POST', '/session/link', { token }, 204);
+    expect(await browser.refusal('POST', '/session/link', { token })).toEqual([401, 'sign_in_refused']);
+    const { data } = await browser.get<{ data: { id: string; present: boolean; user_agent: string }[] }>('/me/sessions');
+    expect(data.find(({ present }) => present)).toMatchObject({ user_agent: 'A browser' });
+    const other = await browserOf('developer');
+    await browser.must('DELETE', '/me/sessions', undefined, 200);
+    expect(await other.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    await browser.must('PUT', '/me/password', { new_password: 'a new long password' }, 204);
+    await new Browser(system).signIn('developer@example.com', 'a new long password');
+  });
+
+  it('exports exactly the records of a filter, and pages through them without a gap', async () => {
+    const { secret, key } = await owner.must<{ secret: string; key: KeyView }>('POST', `${account}/keys`, { name: 'export' }, 201);
+    for (let call = 0; call < 5; call += 1) await (await chat(system, secret)).text();
+    await settled(system, accountId);
+    const all: { request_id: string; charge_usd: string }[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: { data: typeof all; next: string | null } = await owner.get(
+        `${account}/usage/records?key=${key.id}&limit=2&cursor=${encodeURIComponent(cursor)}`,
+      );
+      all.push(...page.data);
+      cursor = page.next;
+    }
+    expect(new Set(all.map(({ request_id }) => request_id)).size).toBe(5);
+    const file = async (format: string): Promise<Response> => owner.ask('GET', `${account}/usage/export?key=${key.id}&format=${format}`);
+    const csv = await file('csv');
+    expect(csv.headers.get('content-disposition')).toBe('attachment; filename="usage.csv"');
+    const [head, ...lines] = (await csv.text())
+      .trim()
+      .split('\r\n')
+      .map((line) => line.split(','));
+    expect(lines.map((line) => line[head!.indexOf('request_id')])).toEqual(all.map(({ request_id }) => request_id));
+    expect(lines.map((line) => line[head!.indexOf('charge_usd')])).toEqual(all.map(({ charge_usd }) => charge_usd));
+    expect(
+      (await (await file('jsonl')).text())
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(all);
+    const one = all[2]!.request_id;
+    expect(await owner.get(`${account}/usage/records?key=${key.id}&request_id=${one}`)).toEqual({ data: [all[2]], next: null });
+    expect((await (await owner.ask('GET', `${account}/usage/export?request_id=${one}&format=jsonl`)).text()).trim()).toBe(
+      JSON.stringify(all[2]),
+    );
+    expect(await owner.get(`${account}/usage/records?request_id=${one}&ending=timeout`)).toEqual({ data: [], next: null });
+    expect(await owner.refusal('GET', `${account}/usage/totals?request_id=${one}`)).toEqual([400, 'invalid_request']);
+    expect(await owner.get(`${account}/usage/records/${one}/hold`)).toMatchObject({
+      state: 'settled',
+      captured_usd: all[2]!.charge_usd,
+      refunded_usd: '0',
+    });
+    expect(await owner.get('/settings')).toEqual({ trace_url: null });
+    const response = await owner.ask('GET', `${account}/usage/records?ending=unknown`);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { field: 'ending', message: expect.stringContaining('completed') } },
+    ]);
+  });
+});

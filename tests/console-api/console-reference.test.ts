@@ -1,0 +1,114 @@
+// The document of the console's API: whoever asks for it gets it, answers are as it says, and answers that are not would be found.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { answerCheck } from '../support/api-reference.js';
+import { chat, createKey, settled } from '../support/calls.js';
+import { addPerson, Browser } from '../support/console.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+const messages = [{ role: 'user', content: 'Hello' }];
+
+describe.each(modes)('the document of the console’s API, %s', (mode) => {
+  let system: System;
+  let accountId: string;
+  let account: string;
+  let secret: string;
+  let operator: Browser;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    account = `/accounts/${accountId}`;
+    await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'for tests');
+    ({ secret } = await createKey(system, 'calls', '--account', accountId));
+    await addPerson(system, 'operator@example.com', password, '--operator');
+    operator = new Browser(system);
+    await operator.signIn('operator@example.com', password);
+  });
+
+  afterAll(() => system?.stop());
+
+  it('is for everybody, and says where the API is', async () => {
+    const address = `${system.baseUrl}/console/openapi.json`;
+    const response = await fetch(address);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    const { openapi, servers, paths } = (await response.json()) as { openapi: string; servers: { url: string }[]; paths: object };
+    expect(openapi).toMatch(/^3\.1/);
+    expect(new URL(servers[0]!.url, address).pathname).toBe('/console/api');
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/accounts/{account}/keys', '/operator/health']));
+  });
+
+  it('finds an answer with a field more, a field less, another value, another status, type or parameter', async () => {
+    const check = await answerCheck(system.baseUrl);
+    const balance = await operator.get(`${account}/balance`);
+    const answer = (body: unknown, status = 200, type = 'application/json'): Response =>
+      new Response(JSON.stringify(body), { status, headers: { 'content-type': type } });
+    const held = (response: Response, path = `${account}/balance`): Promise<void> => check('GET', path, response);
+    await held(answer(balance));
+    const { low: _low, ...less } = balance;
+    await expect(held(answer({ ...balance, more: 1 }))).rejects.toThrow('additional properties');
+    await expect(held(answer(less))).rejects.toThrow("required property 'low'");
+    await expect(held(answer({ ...balance, held_usd: 0 }))).rejects.toThrow('held_usd must be string');
+    await expect(held(answer(balance, 201))).rejects.toThrow('does not tell of it');
+    await expect(held(answer(balance, 200, 'text/csv'))).rejects.toThrow('tells nothing');
+    await expect(held(answer(balance), `${account}/balances`)).rejects.toThrow('does not tell of it');
+    await expect(held(answer(balance), `${account}/balance?more=1`)).rejects.toThrow('the parameter more');
+    await expect(held(answer({ error: { code: 'not_found' } }, 404))).rejects.toThrow("required property 'message'");
+  });
+
+  it('is true of money that is held for a call, and of what became of it', async () => {
+    const leaving = new AbortController();
+    const call = await chat(
+      system,
+      secret,
+      { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=5000' }] },
+      { signal: leaving.signal },
+    );
+    const requestId = call.headers.get('x-request-id')!;
+    const { data: holds } = await operator.get<{ data: { request_id: string }[] }>(`${account}/holds`);
+    expect(holds.map(({ request_id }) => request_id)).toEqual([requestId]);
+    expect(await operator.get(`${account}/usage/records/${requestId}/hold`)).toMatchObject({ state: 'open' });
+    leaving.abort();
+    await settled(system, accountId, 1);
+    expect(await operator.get(`${account}/usage/records/${requestId}/hold`)).toMatchObject({ state: 'settled' });
+    expect(await operator.get(`${account}/holds`)).toEqual({ data: [] });
+  });
+
+  it('is true of calls from the playground, whole and streamed', async () => {
+    const { key } = await operator.must<{ key: { id: string } }>('POST', `${account}/keys`, { name: 'Playground' }, 201);
+    const path = `${account}/keys/${key.id}/chat/completions`;
+    await operator.must('POST', path, { model: 'sandbox/echo', messages }, 200);
+    const streamed = await operator.ask('POST', path, { model: 'sandbox/echo', messages, stream: true });
+    expect(streamed.headers.get('content-type')).toContain('text/event-stream');
+    expect(await streamed.text()).toContain('data: [DONE]');
+  });
+
+  it('is true of members, invitations, sessions, settings and lists of drafts', async () => {
+    const { invitation } = await operator.must<{ invitation: { id: string } }>(
+      'POST',
+      `${account}/invitations`,
+      { email: 'guest@example.com', role: 'viewer' },
+      201,
+    );
+    expect((await operator.get<{ data: unknown[] }>(`${account}/invitations`)).data).toHaveLength(1);
+    await operator.must('DELETE', `${account}/invitations/${invitation.id}`, undefined, 204);
+    await addPerson(system, 'member@example.com', password);
+    await system.cli('member', 'put', 'member@example.com', '--role', 'owner', '--account', accountId);
+    expect((await operator.get<{ data: unknown[] }>(`${account}/members`)).data).not.toHaveLength(0);
+
+    const elsewhere = new Browser(system);
+    await elsewhere.signIn('operator@example.com', password);
+    const { data: sessions } = await operator.get<{ data: { id: string; present: boolean }[] }>('/me/sessions');
+    expect(await operator.must('DELETE', `/me/sessions/${sessions.find(({ present }) => !present)!.id}`, undefined, 200)).toEqual({
+      ended: 1,
+    });
+    expect(await operator.get('/settings')).toEqual({ trace_url: null });
+
+    const prices = { input: '1', cache_read: '1', cache_write_5m: '1', cache_write_1h: '1', output: '2' };
+    await operator.must('PUT', '/operator/price-drafts/sandbox/echo', { usd_per_million_tokens: prices }, 200);
+    expect((await operator.get<{ data: unknown[] }>('/operator/price-drafts')).data).toHaveLength(1);
+    expect(
+      (await operator.get<{ data: { draft: unknown }[] }>('/operator/models')).data.filter(({ draft }) => draft !== null),
+    ).toHaveLength(1);
+  });
+});

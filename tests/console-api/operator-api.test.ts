@@ -1,0 +1,456 @@
+// The operator's section of the console's API: accounts, money, people and the log of what was done.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chat } from '../support/calls.js';
+import { addPerson, Browser } from '../support/console.js';
+import { ledgerAway } from '../support/ledger-unavailable.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+interface Posted {
+  entry: { id: string; kind: string; effect_usd: string; reason: string; corrects_entry_id: string | null };
+  balance: { available_usd: string };
+  replayed: boolean;
+}
+
+interface AuditView {
+  id: string;
+  at: string;
+  actor: string | null;
+  actor_user_id: string | null;
+  address: string | null;
+  account_id: string | null;
+  action: string;
+  target_id: string;
+  detail: Record<string, unknown>;
+  number: number;
+  hash: string;
+}
+
+describe.each(modes)('the operator’s part of the console’s API, %s', (mode) => {
+  let system: System;
+  let operator: Browser;
+  let accountId: string;
+  let account: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    await addPerson(system, 'ops@example.com', password, '--operator');
+    operator = await browserOf('ops@example.com');
+    ({ id: accountId } = await operator.must<{ id: string }>('POST', '/operator/accounts', { name: 'Acme Ltd' }, 201));
+    account = `/operator/accounts/${accountId}`;
+  });
+
+  afterAll(() => system?.stop());
+
+  async function browserOf(email: string): Promise<Browser> {
+    const browser = new Browser(system);
+    await browser.signIn(email, password);
+    return browser;
+  }
+  const post = (path: string, body: object, idempotencyKey: string): Promise<Response> =>
+    operator.ask('POST', `${account}${path}`, body, { 'idempotency-key': idempotencyKey });
+  async function posted(path: string, body: object, idempotencyKey: string): Promise<Posted> {
+    const response = await post(path, body, idempotencyKey);
+    const text = await response.text();
+    if (response.status > 201) throw new Error(`${path} was answered ${response.status}: ${text}`);
+    return JSON.parse(text) as Posted;
+  }
+  async function refused(path: string, body: object, idempotencyKey: string): Promise<unknown> {
+    const response = await post(path, body, idempotencyKey);
+    return { status: response.status, ...((await response.json()) as { error: object }).error };
+  }
+  const audit = async (query = ''): Promise<AuditView[]> => (await operator.get<{ data: AuditView[] }>(`/operator/audit?${query}`)).data;
+  const available = async (): Promise<string> =>
+    (await operator.get<{ balance: { available_usd: string } }>(account)).balance.available_usd;
+
+  it('is not there for anybody but operators', async () => {
+    await addPerson(system, 'owner@example.com', password);
+    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', accountId);
+    const owner = await browserOf('owner@example.com');
+    const asked: [string, string][] = [
+      ['GET', '/operator/accounts'],
+      ['POST', '/operator/accounts'],
+      ['GET', account],
+      ['PATCH', account],
+      ['POST', `${account}/suspend`],
+      ['POST', `${account}/resume`],
+      ['POST', `${account}/credits`],
+      ['POST', `${account}/debits`],
+      ['POST', `${account}/entries/ent_1/reverse`],
+      ['GET', '/operator/settings'],
+      ['GET', '/operator/users'],
+      ['POST', '/operator/users'],
+      ['PATCH', '/operator/users/user_1'],
+      ['POST', '/operator/users/user_1/link'],
+      ['DELETE', '/operator/users/user_1/sessions'],
+      ['GET', '/operator/audit'],
+      ['GET', '/operator/audit/export'],
+      ['POST', '/operator/audit/verify'],
+      ['GET', '/operator/health'],
+      ['POST', '/operator/health/ledger-check'],
+    ];
+    for (const [method, path] of asked) {
+      expect([method, path, ...(await owner.refusal(method, path, method === 'GET' ? undefined : {}))]).toEqual([
+        method,
+        path,
+        404,
+        'not_found',
+      ]);
+      expect([method, path, ...(await new Browser(system).refusal(method, path, method === 'GET' ? undefined : {}))]).toEqual([
+        method,
+        path,
+        401,
+        'session_unknown',
+      ]);
+    }
+  });
+
+  it('finds accounts by name and id, with their money and keys', async () => {
+    await operator.must('POST', '/operator/accounts', { name: 'Zoë' }, 201);
+    const find = async (query: string) =>
+      (await operator.get<{ data: { id: string; name: string }[] }>(`/operator/accounts?${query}`)).data;
+    expect(await find('search=ACME')).toMatchObject([
+      { id: accountId, name: 'Acme Ltd', state: 'active', balance: { available_usd: '0', held_usd: '0' }, keys: 0 },
+    ]);
+    expect(await find(`search=${accountId}`)).toMatchObject([{ name: 'Acme Ltd' }]);
+    expect((await find('search=')).map(({ name }) => name).slice(0, 2)).toEqual(['Zoë', 'Acme Ltd']);
+    expect(await find('state=suspended')).toEqual([]);
+    expect(await operator.refusal('GET', '/operator/accounts?state=x')).toEqual([400, 'invalid_request']);
+    expect(await operator.must('PATCH', account, { name: 'Acme Inc' }, 200)).toMatchObject({ name: 'Acme Inc' });
+    expect((await audit('action=account.rename'))[0]).toMatchObject({
+      actor: 'ops@example.com',
+      account_id: accountId,
+      detail: { before: { name: 'Acme Ltd' }, after: { name: 'Acme Inc' } },
+    });
+    expect(await operator.refusal('GET', '/operator/accounts/acct_00000000000070008000000000000000')).toEqual([404, 'not_found']);
+  });
+
+  it('finds and shows accounts without their money while the ledger is away', async () => {
+    const { id } = await operator.must<{ id: string }>('POST', '/operator/accounts', { name: 'Far away' }, 201);
+    const one = `/operator/accounts/${id}`;
+    const credit = async (): Promise<number> =>
+      (
+        await operator.ask(
+          'POST',
+          `${one}/credits`,
+          { amount_usd: '5', source: 'cash', reason: 'early' },
+          { 'idempotency-key': 'while away' },
+        )
+      ).status;
+    const back = ledgerAway(system);
+    try {
+      const { data } = await operator.get<{ data: object[] }>('/operator/accounts?search=FAR');
+      expect(data).toMatchObject([{ id, name: 'Far away', state: 'active', balance: null, keys: 0 }]);
+      expect(await operator.get(one)).toMatchObject({ name: 'Far away', balance: null, keys: 0, last_call: null, away: ['ledger'] });
+      expect(await credit()).toBeGreaterThanOrEqual(500);
+      expect(await operator.must('POST', `${one}/suspend`, { reason: 'unpaid' }, 200)).toMatchObject({ state: 'suspended' });
+    } finally {
+      back();
+    }
+    await eventually(async () => ((await operator.get<{ away: string[] }>(one)).away.length === 0 ? true : undefined));
+    // A ledger that was only slow may have entered the credit after all; whoever asks again by the same key has it once.
+    expect([200, 201]).toContain(await credit());
+    expect(await operator.get(one)).toMatchObject({ state: 'suspended', balance: { available_usd: '5' }, away: [] });
+    await operator.must('POST', `${one}/resume`, {}, 200);
+  });
+
+  it('credits once for an idempotency key, however often and at once it is asked', async () => {
+    const body = { amount_usd: '20', source: 'cash', reason: 'invoice 7', reference: 'INV-7' };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => posted('/credits', body, 'credit 1')));
+    expect(new Set(answers.map(({ entry }) => entry.id)).size).toBe(1);
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(await posted('/credits', body, 'credit 1')).toMatchObject({
+      replayed: true,
+      entry: { kind: 'deposit', reason: 'invoice 7 (INV-7)', effect_usd: '20' },
+    });
+    expect(await available()).toBe('20');
+    expect(await refused('/credits', { ...body, amount_usd: '21' }, 'credit 1')).toMatchObject({
+      status: 409,
+      code: 'idempotency_mismatch',
+    });
+    expect(await refused('/credits', body, '')).toMatchObject({ status: 400, field: 'idempotency-key' });
+    expect(await refused('/credits', { ...body, reason: '' }, 'credit 2')).toMatchObject({ status: 400, field: 'reason' });
+    expect(await refused('/credits', { ...body, amount_usd: '0' }, 'credit 2')).toMatchObject({ status: 400, field: 'amount_usd' });
+    expect(await available()).toBe('20');
+    // One deed, one entry in the log.
+    expect(await audit(`action=account.credit&account=${accountId}`)).toMatchObject([
+      {
+        actor: 'ops@example.com',
+        detail: {
+          amount_usd: '20',
+          source: 'cash',
+          reason: 'invoice 7',
+          reference: 'INV-7',
+          before: { available_usd: '0' },
+          after: { available_usd: '20' },
+        },
+      },
+    ]);
+  });
+
+  it('asks for large amounts twice', async () => {
+    expect(await operator.get('/operator/settings')).toEqual({ confirm_above_usd: '100' });
+    const body = { amount_usd: '100.000000001', source: 'promotion', reason: 'a gift' };
+    expect(await refused('/credits', body, 'large')).toMatchObject({ status: 400, field: 'confirm_amount_usd' });
+    expect(await refused('/credits', { ...body, confirm_amount_usd: '100' }, 'large')).toMatchObject({
+      status: 400,
+      field: 'confirm_amount_usd',
+    });
+    expect(await posted('/credits', { ...body, confirm_amount_usd: '100.000000001' }, 'large')).toMatchObject({
+      balance: { available_usd: '120.000000001' },
+    });
+    const { id } = (await posted('/credits', { amount_usd: '100', source: 'correction', reason: 'exactly as much' }, 'not large')).entry;
+    expect(await posted(`/entries/${id}/reverse`, { reason: 'no' }, '')).toMatchObject({ balance: { available_usd: '120.000000001' } });
+  });
+
+  it('debits, never below zero', async () => {
+    expect(
+      await posted('/debits', { amount_usd: '100.000000001', reason: 'no gift', confirm_amount_usd: '100.000000001' }, 'debit 1'),
+    ).toMatchObject({ balance: { available_usd: '20' }, entry: { kind: 'adjustment', effect_usd: '-100.000000001' } });
+    expect(await refused('/debits', { amount_usd: '20.000000001', reason: 'too much' }, 'debit 2')).toMatchObject({
+      status: 409,
+      code: 'balance_empty',
+      message: expect.stringMatching(/20/),
+    });
+    expect(await available()).toBe('20');
+  });
+
+  it('reverses an entry once, by the opposite entry linked to it', async () => {
+    const { entry } = await posted('/credits', { amount_usd: '3', source: 'cash', reason: 'for another account' }, 'to be reversed');
+    const reversals = await Promise.all(
+      Array.from({ length: 4 }, () => posted(`/entries/${entry.id}/reverse`, { reason: 'entered for the wrong account' }, '')),
+    );
+    expect(new Set(reversals.map((each) => each.entry.id)).size).toBe(1);
+    expect(reversals[0]).toMatchObject({ entry: { kind: 'adjustment', effect_usd: '-3', corrects_entry_id: entry.id } });
+    expect(await available()).toBe('20');
+    expect(await refused(`/entries/${entry.id}/reverse`, { reason: 'for another reason' }, '')).toMatchObject({ status: 409 });
+    expect(await refused('/entries/ent_00000000000000000000000000000000/reverse', { reason: 'x' }, '')).toMatchObject({ status: 404 });
+    expect(await audit('action=account.reverse')).toMatchObject([
+      { detail: { reversed_entry_id: entry.id, reason: 'entered for the wrong account' } },
+      { detail: { reason: 'no' } },
+    ]);
+    const by = await system.tryCli('balance', 'reverse', entry.id, '--account', accountId, '--reason', 'entered for the wrong account');
+    expect(by.stdout).toContain('had been booked before');
+    expect(await available()).toBe('20');
+  });
+
+  it('suspends: calls are refused within a second, with the reason, and served again', async () => {
+    const { secret } = await operator.must<{ secret: string }>('POST', `/accounts/${accountId}/keys`, { name: 'server' }, 201);
+    expect((await chat(system, secret)).status).toBe(200);
+    expect(await operator.refusal('POST', `${account}/suspend`, {})).toEqual([400, 'invalid_request']);
+    expect(await operator.must('POST', `${account}/suspend`, { reason: 'invoice 7 is unpaid' }, 200)).toMatchObject({
+      state: 'suspended',
+      state_reason: 'invoice 7 is unpaid',
+    });
+    const suspendedAtMs = Date.now();
+    const refusal = await eventually(async () => {
+      const response = await chat(system, secret);
+      return response.status === 403 ? ((await response.json()) as { error: { code: string; message: string } }) : undefined;
+    }, 1000);
+    expect(Date.now() - suspendedAtMs).toBeLessThan(1000);
+    expect(refusal.error).toMatchObject({ code: 'account_suspended', message: expect.stringContaining('invoice 7 is unpaid') });
+    expect((await operator.get<{ data: object[] }>('/operator/accounts?state=suspended')).data).toMatchObject([{ id: accountId, keys: 1 }]);
+    await operator.must('POST', `${account}/resume`, { reason: 'paid' }, 200);
+    await eventually(async () => ((await chat(system, secret)).status === 200 ? true : undefined), 1000);
+    expect(await audit(`account=${accountId}&action=account.suspend`)).toMatchObject([
+      {
+        actor: 'ops@example.com',
+        detail: {
+          reason: 'invoice 7 is unpaid',
+          before: { state: 'active' },
+          after: { state: 'suspended', state_reason: 'invoice 7 is unpaid' },
+        },
+      },
+    ]);
+    expect(await operator.get(account)).toMatchObject({
+      state: 'active',
+      state_reason: null,
+      keys: 1,
+      last_call: { request_id: expect.stringMatching(/^req_/) },
+    });
+  });
+
+  it('adds people, with a link that is told once, and changes who they are', async () => {
+    const { user, link } = await operator.must<{ user: { id: string }; link: { url: string } }>(
+      'POST',
+      '/operator/users',
+      { email: 'New@Example.com', name: 'New' },
+      201,
+    );
+    expect(user).toMatchObject({ email: 'new@example.com', is_operator: false, is_disabled: false, has_password: false });
+    const token = new URL(link.url).hash.slice(1);
+    const browser = new Browser(system);
+    await browser.must('POST', '/session/link', { token }, 204);
+    expect(JSON.stringify(await audit('action=user'))).not.toContain(token);
+    expect((await operator.get<{ data: object[] }>('/operator/users?search=NEW@')).data).toMatchObject([{ id: user.id }]);
+    expect(await operator.must('DELETE', `/operator/users/${user.id}/sessions`, undefined, 200)).toEqual({ ended: 1 });
+    expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
+    expect(await operator.must('PATCH', `/operator/users/${user.id}`, { is_operator: true }, 200)).toMatchObject({ is_operator: true });
+    expect((await audit(`target=${user.id}&action=user.update`))[0]).toMatchObject({
+      detail: { before: { is_operator: false }, after: { is_operator: true } },
+    });
+    expect(await operator.must('PATCH', `/operator/users/${user.id}`, { is_disabled: true }, 200)).toMatchObject({ is_disabled: true });
+    const again = await operator.must<{ url: string }>('POST', `/operator/users/${user.id}/link`, {}, 200);
+    expect(await new Browser(system).refusal('POST', '/session/link', { token: new URL(again.url).hash.slice(1) })).toEqual([
+      401,
+      'sign_in_refused',
+    ]);
+    const withPassword = await operator.must<{ link: null }>('POST', '/operator/users', { email: 'pw@example.com', password }, 201);
+    expect(withPassword.link).toBeNull();
+    await browserOf('pw@example.com');
+    expect(await operator.refusal('POST', '/operator/users', { email: 'pw@example.com' })).toEqual([409, 'already_exists']);
+    expect(await operator.refusal('PATCH', '/operator/users/user_00000000000070008000000000000000', { name: 'x' })).toEqual([
+      404,
+      'not_found',
+    ]);
+  });
+
+  it('keeps an operator who can sign in', async () => {
+    const { data } = await operator.get<{ data: { id: string; email: string; is_operator: boolean; is_disabled: boolean }[] }>(
+      '/operator/users',
+    );
+    const self = data.find(({ email }) => email === 'ops@example.com')!;
+    for (const other of data.filter((each) => each.is_operator && !each.is_disabled && each.id !== self.id))
+      await operator.must('PATCH', `/operator/users/${other.id}`, { is_operator: false }, 200);
+    expect(await operator.refusal('PATCH', `/operator/users/${self.id}`, { is_operator: false })).toEqual([409, 'failed_precondition']);
+    expect(await operator.refusal('PATCH', `/operator/users/${self.id}`, { is_disabled: true })).toEqual([409, 'failed_precondition']);
+  });
+
+  it('logs what the operator’s command did, too', async () => {
+    const { id } = await system.json<{ id: string }>('account', 'create', 'By command');
+    await system.cli('account', 'rename', id, 'Renamed');
+    await system.cli('balance', 'deposit', '2', '--account', id, '--reason', 'cash', '--reference', 'R-1');
+    await system.cli('balance', 'adjust', '-1', '--account', id, '--reason', 'too much');
+    await system.cli('account', 'suspend', id, '--reason', 'why not');
+    const key = await system.json<{ id: string; secret: string }>('key', 'create', '--name', 'cli', '--account', id);
+    const entries = await audit(`account=${id}`);
+    expect(entries.map(({ action, actor }) => [action, actor])).toEqual(
+      ['key.create', 'account.suspend', 'account.debit', 'account.credit', 'account.rename', 'account.create'].map((action) => [
+        action,
+        'operator CLI',
+      ]),
+    );
+    expect(entries[3]).toMatchObject({ detail: { amount_usd: '2', reason: 'cash (R-1)', after: { available_usd: '2' } } });
+    expect(entries[4]).toMatchObject({ detail: { before: { name: 'By command' }, after: { name: 'Renamed' } } });
+    expect(JSON.stringify(entries)).not.toContain(key.secret);
+    expect((await audit('actor=operator%20cli')).length).toBeGreaterThanOrEqual(6);
+    const listed = (await system.cli('audit', 'list', '--account', id, '--action', 'account', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { action: string });
+    expect(listed.map(({ action }) => action)).toEqual([
+      'account.suspend',
+      'account.debit',
+      'account.credit',
+      'account.rename',
+      'account.create',
+    ]);
+  });
+
+  it('exports the log as it is filtered, in a form by which anybody can check the chain', async () => {
+    const jsonl = await (await operator.ask('GET', '/operator/audit/export?format=jsonl')).text();
+    const entries = jsonl
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AuditView);
+    let before: Uint8Array = Buffer.alloc(32);
+    for (const entry of entries.toReversed()) {
+      const fields = [
+        String(entry.number),
+        entry.id,
+        String(Date.parse(entry.at)),
+        entry.actor_user_id ?? '',
+        entry.actor ?? '',
+        entry.address ?? '',
+        entry.account_id ?? '',
+        entry.action,
+        entry.target_id,
+        JSON.stringify(entry.detail),
+      ];
+      const hash = createHash('sha256').update(before).update(JSON.stringify(fields)).digest();
+      expect([entry.number, entry.hash]).toEqual([entry.number, hash.toString('hex')]);
+      before = hash;
+    }
+    const csv = await operator.ask('GET', `/operator/audit/export?account=${accountId}&action=account.suspend`);
+    expect(csv.headers.get('content-disposition')).toBe('attachment; filename="audit.csv"');
+    const lines = (await csv.text()).trim().split('\r\n');
+    expect(lines[0]).toBe('at,number,actor,actor_user_id,address,account_id,action,target_id,detail,id,hash');
+    expect(lines).toHaveLength(2);
+    expect(await operator.refusal('GET', '/operator/audit/export?format=xml')).toEqual([400, 'invalid_request']);
+    const last = entries[0]!;
+    expect(await operator.must('POST', '/operator/audit/verify', { number: last.number, hash: last.hash }, 200)).toMatchObject({
+      ok: true,
+      fault: null,
+      last: { number: last.number, hash: last.hash },
+    });
+    expect(await operator.must('POST', '/operator/audit/verify', { number: 1, hash: last.hash }, 200)).toMatchObject({
+      ok: false,
+      fault: expect.stringContaining('Entry 1 '),
+    });
+    expect(await system.cli('audit', 'verify', '--seen', `${last.number}:${last.hash}`)).toContain('as it was written');
+    expect((await system.tryCli('audit', 'verify', '--seen', `1:${last.hash}`)).code).toBe(1);
+  });
+
+  it('tells how the system stands, and checks the ledger now', async () => {
+    interface Health {
+      mode: string;
+      gateway: { ready: boolean; version: string; spool: object; feeds: { keys: { live: boolean; silent_ms: number } } };
+      services: {
+        name: string;
+        ready: boolean;
+        started_at: string;
+        version: string;
+        node_version: string;
+        database: { engine: string; version: string };
+      }[];
+      ledger_check: { ok: boolean; at: string } | null;
+    }
+    const check = await operator.must<{ at: string }>('POST', '/operator/health/ledger-check', {}, 200);
+    expect(check).toMatchObject({ ok: true, sum_usd: '0', drift_count: 0, drifts: [] });
+    const health = await operator.get<Health>('/operator/health');
+    expect(health).toMatchObject({
+      mode,
+      gateway: {
+        ready: true,
+        missing: [],
+        spool: { waiting: 0, refused: 0, damaged_files: 0 },
+        feeds: { keys: { live: true }, catalog: { live: true } },
+      },
+      holds: { open: expect.any(Number), past_expiry: 0 },
+      outbox: { refused: 0 },
+      quarantined_last_hour: 0,
+      reconciliation: { drifts: [] },
+      upstreams: expect.arrayContaining([expect.objectContaining({ id: 'sandbox', enabled: true })]),
+    });
+    expect(health.services.map(({ name, ready }) => [name, ready])).toEqual(
+      ['auth', 'catalog', 'ledger', 'metering', 'inference'].map((name) => [name, true]),
+    );
+    for (const { version, node_version, database, started_at } of health.services) {
+      expect([version, node_version]).toEqual([health.gateway.version, process.versions.node]);
+      expect(database).toMatchObject({
+        engine: mode === 'single' ? 'SQLite' : 'MariaDB',
+        version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      });
+      expect(Date.parse(started_at)).toBeLessThan(Date.now());
+    }
+    expect(health.ledger_check).toMatchObject({ ok: true });
+    expect(Math.abs(Date.parse(health.ledger_check!.at) - Date.parse(check.at))).toBeLessThan(5000);
+    const doctor = (await system.cli('doctor', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { check: string; ok: boolean; detail: string });
+    expect(doctor).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ check: 'holds', ok: true }),
+        expect.objectContaining({ check: 'audit log', ok: true }),
+      ]),
+    );
+  });
+
+  it('leaves the books right', async () => {
+    expect(await system.cli('ledger', 'verify')).toMatch(/right|agree/);
+  });
+});

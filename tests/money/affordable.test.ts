@@ -1,0 +1,141 @@
+// What a caller is told who cannot afford a call: how much he can, whether it is worth a retry, and which of his bounds is in the way.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createKey, post, settled } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+interface Refusal {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly shouldRetry: string | null;
+  readonly error: Record<string, string>;
+}
+
+const paths = { 'chat-completions': '/v1/chat/completions', messages: '/v1/messages' } as const;
+
+describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem(mode, { TOLLGATE_STARTING_BALANCE_USD: '0' });
+  });
+
+  afterAll(() => system?.stop());
+
+  describe.each(['chat-completions', 'messages'] as const)('in the %s format', (format) => {
+    async function customer(balanceUsd: string, ...keyOptions: string[]): Promise<{ accountId: string; secret: string }> {
+      const { id: accountId } = await system.json<{ id: string }>('account', 'create', `${format} ${balanceUsd}`);
+      if (balanceUsd !== '0') await system.cli('balance', 'deposit', balanceUsd, '--account', accountId);
+      return { accountId, secret: (await createKey(system, 'key', '--account', accountId, ...keyOptions)).secret };
+    }
+
+    const ask = (secret: string, maxTokens: number, content = 'tokens=5', init: RequestInit = {}): Promise<Response> =>
+      post(
+        system,
+        paths[format],
+        secret,
+        { model: 'sandbox/story', max_tokens: maxTokens, stream: content.includes('delay'), messages: [{ role: 'user', content }] },
+        init,
+      );
+
+    async function refusalOf(response: Response): Promise<Refusal> {
+      const { headers } = response;
+      const { error } = (await response.json()) as { error: Record<string, string> };
+      return { status: response.status, retryAfter: headers.get('retry-after'), shouldRetry: headers.get('x-should-retry'), error };
+    }
+
+    /** A call in flight, which holds what it could cost; the function that it returns ends it. */
+    async function inFlight(secret: string, maxTokens: number): Promise<() => void> {
+      const leaving = new AbortController();
+      const response = await ask(secret, maxTokens, 'delay=200ms tokens=5000', { signal: leaving.signal });
+      expect(response.status).toBe(200);
+      return () => leaving.abort();
+    }
+
+    it('is told exactly how many tokens can, and those can', async () => {
+      const { accountId, secret } = await customer('0.0002');
+      const refused = await refusalOf(await ask(secret, 8000));
+      expect(refused).toMatchObject({
+        status: 402,
+        retryAfter: null,
+        shouldRetry: 'false',
+        error: { reason: 'balance_empty', available: '0.0002', held: '0' },
+      });
+      const affordable = Number(refused.error['affordable_output_tokens']);
+      expect(refused.error['message']).toContain(`at most ${affordable} output tokens`);
+      expect(Number(refused.error['needed'])).toBeGreaterThan(0.0002);
+      expect((await ask(secret, affordable + 1)).status).toBe(402);
+      const granted = await ask(secret, affordable);
+      expect(granted.status).toBe(200);
+      expect(granted.headers.get('x-tollgate-output-cap')).toBeNull();
+      await granted.text();
+      expect((await settled(system, accountId, 1)).rows).toHaveLength(1);
+    });
+
+    it('is told that nothing is left, and not to try again', async () => {
+      const { secret } = await customer('0');
+      expect(await refusalOf(await ask(secret, 10))).toMatchObject({
+        status: 402,
+        retryAfter: null,
+        shouldRetry: 'false',
+        error: { reason: 'balance_empty', available: '0', credited: '0', affordable_output_tokens: '0' },
+      });
+    });
+
+    it('is told that calls in flight hold the money, and when to try again', async () => {
+      const { accountId, secret } = await customer('0.0002');
+      const affordable = Number((await refusalOf(await ask(secret, 8000))).error['affordable_output_tokens']);
+      const end = await inFlight(secret, affordable - 20);
+      const refused = await refusalOf(await ask(secret, 100));
+      expect(refused).toMatchObject({ status: 402, retryAfter: '2', shouldRetry: 'true', error: { reason: 'balance_held' } });
+      const { held, available } = refused.error;
+      expect(Number(held) + Number(available)).toBeCloseTo(0.0002, 9);
+      expect(Number(held)).toBeGreaterThan(0.0001);
+      end();
+      await settled(system, accountId, 1);
+      expect((await ask(secret, 100)).status).toBe(200);
+    });
+
+    it('is told that the key is at its limit, though the account is not', async () => {
+      const { accountId, secret } = await customer('1', '--limit', '0.0002');
+      const refused = await refusalOf(await ask(secret, 8000));
+      expect(refused).toMatchObject({
+        status: 402,
+        retryAfter: null,
+        shouldRetry: 'false',
+        error: { reason: 'key_limit_reached', limit: '0.0002', spent: '0', available: '0.0002' },
+      });
+      const affordable = Number(refused.error['affordable_output_tokens']);
+      expect((await ask(secret, affordable + 1)).status).toBe(402);
+      const end = await inFlight(secret, affordable - 20);
+      const held = await refusalOf(await ask(secret, 100));
+      expect(held).toMatchObject({
+        status: 402,
+        retryAfter: '2',
+        shouldRetry: 'true',
+        error: { reason: 'key_limit_reached', limit: '0.0002' },
+      });
+      end();
+      await settled(system, accountId, 1);
+      await eventually(async () => ((await ask(secret, 50)).status === 200 ? true : undefined));
+    });
+  });
+
+  it('is let in with the cap that the balance or the key affords where the caller named none, and told so', async () => {
+    const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'no cap');
+    await system.cli('balance', 'deposit', '0.0004', '--account', accountId);
+    for (const options of [[], ['--limit', '0.0002']]) {
+      const { secret } = await createKey(system, 'key', '--account', accountId, ...options);
+      const response = await post(system, paths['chat-completions'], secret, {
+        model: 'sandbox/story',
+        messages: [{ role: 'user', content: 'tokens=9999' }],
+      });
+      const { usage, choices } = (await response.json()) as { usage: { completion_tokens: number }; choices: { finish_reason: string }[] };
+      expect(response.headers.get('x-tollgate-output-cap')).toBe(String(usage.completion_tokens));
+      expect(choices[0]!.finish_reason).toBe('length');
+      await settled(system, accountId);
+      // So nearly all was spent that one more token would not have been affordable.
+      if (options.length === 0) await system.cli('balance', 'deposit', '1', '--account', accountId);
+    }
+  });
+});

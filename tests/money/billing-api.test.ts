@@ -1,0 +1,240 @@
+// Billing as the console's API tells it: months that chain and equal the ledger, receipts, and codes that credit once.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chat, settled } from '../support/calls.js';
+import { addPerson, Browser } from '../support/console.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+interface StatementView {
+  month: string;
+  opening_usd: string;
+  deposits_usd: string;
+  charges_usd: string;
+  closing_usd: string;
+  lines: number;
+  is_closed: boolean;
+}
+
+interface Line {
+  id: string;
+  number: number;
+  kind: string;
+  amount_usd: string;
+  effect_usd: string;
+  balance_after_usd: string;
+  request_id: string | null;
+  source: string | null;
+  reference: string | null;
+  reason: string | null;
+}
+
+interface Code {
+  id: string;
+  batch_id: string;
+  state: string;
+  code: string;
+  account_id: string | null;
+}
+
+const nano = (usd: string): bigint => {
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(usd)!;
+  const amount = BigInt(whole! + fraction.padEnd(9, '0'));
+  return sign === '-' ? -amount : amount;
+};
+
+describe.each(modes)('billing in the console’s API, %s', (mode) => {
+  let system: System;
+  let accountId: string;
+  let account: string;
+  let billing: Browser;
+  let operator: Browser;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', '=Acme'));
+    account = `/accounts/${accountId}`;
+    await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', '=1+1', '--idempotency-key', 'invoice-7');
+    for (const role of ['owner', 'billing', 'developer', 'viewer']) {
+      await addPerson(system, `${role}@example.com`, password);
+      await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
+    }
+    await addPerson(system, 'operator@example.com', password, '--operator');
+    [billing, operator] = [await browserOf('billing'), await browserOf('operator')];
+    const { secret } = await (await browserOf('owner')).must<{ secret: string }>('POST', `${account}/keys`, { name: 'server' }, 201);
+    for (let call = 0; call < 3; call += 1) await (await chat(system, secret)).text();
+    await settled(system, accountId);
+  });
+
+  afterAll(() => system?.stop());
+
+  async function browserOf(name: string): Promise<Browser> {
+    const browser = new Browser(system);
+    await browser.signIn(`${name}@example.com`, password);
+    return browser;
+  }
+
+  const statements = async (): Promise<StatementView[]> => (await billing.get<{ data: StatementView[] }>(`${account}/statements`)).data;
+
+  it('shows months that chain, whose lines add up, and that the operator’s command tells alike', async () => {
+    const [month] = await statements();
+    const told = await system.json('statement', 'show', month!.month, '--account', accountId);
+    for (const name of ['opening_usd', 'deposits_usd', 'charges_usd', 'refunds_usd', 'adjustments_usd', 'closing_usd', 'lines'] as const) {
+      expect(told[name]).toEqual(month![name as keyof StatementView]);
+    }
+    const lines: Line[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: { statement: StatementView; data: Line[]; next: string | null } = await billing.get(
+        `${account}/statements/${month!.month}?order=oldest&limit=2&cursor=${cursor}`,
+      );
+      expect(page.statement).toEqual(month);
+      lines.push(...page.data);
+      cursor = page.next;
+    }
+    expect(lines).toHaveLength(month!.lines);
+    expect(nano(month!.opening_usd) + lines.reduce((sum, line) => sum + nano(line.effect_usd), 0n)).toBe(nano(month!.closing_usd));
+    expect((await billing.get(`${account}/balance`))['settled_usd']).toBe(month!.closing_usd);
+    const charges = lines.filter(({ kind }) => kind === 'charge');
+    expect(charges).toHaveLength(3);
+    for (const charge of charges) {
+      const record = await billing.get<{ charge_usd: string }>(`${account}/usage/records/${charge.request_id}`);
+      expect(record.charge_usd).toBe(charge.amount_usd);
+    }
+    const only = await billing.get<{ data: Line[] }>(`${account}/statements/${month!.month}?kind=charge`);
+    expect(only.data).toEqual(charges.toReversed());
+    const commandLines = (await system.cli('statement', 'lines', month!.month, '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string });
+    expect(commandLines.map(({ id }) => id)).toEqual(lines.map(({ id }) => id));
+    expect(await billing.refusal('GET', `${account}/statements/1999-01`)).toEqual([404, 'not_found']);
+    expect(await billing.refusal('GET', `${account}/statements/1999-13`)).toEqual([400, 'invalid_request']);
+    expect(await billing.refusal('GET', `${account}/statements/${month!.month}?kind=gift`)).toEqual([400, 'invalid_request']);
+  });
+
+  it('gives a statement as a file from opening to closing, harmless to spreadsheets', async () => {
+    const [month] = await statements();
+    const response = await billing.ask('GET', `${account}/statements/${month!.month}?format=csv`);
+    expect(response.headers.get('content-disposition')).toBe(`attachment; filename="statement-${month!.month}.csv"`);
+    const [head, ...rows] = (await response.text())
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(','));
+    const of = (name: string) => rows.map((row) => row[head!.indexOf(name)]!);
+    expect(of('kind')).toEqual(['opening', 'deposit', 'charge', 'charge', 'charge', 'closing']);
+    expect([of('balance_usd')[0], of('balance_usd').at(-1)]).toEqual([month!.opening_usd, month!.closing_usd]);
+    expect(of('reason')[1]).toBe("'=1+1");
+    const balances = of('balance_usd').map(nano);
+    of('effect_usd')
+      .slice(1, -1)
+      .forEach((effect, index) => expect(balances[index]! + nano(effect)).toBe(balances[index + 1]));
+  });
+
+  it('has a receipt for each deposit and for nothing else', async () => {
+    const { data } = await billing.get<{ data: Line[] }>(`${account}/deposits`);
+    const deposit = data.find(({ reference }) => reference === 'invoice-7')!;
+    expect(await billing.get(`${account}/receipts/${deposit.id}`)).toMatchObject({
+      number: expect.stringMatching(/^R-[0-9A-F]{8}-000001$/),
+      account: { id: accountId, name: '=Acme' },
+      amount_usd: '5',
+      source: 'cash',
+      reference: 'invoice-7',
+      reason: '=1+1',
+      balance_after_usd: '5',
+    });
+    const [{ month }] = (await statements()) as [StatementView];
+    const {
+      data: [charge],
+    } = await billing.get<{ data: Line[] }>(`${account}/statements/${month}?kind=charge`);
+    expect(await billing.refusal('GET', `${account}/receipts/${charge!.id}`)).toEqual([404, 'not_found']);
+    expect(await billing.refusal('GET', `${account}/receipts/ent_00`)).toEqual([404, 'not_found']);
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
+    expect(await billing.refusal('GET', `/accounts/${other}/receipts/${deposit.id}`)).toEqual([404, 'not_found']);
+    expect(await operator.refusal('GET', `/accounts/${other}/receipts/${deposit.id}`)).toEqual([404, 'not_found']);
+  });
+
+  it('credits a code once, whoever asks at once how often', async () => {
+    const before = nano((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd);
+    const {
+      data: [made],
+      batch_id,
+    } = await operator.must<{ data: Code[]; batch_id: string }>('POST', '/operator/codes', { amount_usd: '1.25', note: 'conference' }, 201);
+    expect(made).toMatchObject({ state: 'open', batch_id, code: expect.stringMatching(/^TGC(-[0-9A-Z]{5}){4}$/) });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => billing.ask('POST', `${account}/redemptions`, { code: made!.code })),
+    );
+    const bodies = (await Promise.all(answers.map((answer) => answer.json()))) as { entry: Line; replayed: boolean }[];
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201]);
+    expect(new Set(bodies.map(({ entry }) => entry.id)).size).toBe(1);
+    expect(bodies[0]!.entry).toMatchObject({ kind: 'deposit', source: 'promotion', amount_usd: '1.25' });
+    expect(nano((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd) - before).toBe(1_250_000_000n);
+    expect(await billing.get(`${account}/receipts/${bodies[0]!.entry.id}`)).toMatchObject({ source: 'promotion', amount_usd: '1.25' });
+    const { data } = await operator.get<{ data: Code[] }>('/operator/codes?state=redeemed');
+    expect(data).toMatchObject([{ id: made!.id, state: 'redeemed', account_id: accountId }]);
+    expect(data[0]).not.toHaveProperty('code');
+    const { data: noted } = await operator.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
+    expect(noted.filter(({ action }) => action === 'code.redeem')).toMatchObject([{ actor: 'billing@example.com' }]);
+  });
+
+  it('lets roles redeem as they may change money, and only operators make codes', async () => {
+    for (const [role, status] of [
+      ['developer', 403],
+      ['viewer', 403],
+    ] as const) {
+      expect((await (await browserOf(role)).ask('POST', `${account}/redemptions`, { code: 'x' })).status).toBe(status);
+    }
+    expect(await billing.refusal('GET', '/operator/codes')).toEqual([404, 'not_found']);
+    expect(await billing.refusal('POST', '/operator/codes', { amount_usd: '1' })).toEqual([404, 'not_found']);
+    expect(await operator.refusal('POST', '/operator/codes', { amount_usd: '0' })).toEqual([400, 'invalid_request']);
+    expect(await operator.refusal('POST', '/operator/codes', { amount_usd: '1', expires_at: '2020-01-01T00:00:00Z' })).toEqual([
+      400,
+      'invalid_request',
+    ]);
+  });
+
+  it('makes a batch that is worth much only when its sum was said again', async () => {
+    const batch = { amount_usd: '0.25', count: 401 };
+    const ask = async (confirm: object): Promise<unknown> => {
+      const response = await operator.ask('POST', '/operator/codes', { ...batch, ...confirm });
+      return { status: response.status, ...((await response.json()) as { error?: object }).error };
+    };
+    expect(await ask({})).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      field: 'confirm_amount_usd',
+      message: expect.stringContaining('send 100.25 here again'),
+    });
+    expect(await ask({ confirm_amount_usd: '100' })).toMatchObject({
+      status: 400,
+      field: 'confirm_amount_usd',
+      message: expect.stringContaining('which is 100.25'),
+    });
+    const { data, batch_id } = await operator.must<{ data: Code[]; batch_id: string }>(
+      'POST',
+      '/operator/codes',
+      { ...batch, confirm_amount_usd: '100.25' },
+      201,
+    );
+    expect(data).toHaveLength(401);
+    expect(await operator.must('POST', `/operator/codes/${batch_id}/void`, {}, 200)).toEqual({ voided: 401 });
+  });
+
+  it('refuses codes that are void, and those who guess, until they have waited', async () => {
+    const codes = (await system.cli('code', 'create', '3', '--count', '2', '--note', 'by command', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Code);
+    expect(await system.json('code', 'void', codes[0]!.id)).toEqual({ voided: 1 });
+    expect(await billing.refusal('POST', `${account}/redemptions`, { code: codes[0]!.code })).toEqual([409, 'code_refused']);
+    expect(await operator.must('POST', `/operator/codes/${codes[1]!.batch_id}/void`, {}, 200)).toEqual({ voided: 1 });
+    const listed = (await system.cli('code', 'list', '--batch', codes[0]!.batch_id, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Code);
+    expect(listed.map(({ state }) => state)).toEqual(['void', 'void']);
+    for (let guess = 0; guess < 9; guess += 1) await billing.refusal('POST', `${account}/redemptions`, { code: `guess ${guess}` });
+    const response = await billing.ask('POST', `${account}/redemptions`, { code: codes[1]!.code });
+    expect([response.status, Number(response.headers.get('retry-after')) > 600]).toEqual([429, true]);
+    expect(await response.json()).toMatchObject({ error: { code: 'code_throttled' } });
+  });
+});

@@ -1,0 +1,328 @@
+// The bill on all four paths between formats: tokens × price for every class of tokens, to the nano-dollar, by the figures in each vendor's own
+// fields; and what the caller reads is what is on record.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
+import { type BalanceRow, post, readSse, settled, sumOfCharges } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes } from '../support/system.js';
+import type { Json } from '../upstream/check.js';
+import type { Script, Usage, UsagePlace } from '../upstream/script.js';
+
+/** In nano-USD per million tokens: odd, so that every line has to be rounded. */
+const prices = {
+  input: 1_234_567_891n,
+  cacheRead: 123_456_789n,
+  cacheWrite5m: 1_543_209_877n,
+  cacheWrite1h: 2_469_135_783n,
+  output: 6_172_839_457n,
+};
+const reasoningPrice = 7_777_777_777n;
+
+type Pricing = 'plain' | 'apart';
+type Classes = Required<Usage>;
+
+const contextTokens = 100_000;
+const imageTokensMax = 1600;
+
+const usd = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${(nanoUsd % 1_000_000_000n).toString().padStart(9, '0')}`;
+const perLine = (tokens: number, price: bigint): bigint => (BigInt(tokens) * price + 999_999n) / 1_000_000n;
+
+/** What the tokens cost: each line by itself, rounded up to a nano-dollar. */
+function costOf({ input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning }: Classes, pricing: Pricing): bigint {
+  const apart = pricing === 'apart' ? reasoning : 0;
+  return (
+    perLine(input, prices.input) +
+    perLine(cacheRead, prices.cacheRead) +
+    perLine(cacheWrite5m, prices.cacheWrite5m) +
+    perLine(cacheWrite1h, prices.cacheWrite1h) +
+    perLine(output - apart, prices.output) +
+    perLine(apart, reasoningPrice)
+  );
+}
+
+interface Answer {
+  readonly status: number;
+  readonly requestId: string;
+  /** As the format shows it. */
+  readonly usage: Json;
+  readonly text: string;
+}
+
+const paths = upstreams.flatMap((client) =>
+  upstreams.flatMap((upstream) => [true, false].map((streamed) => ({ client, upstream, streamed }))),
+);
+const conversation = {
+  max_tokens: 200,
+  messages: [{ role: 'user', content: 'A prompt that is long enough for all of the input that the upstream reports of it. '.repeat(20) }],
+};
+
+describe.each(modes)('charges, %s', (mode) => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    stage = await startStage(mode);
+    for (const upstream of upstreams) for (const pricing of ['plain', 'apart'] as const) await addPriced(upstream, pricing);
+    await eventually(async () =>
+      (await (await fetch(`${stage.system.baseUrl}/v1/catalog`)).text()).includes('messages/apart') ? true : undefined,
+    );
+  });
+
+  afterAll(() => stage?.stop());
+
+  async function addPriced(upstream: Upstream, pricing: Pricing): Promise<void> {
+    const id = `${upstream}/${pricing}`;
+    const file = join(stage.system.dataDir, 'priced.json');
+    const routes = [{ upstream_id: upstream === 'messages' ? 'messages' : 'openai', upstream_model: upstream }];
+    writeFileSync(
+      file,
+      JSON.stringify({
+        id,
+        display_name: id,
+        context_limit_tokens: contextTokens,
+        output_limit_tokens: 4000,
+        input_modalities: ['text', 'image', 'document'],
+        image_tokens_max: imageTokensMax,
+        capabilities: ['tools', 'reasoning'],
+        routes,
+      }),
+    );
+    await stage.system.cli('model', 'put', file);
+    const flags = {
+      input: prices.input,
+      'cache-read': prices.cacheRead,
+      'cache-write-5m': prices.cacheWrite5m,
+      'cache-write-1h': prices.cacheWrite1h,
+      output: prices.output,
+      ...(pricing === 'apart' ? { reasoning: reasoningPrice } : {}),
+    };
+    await stage.system.cli('price', 'publish', id, ...Object.entries(flags).flatMap(([name, price]) => [`--${name}`, usd(price)]));
+  }
+
+  async function ask(
+    client: Upstream,
+    upstream: Upstream,
+    pricing: Pricing,
+    streamed: boolean,
+    body: Json = conversation,
+  ): Promise<Answer> {
+    const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+    const options = client === 'chat-completions' && streamed ? { stream_options: { include_usage: true } } : {};
+    const response = await post(stage.system, path, stage.system.firstKey, {
+      model: `${upstream}/${pricing}`,
+      ...body,
+      stream: streamed,
+      ...options,
+    });
+    const requestId = response.headers.get('x-request-id')!;
+    if (response.status !== 200 || !streamed) {
+      const text = await response.text();
+      return { status: response.status, requestId, usage: ((JSON.parse(text) as Json)['usage'] ?? {}) as Json, text };
+    }
+    const events = (await readSse(response)).map(({ data }) => data as Json);
+    const told = events
+      .filter((data) => typeof data === 'object' && data['usage'] !== undefined && data['usage'] !== null)
+      .map((data) => data['usage'] as Json);
+    return { status: 200, requestId, usage: told.at(-1) ?? {}, text: JSON.stringify(events) };
+  }
+
+  /** The classes as this format shows them; only whole messages tell how long cache writes live. */
+  function shownIn(
+    client: Upstream,
+    streamed: boolean,
+    { input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning }: Classes,
+  ): Json {
+    const written = cacheWrite5m + cacheWrite1h;
+    if (client === 'chat-completions') {
+      const prompt = input + cacheRead + written;
+      return {
+        prompt_tokens: prompt,
+        completion_tokens: output,
+        total_tokens: prompt + output,
+        prompt_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: written },
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      };
+    }
+    return {
+      input_tokens: input,
+      cache_read_input_tokens: cacheRead,
+      cache_creation_input_tokens: written,
+      ...(streamed ? {} : { cache_creation: { ephemeral_5m_input_tokens: cacheWrite5m, ephemeral_1h_input_tokens: cacheWrite1h } }),
+      output_tokens: output,
+      output_tokens_details: { thinking_tokens: reasoning },
+    };
+  }
+
+  /** What can be told of the figures in the fields of this upstream's format. */
+  const asReported = (upstream: Upstream, usage: Classes): Classes =>
+    upstream === 'messages' ? usage : { ...usage, cacheWrite5m: usage.cacheWrite5m + usage.cacheWrite1h, cacheWrite1h: 0 };
+
+  async function expectCharged({ requestId }: Answer, usage: Classes, pricing: Pricing): Promise<void> {
+    const { tokens, charge_usd, ...record } = await stage.charge(requestId);
+    expect(tokens).toMatchObject({
+      input: usage.input,
+      cache_read: usage.cacheRead,
+      cache_write_5m: usage.cacheWrite5m,
+      cache_write_1h: usage.cacheWrite1h,
+      output: usage.output,
+      reasoning: usage.reasoning,
+    });
+    expect(toNanoUsd(charge_usd)).toBe(costOf(usage, pricing));
+    expect(record).toMatchObject({ usage_source: 'reported', quarantined: false });
+  }
+
+  const every: Classes = { input: 117, cacheRead: 71, cacheWrite5m: 53, cacheWrite1h: 31, output: 137, reasoning: 29 };
+  const usages: readonly [string, Classes][] = [
+    ['every class at once', every],
+    ['input and output alone', { input: 7, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 1, reasoning: 0 }],
+    ['a prompt that came whole from the cache', { input: 0, cacheRead: 311, cacheWrite5m: 0, cacheWrite1h: 0, output: 3, reasoning: 0 }],
+    [
+      'a prompt that went whole into it for an hour',
+      { input: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 307, output: 3, reasoning: 0 },
+    ],
+    ['reasoning alone', { input: 13, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 64, reasoning: 64 }],
+  ];
+
+  it.each(usages)(
+    'are tokens × price for %s, on each path, streamed and whole, with reasoning priced apart or not',
+    async (_name, usage) => {
+      for (const { client, upstream, streamed } of paths) {
+        for (const pricing of ['plain', 'apart'] as const) {
+          stage.play(upstream, {
+            usage,
+            blocks: [
+              { type: 'reasoning', text: 'Hm.', signature: 'c2ln' },
+              { type: 'text', text: 'Hello.' },
+            ],
+          });
+          const answer = await ask(client, upstream, pricing, streamed);
+          const reported = asReported(upstream, usage);
+          expect({ client, upstream, streamed, usage: answer.usage }).toMatchObject({
+            client,
+            upstream,
+            streamed,
+            usage: shownIn(client, streamed, reported),
+          });
+          await expectCharged(answer, reported, pricing);
+        }
+      }
+    },
+  );
+
+  const places: readonly [UsagePlace, Upstream][] = [
+    ['finish-chunk', 'chat-completions'],
+    ['every-chunk', 'chat-completions'],
+    ['first-chunk', 'chat-completions'],
+    ['zero-at-end', 'chat-completions'],
+    ['zero-at-end', 'messages'],
+  ];
+
+  it.each(places)('are the same wherever a stream says its usage: %s over %s', async (usagePlace, upstream) => {
+    for (const { client, streamed } of paths.filter((path) => path.upstream === upstream)) {
+      stage.play(upstream, { usage: every, usagePlace });
+      const answer = await ask(client, upstream, 'apart', streamed);
+      // Where message_delta is filled with zeros but for the output, nothing ever told of reasoning.
+      const reported = asReported(upstream, upstream === 'messages' ? { ...every, reasoning: 0 } : every);
+      expect(answer.usage).toMatchObject(shownIn(client, streamed, reported));
+      await expectCharged(answer, reported, 'apart');
+    }
+  });
+
+  it('count all answers asked for side by side, beyond the cap of each, and none where a route has no such thing', async () => {
+    const usage: Classes = { ...every, output: 450, reasoning: 0 };
+    const text = (words: string): Script['blocks'] => [{ type: 'text', text: words }];
+    for (const streamed of [true, false]) {
+      stage.play('chat-completions', { usage, blocks: text('One.'), otherChoices: [text('Two.')!, text('Three.')!] });
+      const answer = await ask('chat-completions', 'chat-completions', 'plain', streamed, { ...conversation, n: 3 });
+      expect(answer.text).toContain('Three.');
+      expect(answer.usage).toMatchObject({ completion_tokens: 450 });
+      await expectCharged(answer, asReported('chat-completions', usage), 'plain');
+    }
+    const asked = stage.play('messages', {});
+    expect((await ask('chat-completions', 'messages', 'plain', false, { ...conversation, n: 3 })).status).toBe(400);
+    expect(asked()).toEqual([]);
+  });
+
+  it('are for the prompt alone when a caller wants it in the cache and no answer', async () => {
+    const usage: Classes = { input: 5, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 300, output: 0, reasoning: 0 };
+    for (const streamed of [true, false]) {
+      stage.play('messages', { usage, blocks: [], stopReason: 'max_tokens' });
+      const answer = await ask('messages', 'messages', 'apart', streamed, { ...conversation, max_tokens: 0 });
+      expect(answer).toMatchObject({ status: 200, usage: shownIn('messages', streamed, usage) });
+      await expectCharged(answer, usage, 'apart');
+    }
+  });
+
+  /** What is held while the call runs. */
+  async function heldDuring(call: () => Promise<Answer>): Promise<{ heldNanoUsd: bigint; answer: Answer }> {
+    await settled(stage.system, stage.accountId);
+    const answer = call();
+    const heldNanoUsd = await eventually(async () => {
+      const { held_nano_usd } = await stage.system.json<BalanceRow>('balance', 'show', '--account', stage.accountId);
+      return held_nano_usd === '0' ? undefined : BigInt(held_nano_usd);
+    });
+    return { heldNanoUsd, answer: await answer };
+  }
+
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64');
+  const imageIn: Record<Upstream, Json> = {
+    'chat-completions': { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
+    messages: { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
+  };
+  const pdfIn: Record<Upstream, Json> = {
+    'chat-completions': { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` } },
+    messages: { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
+  };
+  const showing = (...parts: Json[]): Json => ({
+    max_tokens: 200,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...parts] }],
+  });
+  // The dearest class of input is what nobody can rule out before.
+  const dearest = prices.cacheWrite1h;
+  const outputHeld = perLine(200, prices.output);
+
+  it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))(
+    'of images, from %s over %s, are held by the piece, and what is not used is free again',
+    async (client, upstream) => {
+      const usage: Classes = { input: 3100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
+      stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
+      const { heldNanoUsd, answer } = await heldDuring(() =>
+        ask(client, upstream, 'plain', true, showing(imageIn[client], imageIn[client])),
+      );
+      const inputHeld = heldNanoUsd - outputHeld;
+      expect(inputHeld).toBeGreaterThan(perLine(2 * imageTokensMax, dearest));
+      // The bytes of the pictures are not text: a few hundred tokens are for all that is.
+      expect(inputHeld).toBeLessThan(perLine(2 * imageTokensMax + 600, dearest));
+      expect(answer.status).toBe(200);
+      await expectCharged(answer, usage, 'plain');
+    },
+  );
+
+  it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))(
+    'of a document, from %s over %s, may fill the context, and are what was used',
+    async (client, upstream) => {
+      const usage: Classes = { input: 90_001, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
+      stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
+      const { heldNanoUsd, answer } = await heldDuring(() => ask(client, upstream, 'plain', true, showing(pdfIn[client])));
+      const inputHeld = heldNanoUsd - outputHeld;
+      expect(inputHeld).toBeGreaterThanOrEqual(perLine(contextTokens, dearest));
+      expect(inputHeld).toBeLessThan(perLine(contextTokens + 1, dearest));
+      expect(answer.status).toBe(200);
+      await expectCharged(answer, usage, 'plain');
+    },
+  );
+
+  it('add up to what the balance has spent', async () => {
+    const { rows, balance } = await settled(stage.system, stage.accountId);
+    expect(sumOfCharges(rows)).toBe(BigInt(balance.spent_nano_usd));
+    expect(rows.filter((row) => row.shortfall_nano_usd !== '0' && row.shortfall_nano_usd !== null)).toEqual([]);
+    expect(await stage.system.json('balance', 'verify')).toMatchObject({ ok: true });
+  });
+});
+
+function toNanoUsd(decimal: string): bigint {
+  const [whole, fraction = ''] = decimal.split('.');
+  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
+}

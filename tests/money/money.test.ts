@@ -1,0 +1,317 @@
+// The promise: the balance falls by exactly what the records say, and nobody spends more than there is.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BalanceRow, chat, createKey, get, post, readSse, settled, sumOfCharges } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const nano = (usd: string): bigint => {
+  const [whole, fraction = ''] = usd.split('.');
+  return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
+};
+
+describe.each(modes)('money, %s', (mode) => {
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem(mode, { TOLLGATE_STARTING_BALANCE_USD: '0' });
+  });
+
+  afterAll(() => system?.stop());
+
+  /** An account of its own with a balance and a key. */
+  async function customer(
+    name: string,
+    balanceUsd: string,
+    ...keyOptions: string[]
+  ): Promise<{ accountId: string; secret: string; keyId: string }> {
+    const { id: accountId } = await system.json<{ id: string }>('account', 'create', name);
+    await system.cli('balance', 'deposit', balanceUsd, '--account', accountId);
+    const { id: keyId, secret } = await createKey(system, `${name} key`, '--account', accountId, ...keyOptions);
+    return { accountId, secret, keyId };
+  }
+
+  it('falls by exactly the sum of the records, each of which is tokens × price', async () => {
+    const { accountId, secret } = await customer('exact', '1');
+    const text = await Promise.all(
+      ['sandbox/echo', 'sandbox/story', 'sandbox/reason', 'sandbox/tool'].flatMap((model) => [
+        chat(system, secret, { model, max_tokens: 60 }),
+        chat(system, secret, { model, max_tokens: 60, stream: true }),
+        post(system, '/v1/messages', secret, { model, max_tokens: 60, messages: [{ role: 'user', content: 'Tell me of Paris' }] }),
+        post(system, '/v1/messages', secret, {
+          model,
+          max_tokens: 60,
+          stream: true,
+          messages: [{ role: 'user', content: 'Tell me of Paris' }],
+        }),
+      ]),
+    );
+    for (const response of text) {
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    const { rows, balance } = await settled(system, accountId);
+    expect(rows).toHaveLength(16);
+    expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+    expect(BigInt(balance.available_nano_usd)).toBe(nano('1') - sumOfCharges(rows));
+    for (const row of rows) {
+      expect(BigInt(row.charge_nano_usd)).toBeGreaterThan(0n);
+      expect(row.captured_nano_usd).toBe(row.charge_nano_usd);
+      // Recomputed from the price list alone.
+      const [price] = (await system.cli('price', 'list', row.model_id, '--json'))
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, string | null>);
+      const line = (tokens: number, perMtok: string): bigint => (BigInt(tokens) * BigInt(perMtok) + 999_999n) / 1_000_000n;
+      const reasoningPrice = price!['reasoning_nano_usd_per_mtok'];
+      const reasoning = reasoningPrice === null ? 0 : row.reasoning_tokens;
+      const expected =
+        line(row.input_tokens, price!['input_nano_usd_per_mtok']!) +
+        line(row.cache_read_tokens, price!['cache_read_nano_usd_per_mtok']!) +
+        line(row.output_tokens - reasoning, price!['output_nano_usd_per_mtok']!) +
+        (reasoning === 0 ? 0n : line(reasoning, reasoningPrice!));
+      expect(BigInt(row.charge_nano_usd)).toBe(expected);
+    }
+  });
+
+  it('tells the client the same tokens that it charges for, in both formats', async () => {
+    const { accountId, secret } = await customer('told', '1');
+    const whole = (await (await chat(system, secret, { model: 'sandbox/reason', max_tokens: 200 })).json()) as {
+      usage: Record<string, number>;
+    };
+    const frames = await readSse(
+      await post(system, '/v1/messages', secret, {
+        model: 'sandbox/reason',
+        max_tokens: 200,
+        stream: true,
+        messages: [{ role: 'user', content: 'Hello there' }],
+      }),
+    );
+    const delta = frames.find((frame) => frame.event === 'message_delta')!.data as { usage: Record<string, number> };
+    const { rows } = await settled(system, accountId);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) {
+      expect([whole.usage['prompt_tokens'], whole.usage['completion_tokens']]).toEqual([row.input_tokens, row.output_tokens]);
+      expect([delta.usage['input_tokens'], delta.usage['output_tokens']]).toEqual([row.input_tokens, row.output_tokens]);
+    }
+  });
+
+  it('shows one call’s cost under its request id at once, and what the key has left', async () => {
+    const { secret } = await customer('shown', '1', '--limit', '0.5');
+    const response = await chat(system, secret, { max_tokens: 20 });
+    const requestId = response.headers.get('x-request-id')!;
+    const usage = (await (await get(system, `/v1/usage/${requestId}`, secret)).json()) as Record<string, string>;
+    expect(usage).toMatchObject({
+      request_id: requestId,
+      model: 'sandbox/echo',
+      ending: 'completed',
+      charge_usd: response.headers.get('x-tollgate-charge-usd'),
+    });
+    const other = await customer('other', '1');
+    expect((await get(system, `/v1/usage/${requestId}`, other.secret)).status).toBe(404);
+    const key = (await (await get(system, '/v1/key', secret)).json()) as Record<string, string>;
+    expect(key['limit_usd']).toBe('0.5');
+    expect(nano(key['spent_usd']!) + nano(key['held_usd']!) + nano(key['remaining_usd']!)).toBe(nano('0.5'));
+  });
+
+  it('serves exactly the calls that a balance affords of 200 at once, and refuses the others with 402', async () => {
+    // The hold of one such call, learnt from a call of the same shape.
+    const body = { model: 'sandbox/story', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
+    const probe = await customer('probe', '1');
+    const probeResponse = await chat(system, probe.secret, body);
+    const { held_usd: holdUsd } = (await (
+      await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
+    ).json()) as { held_usd: string };
+    const affordable = 50n;
+    const total = nano(holdUsd) * affordable;
+    const { accountId, secret } = await customer('crowd', `${total / 1_000_000_000n}.${String(total % 1_000_000_000n).padStart(9, '0')}`);
+
+    const statuses = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const response = await chat(system, secret, body);
+        await response.text();
+        return response.status;
+      }),
+    );
+    const served = statuses.filter((status) => status === 200).length;
+    expect(statuses.filter((status) => status === 402)).toHaveLength(200 - served);
+    expect(served).toBe(Number(affordable));
+    const { rows, balance } = await settled(system, accountId);
+    expect(rows).toHaveLength(served);
+    expect(BigInt(balance.available_nano_usd)).toBe(total - sumOfCharges(rows));
+    expect(BigInt(balance.available_nano_usd)).toBeGreaterThanOrEqual(0n);
+  }, 60_000);
+
+  it('does the same for a key’s lifetime limit', async () => {
+    const body = { model: 'sandbox/story', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
+    const probe = await customer('limit probe', '1');
+    const probeResponse = await chat(system, probe.secret, body);
+    const { held_usd: holdUsd } = (await (
+      await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
+    ).json()) as { held_usd: string };
+    const limit = nano(holdUsd) * 20n;
+    const limitUsd = `${limit / 1_000_000_000n}.${String(limit % 1_000_000_000n).padStart(9, '0')}`;
+    const { accountId, secret } = await customer('limited crowd', '10', '--limit', limitUsd);
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, async () => {
+        const response = await chat(system, secret, body);
+        return { status: response.status, body: (await response.json()) as { error?: { code: string } } };
+      }),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(new Set(refused.map(({ status, body: { error } }) => `${status} ${error?.code}`))).toEqual(new Set(['402 key_limit_reached']));
+    const { rows } = await settled(system, accountId);
+    expect(sumOfCharges(rows)).toBeLessThanOrEqual(limit);
+  }, 60_000);
+
+  it('lowers the cap to what the balance affords when the caller gave none, and says so', async () => {
+    const { accountId, secret } = await customer('poor', '0.0002');
+    const response = await chat(system, secret, { model: 'sandbox/story', messages: [{ role: 'user', content: 'tokens=2000' }] });
+    expect(response.status).toBe(200);
+    const cap = Number(response.headers.get('x-tollgate-output-cap'));
+    const answer = (await response.json()) as { usage: { completion_tokens: number }; choices: { finish_reason: string }[] };
+    expect(cap).toBeGreaterThan(0);
+    expect(answer.usage.completion_tokens).toBe(cap);
+    expect(answer.choices[0]!.finish_reason).toBe('length');
+    const { balance } = await settled(system, accountId);
+    expect(BigInt(balance.available_nano_usd)).toBeGreaterThanOrEqual(0n);
+  });
+
+  it('says what is affordable when the caller’s own cap is not', async () => {
+    const { secret } = await customer('capped', '0.0002');
+    const response = await chat(system, secret, { model: 'sandbox/story', max_tokens: 8000 });
+    expect(response.status).toBe(402);
+    const { error } = (await response.json()) as { error: { message: string; code: string } };
+    expect(error.message).toMatch(/at most \d+ output tokens/);
+    const affordable = Number(/at most (\d+) output tokens/.exec(error.message)![1]);
+    expect((await chat(system, secret, { model: 'sandbox/story', max_tokens: affordable })).status).toBe(200);
+  });
+
+  it('charges nothing for calls that failed before any output, and what was delivered for those that broke off', async () => {
+    const { accountId, secret } = await customer('failures', '1');
+    expect((await chat(system, secret, { model: 'sandbox/fail-429' })).status).toBe(429);
+    expect((await chat(system, secret, { model: 'sandbox/fail-500' })).status).toBeGreaterThanOrEqual(500);
+    const broken = await readSse(await chat(system, secret, { model: 'sandbox/drop', stream: true }));
+    expect(broken.at(-1)!.data).toHaveProperty('error');
+    expect(broken.some((frame) => frame.data === '[DONE]')).toBe(false);
+    const { rows } = await settled(system, accountId);
+    const charges = Object.fromEntries(rows.map((row) => [row.model_id, { ending: row.ending, isFree: row.charge_nano_usd === '0' }]));
+    expect(charges).toEqual({
+      'sandbox/fail-429': { ending: 'upstream_error_before_output', isFree: true },
+      'sandbox/fail-500': { ending: 'upstream_error_before_output', isFree: true },
+      'sandbox/drop': { ending: 'upstream_error_after_output', isFree: false },
+    });
+  });
+
+  it('charges a caller who leaves for what was used by then', async () => {
+    const { accountId, secret } = await customer('leaver', '1');
+    const leaving = new AbortController();
+    const response = await chat(
+      system,
+      secret,
+      { model: 'sandbox/story', max_tokens: 1000, stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=1000' }] },
+      { signal: leaving.signal },
+    );
+    const reader = response.body!.getReader();
+    for (let reads = 0; reads < 5; reads += 1) await reader.read();
+    leaving.abort();
+    await reader.read().catch(() => undefined);
+    const { rows } = await settled(system, accountId, 1);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ ending: 'client_gone' });
+    expect(rows[0]!.output_tokens).toBeGreaterThan(0);
+    expect(rows[0]!.output_tokens).toBeLessThan(200);
+    expect(BigInt(rows[0]!.charge_nano_usd)).toBeGreaterThan(0n);
+  });
+
+  it('gives a charge back to the account and to the limit of its key, and never twice', async () => {
+    const { accountId, secret } = await customer('refunded', '1', '--limit', '0.5');
+    const response = await chat(system, secret, { model: 'sandbox/story', max_tokens: 40 });
+    await response.text();
+    const id = response.headers.get('x-request-id')!;
+    const { rows } = await settled(system, accountId, 1);
+    const charge = BigInt(rows[0]!.charge_nano_usd);
+    await system.cli('balance', 'refund', id, '--amount', '0.000000001', '--reason', 'a part');
+    await system.cli('balance', 'refund', id, '--reason', 'the rest', '--idempotency-key', 'rest');
+    await system.cli('balance', 'refund', id, '--reason', 'the rest', '--idempotency-key', 'rest');
+    expect(await system.tryCli('balance', 'refund', id, '--reason', 'once more')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('At most $0 of the call'),
+    });
+    expect((await settled(system, accountId, 1)).balance).toMatchObject({ spent_nano_usd: '0', available_nano_usd: String(nano('1')) });
+    expect(await (await get(system, '/v1/key', secret)).json()).toMatchObject({ spent_usd: '0', remaining_usd: '0.5' });
+    expect(await system.json('usage', 'show', id)).toMatchObject({ charge_nano_usd: String(charge), refunded_nano_usd: String(charge) });
+    const entries = (await system.cli('balance', 'entries', '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    expect(entries.map(({ kind, amount_nano_usd: amount }) => [kind, amount])).toEqual([
+      ['refund', String(charge - 1n)],
+      ['refund', '1'],
+      ['charge', String(charge)],
+      ['deposit', String(nano('1'))],
+    ]);
+    expect(entries.slice(0, 2).map((entry) => [entry['reference'], entry['linked_entry_id']])).toEqual([
+      [id, entries[2]!['id']],
+      [id, entries[2]!['id']],
+    ]);
+    expect(await system.json('balance', 'verify', '--account', accountId)).toMatchObject({ ok: true });
+  });
+
+  it('charges whatever price can be published, to the dearest', async () => {
+    const { accountId, secret } = await customer('dear', '100');
+    const file = join(system.dataDir, 'dear.json');
+    writeFileSync(
+      file,
+      JSON.stringify({
+        id: 'test/dear',
+        display_name: 'Dear',
+        context_limit_tokens: 1000,
+        output_limit_tokens: 100,
+        routes: [{ upstream_id: 'sandbox', upstream_model: 'echo' }],
+      }),
+    );
+    await system.cli('model', 'put', file);
+    const dearer = await system.tryCli('price', 'publish', 'test/dear', '--input', '100000.000000001', '--output', '1');
+    expect(dearer).toMatchObject({ code: 1, stderr: expect.stringContaining('input_nano_usd_per_mtok') });
+    await system.cli('price', 'publish', 'test/dear', '--input', '100000', '--output', '100000');
+    const response = await eventually(async () => {
+      const answer = await chat(system, secret, { model: 'test/dear', max_tokens: 5 });
+      return answer.status === 200 ? answer : undefined;
+    });
+    expect(response.headers.get('x-tollgate-charge-usd')).toBe('0.8');
+    const { rows } = await settled(system, accountId, 1);
+    expect(rows.map((row) => row.captured_nano_usd)).toEqual(['800000000']);
+  });
+
+  it('exports a journal that adds up to the balances', async () => {
+    const file = join(system.dataDir, 'journal.jsonl');
+    await system.cli('ledger', 'export', '--out', file);
+    const entries = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    const accounts = new Map<string, bigint>();
+    for (const entry of entries) {
+      const amount = BigInt(entry['amount_nano_usd']!);
+      const change = entry['credit'] === 'customer' ? amount : entry['debit'] === 'customer' ? -amount : 0n;
+      accounts.set(entry['account_id']!, (accounts.get(entry['account_id']!) ?? 0n) + change);
+    }
+    expect(accounts.size).toBeGreaterThan(3);
+    for (const [accountId, sum] of accounts) {
+      expect((await system.json<BalanceRow>('balance', 'show', '--account', accountId)).available_nano_usd).toBe(String(sum));
+    }
+    expect((await system.cli('ledger', 'export', '--format', 'csv')).trim().split('\r\n')).toHaveLength(entries.length + 1);
+  });
+
+  it('keeps books that are right', async () => {
+    const result = await system.json('balance', 'verify');
+    expect(result).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
+    const bill = await system.json<Record<string, number>>('ledger', 'verify');
+    expect(bill).toMatchObject({ ok: true, drifts: [], open_holds: 0, settlements_checked: 0 });
+    expect(bill['records_checked']).toBeGreaterThan(20);
+    expect(bill['holds_checked']).toBe(bill['records_checked']);
+  });
+});

@@ -1,0 +1,310 @@
+// Payments by Stripe Checkout against a stub of Stripe's API: begun in the console, told by signed events, credited once.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addPerson, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
+import { type Session, startStripe, type StripeStub } from '../support/stripe.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+
+interface Entry {
+  id: string;
+  kind: string;
+  amount_usd: string;
+  reason: string | null;
+  corrects_entry_id: string | null;
+}
+
+describe.each(modes)('payments, %s', (mode) => {
+  let system: System;
+  let stripe: StripeStub;
+  let accountId: string;
+  let account: string;
+  let owner: Browser;
+
+  beforeAll(async () => {
+    stripe = await startStripe();
+    system = await startSystem(mode, {
+      TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: stripe.secretKey,
+      TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      TOLLGATE_GATEWAY_STRIPE_API_BASE: stripe.url,
+      TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '1',
+      TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '500',
+      TOLLGATE_GATEWAY_RPC_TIMEOUT: '1s',
+    });
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    account = `/accounts/${accountId}`;
+    for (const role of ['owner', 'developer']) {
+      await addPerson(system, `${role}@example.com`, password);
+      await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
+    }
+    owner = await browserOf('owner');
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await stripe?.stop();
+  });
+
+  async function browserOf(name: string): Promise<Browser> {
+    const browser = new Browser(system);
+    await browser.signIn(`${name}@example.com`, password);
+    return browser;
+  }
+
+  async function begin(amountUsd: string): Promise<Session> {
+    const { id } = await owner.must<{ id: string }>('POST', `${account}/payments`, { amount_usd: amountUsd }, 201);
+    return stripe.sessions.find((session) => session.id === id)!;
+  }
+
+  const available = async (): Promise<string> => (await owner.get<{ available_usd: string }>(`${account}/balance`)).available_usd;
+  const entries = async (): Promise<Entry[]> => (await owner.get<{ data: Entry[] }>(`${account}/entries`)).data;
+  const depositsOf = async ({ id }: Session): Promise<Entry[]> =>
+    (await entries()).filter(({ kind, reason }) => kind === 'deposit' && reason === `stripe ${id}`);
+  const status = async (sending: Promise<Response>): Promise<number> => (await sending).status;
+  const send = (event: Parameters<StripeStub['send']>[1], changes?: Parameters<StripeStub['send']>[2]): Promise<number> =>
+    status(stripe.send(system.baseUrl, event, changes));
+
+  it('begin on the provider’s page, for amounts within limits, by those who may change money', async () => {
+    expect(await owner.get(`${account}/payments`)).toEqual({ provider: 'stripe', currency: 'usd', min_usd: '1', max_usd: '500' });
+    const { id, url } = await owner.must<{ id: string; url: string }>('POST', `${account}/payments`, { amount_usd: '12.34' }, 201);
+    expect(url).toBe(`${stripe.url}/c/pay/${id}`);
+    const back = `${system.baseUrl}/console/accounts/${accountId}/billing`;
+    expect(stripe.sessions.at(-1)).toMatchObject({
+      id,
+      amount_total: 1234,
+      currency: 'usd',
+      client_reference_id: accountId,
+      success_url: `${back}?payment=${id}`,
+      cancel_url: `${back}?payment=cancelled`,
+    });
+    for (const amount of ['0.99', '500.01', '5.001', '-5', 'much']) {
+      const response = await owner.ask('POST', `${account}/payments`, { amount_usd: amount });
+      expect([amount, response.status, ((await response.json()) as { error: { field: string } }).error.field]).toEqual([
+        amount,
+        400,
+        'amount_usd',
+      ]);
+    }
+    expect(await (await browserOf('developer')).refusal('POST', `${account}/payments`, { amount_usd: '5' })).toEqual([
+      403,
+      'role_not_permitted',
+    ]);
+    expect(stripe.refusals).toEqual([]);
+  });
+
+  it('begin once for a request that is repeated', async () => {
+    const begin = async (amount: string) =>
+      (await (await owner.ask('POST', `${account}/payments`, { amount_usd: amount }, { 'idempotency-key': 'k1' })).json()) as {
+        id: string;
+      };
+    const [first, second, other] = [await begin('7'), await begin('7'), await begin('8')];
+    expect(second.id).toBe(first.id);
+    expect(other.id).not.toBe(first.id);
+  });
+
+  it('are credited once, however often and however many at once Stripe tells of them', async () => {
+    const session = await begin('20.05');
+    expect(await owner.get(`${account}/payments/${session.id}`)).toMatchObject({ state: 'waiting', entry: null });
+    const before = Number(await available());
+    const event = stripe.event('checkout.session.completed', stripe.pay(session.id));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send(event)));
+    expect(new Set(answers)).toEqual(new Set([200]));
+    expect(await send(stripe.event('checkout.session.async_payment_succeeded', session))).toBe(200);
+    const deposits = await depositsOf(session);
+    expect(deposits).toMatchObject([{ amount_usd: '20.05' }]);
+    expect(Number(await available())).toBeCloseTo(before + 20.05, 9);
+    expect(await owner.get(`${account}/payments/${session.id}`)).toMatchObject({
+      state: 'paid',
+      amount_usd: '20.05',
+      entry: { id: deposits[0]!.id, kind: 'deposit' },
+    });
+    const entry = (await system.cli('balance', 'entries', '--account', accountId, '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { idempotency_key: string | null; debit: string });
+    expect(entry.filter(({ idempotency_key: key }) => key === `stripe:${session.id}`)).toMatchObject([{ debit: 'cash' }]);
+  });
+
+  it('are not credited before the money of a slow way of paying has come', async () => {
+    const session = await begin('3');
+    expect(await send(stripe.event('checkout.session.completed', stripe.pay(session.id, 'later')))).toBe(200);
+    expect(await depositsOf(session)).toEqual([]);
+    expect(await send(stripe.event('checkout.session.async_payment_succeeded', stripe.pay(session.id)))).toBe(200);
+    expect(await depositsOf(session)).toHaveLength(1);
+  });
+
+  it('are not believed without Stripe’s own fresh signature over these very bytes', async () => {
+    const session = await begin('4');
+    const event = stripe.event('checkout.session.completed', stripe.pay(session.id));
+    expect(await send(event, { secret: 'whsec_wrong' })).toBe(400);
+    expect(await send(event, { atMs: Date.now() - 6 * 60_000 })).toBe(400);
+    expect(await send(event, { body: (text) => text.replace('400', '40000') })).toBe(400);
+    expect(await send(event, { body: (text) => JSON.stringify(JSON.parse(text)) })).toBe(400);
+    expect(await send(event, { header: '' })).toBe(400);
+    expect(await send(event, { header: `t=${Math.floor(Date.now() / 1000)},v0=${'0'.repeat(64)}` })).toBe(400);
+    expect(await status(fetch(`${system.baseUrl}/payments/stripe/webhook`))).toBe(405);
+    expect(await depositsOf(session)).toEqual([]);
+    expect(await send(event)).toBe(200);
+    expect(await depositsOf(session)).toHaveLength(1);
+  });
+
+  it('credit no account that somebody else wrote into a payment of the same Stripe account', async () => {
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
+    const session = await begin('5');
+    const paid = stripe.pay(session.id);
+    const forged = (metadata: Record<string, string>) =>
+      stripe.event('checkout.session.completed', { ...paid, id: `cs_test_forged${Math.floor(Math.random() * 1e9)}`, metadata });
+    const stamps: Record<string, string>[] = [
+      {},
+      { tollgate_account: accountId },
+      { ...paid.metadata, tollgate_account: other },
+      { ...paid.metadata, tollgate_reference: 'another' },
+      { ...paid.metadata, tollgate_stamp: '.' },
+    ];
+    for (const metadata of stamps) {
+      expect(await send(forged(metadata))).toBe(200);
+    }
+    expect(await system.json('balance', 'show', '--account', other)).toMatchObject({ available_usd: '0' });
+    expect((await entries()).filter(({ reason }) => reason?.includes('forged'))).toEqual([]);
+  });
+
+  it('ignore what they do not know, and credit nothing in another currency', async () => {
+    const before = await available();
+    const session = await begin('6');
+    const paid = stripe.pay(session.id);
+    expect(await send(stripe.event('customer.created', { id: 'cus_1' }))).toBe(200);
+    expect(await send(stripe.event('checkout.session.expired', session))).toBe(200);
+    for (const changes of [{ currency: 'jpy' }, { amount_total: 600.5 }, { amount_total: null }, { amount_total: -600 }]) {
+      expect(await send(stripe.event('checkout.session.completed', { ...paid, ...changes }))).toBe(200);
+    }
+    expect(await available()).toBe(before);
+  });
+
+  it('are credited by looking at Stripe when the event does not come', async () => {
+    const session = await begin('9.5');
+    const page = await browserOf('developer');
+    expect(await page.get(`${account}/payments/${session.id}`)).toMatchObject({ state: 'waiting' });
+    stripe.pay(session.id);
+    await eventually(async () =>
+      (await page.get<{ state: string }>(`${account}/payments/${session.id}`)).state === 'paid' ? true : undefined,
+    );
+    expect(await send(stripe.event('checkout.session.completed', session))).toBe(200);
+    expect(await depositsOf(session)).toHaveLength(1);
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Elsewhere');
+    await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', other);
+    expect(await owner.get(`/accounts/${other}/payments/${session.id}`)).toMatchObject({ state: 'waiting', entry: null });
+    expect(await owner.refusal('GET', `${account}/payments/..%2F..`)).toEqual([404, 'not_found']);
+  });
+
+  it('are taken back as far as they are refunded, each part once, linked to their deposit', async () => {
+    const session = await begin('30');
+    // The refund's event comes first.
+    stripe.pay(session.id);
+    const part = stripe.event('charge.refunded', stripe.charge(session, 1000), { amount_refunded: 0 });
+    expect(await Promise.all([send(part), send(part)])).toEqual([200, 200]);
+    expect(await send(stripe.event('checkout.session.completed', session))).toBe(200);
+    const rest = stripe.event('charge.refunded', stripe.charge(session, 2550), { amount_refunded: 1000 });
+    expect([await send(rest), await send(rest)]).toEqual([200, 200]);
+    const [deposit] = await depositsOf(session);
+    const taken = (await entries()).filter(({ reason }) => reason === `refund of stripe ${session.id}`);
+    expect(taken.map(({ kind, amount_usd: amount, corrects_entry_id: of }) => [kind, amount, of])).toEqual([
+      ['adjustment', '15.5', deposit!.id],
+      ['adjustment', '10', deposit!.id],
+    ]);
+    expect(await send(stripe.event('charge.refunded', { ...stripe.charge(session, 2550), metadata: {} }, { amount_refunded: 0 }))).toBe(
+      200,
+    );
+    expect(
+      await send(
+        stripe.event('charge.dispute.created', {
+          id: 'dp_1',
+          object: 'dispute',
+          status: 'needs_response',
+          amount: 450,
+          currency: 'usd',
+          payment_intent: session.payment_intent,
+        }),
+      ),
+    ).toBe(200);
+    await eventually(() => (mode === 'distributed' || system.output().includes('dp_1') ? true : undefined));
+  });
+
+  it('take back no more than there is, and leave the rest to a person', async () => {
+    const session = await begin('50');
+    expect(await send(stripe.event('checkout.session.completed', stripe.pay(session.id)))).toBe(200);
+    const before = Number(await available());
+    await system.cli('balance', 'adjust', `-${(before - 8).toFixed(9)}`, '--account', accountId, '--reason', 'spent');
+    const event = stripe.event('charge.refunded', stripe.charge(session, 5000), { amount_refunded: 0 });
+    expect([await send(event), await send(event)]).toEqual([200, 200]);
+    expect(await available()).toBe('0');
+    await system.cli('balance', 'deposit', '100', '--account', accountId);
+    expect(await send(event)).toBe(200);
+    expect(await available()).toBe('100');
+    expect((await system.json<{ drifts?: unknown[] }>('balance', 'verify')).drifts ?? []).toEqual([]);
+  });
+
+  it('say that the provider is away, and keep waiting', async () => {
+    stripe.isBroken = true;
+    expect(await owner.refusal('POST', `${account}/payments`, { amount_usd: '5' })).toEqual([503, 'upstream_unavailable']);
+    stripe.isBroken = false;
+  }, 30_000);
+
+  it('are told again when the ledger was away', async () => {
+    const session = await begin('11');
+    const event = stripe.event('checkout.session.completed', stripe.pay(session.id));
+    if (mode === 'distributed') {
+      const { pids } = JSON.parse(readFileSync(join(system.dataDir, 'processes.json'), 'utf8')) as { pids: Record<string, number> };
+      process.kill(pids['ledger']!, 'SIGSTOP');
+      try {
+        expect(await send(event)).toBeGreaterThanOrEqual(500);
+      } finally {
+        process.kill(pids['ledger']!, 'SIGCONT');
+      }
+    } else {
+      await system.kill();
+      await expect(send(event)).rejects.toThrow();
+      await system.start();
+    }
+    expect(await eventually(async () => ((await send(event)) === 200 ? true : undefined))).toBe(true);
+    await eventually(async () => ((await depositsOf(session)).length === 1 ? true : undefined));
+  }, 60_000);
+
+  it('cannot be used to keep others from Stripe', async () => {
+    const before = stripe.refusals.length;
+    const shown = await Promise.all(
+      Array.from({ length: 80 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${index}`)),
+    );
+    expect(new Set(shown.map(({ state }) => state))).toEqual(new Set(['waiting']));
+    expect(stripe.refusals.length - before).toBeLessThanOrEqual(30);
+    expect(stripe.refusals.length - before).toBeGreaterThan(0);
+  });
+
+  it('show no secret of Stripe’s anywhere', async () => {
+    const { data } = await owner.get<{ data: object[] }>(`${account}/audit`);
+    expect(JSON.stringify(data)).toContain('payment.begin');
+    for (const secret of [stripe.secretKey, stripe.webhookSecret]) {
+      expect(JSON.stringify(data) + JSON.stringify(stripe.sessions) + system.output()).not.toContain(secret);
+    }
+  });
+});
+
+describe('without a payment provider', () => {
+  it('nobody can pay, and the page learns it', async () => {
+    const system = await startSystem('single');
+    try {
+      const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
+      await addPerson(system, 'owner@example.com', password);
+      await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
+      const owner = new Browser(system);
+      await owner.signIn('owner@example.com', password);
+      expect(await owner.get(`/accounts/${id}/payments`)).toMatchObject({ provider: null });
+      expect(await owner.refusal('POST', `/accounts/${id}/payments`, { amount_usd: '5' })).toEqual([409, 'failed_precondition']);
+      expect((await fetch(`${system.baseUrl}/payments/stripe/webhook`, { method: 'POST', body: '{}' })).status).toBe(404);
+    } finally {
+      await system.stop();
+    }
+  });
+});

@@ -1,0 +1,218 @@
+// A thousand calls at once on one account and twenty keys near their limits, over three ledger processes on one MariaDB: nobody gets
+// more than there is, and nobody is refused what there was.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { callContext, type CallContext } from '#kit/rpc/call-context.js';
+import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
+import { DepositSource, type Hold, HoldState, LedgerServiceDefinition, type LedgerService } from '#proto/ledger/v1/ledger.js';
+import { startMariadb, type Mariadb } from '../../deploy/distributed/mariadb/mariadb.js';
+import { type Child, eventually, freePort, startScript } from '../support/process.js';
+import { Timeline } from '../support/timeline.js';
+
+jest.setTimeout(300_000);
+
+const replicaCount = 3;
+const callCount = 1_000;
+const keyCount = 20;
+const refusals = ['balance_empty', 'balance_held', 'key_limit_reached'] as const;
+// Far above what a call takes when a thousand wait: a test on a slow machine must not run into it.
+const timeoutMs = 240_000;
+
+describe('three ledgers on one database', () => {
+  let dataDir: string;
+  let mariadb: Mariadb;
+  const children: Child[] = [];
+  const connections: GrpcConnection[] = [];
+  const replicas: LedgerService[] = [];
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'tollgate-race-'));
+    mariadb = await startMariadb({ dataDir, port: 0, log: { info() {}, error() {} } });
+    for (let index = 0; index < replicaCount; index += 1) {
+      const address = `127.0.0.1:${await freePort()}`;
+      children.push(
+        startScript('dist/services/ledger/main.js', [], {
+          TOLLGATE_LEDGER_LISTEN: address,
+          TOLLGATE_LEDGER_DATABASE_URL: mariadb.url('tollgate_ledger'),
+        }),
+      );
+      const connection = dialGrpc(address, { caller: 'operator' });
+      connections.push(connection);
+      replicas.push(connection.client(LedgerServiceDefinition));
+    }
+    for (const replica of replicas)
+      await eventually(async () => (await replica.verify({ accountId: '' }, asOperator())).sumNanoUsd === 0n || undefined, 60_000);
+  });
+
+  afterAll(async () => {
+    for (const connection of connections) connection.close();
+    await Promise.all(children.map((child) => child.end('SIGTERM')));
+    await mariadb.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const asOperator = (): CallContext => callContext({ caller: 'operator', timeoutMs });
+  const at = (index: number): LedgerService => replicas[index % replicas.length]!;
+
+  /** An account with this much credit, and its keys with a limit each; undefined: none. */
+  async function customer(creditedNanoUsd: bigint, limitOf: (key: number) => bigint | undefined) {
+    const accountId = newId('acct');
+    const source = DepositSource.DEPOSIT_SOURCE_CASH;
+    await at(0).deposit({ idempotencyKey: newId('deposit'), accountId, amountNanoUsd: creditedNanoUsd, source, reason: '' }, asOperator());
+    const keys = Array.from({ length: keyCount }, (_, key) => ({ keyId: newId('key'), limitNanoUsd: limitOf(key) }));
+    return { accountId, creditedNanoUsd, keys };
+  }
+
+  type Customer = Awaited<ReturnType<typeof customer>>;
+
+  async function askHold(
+    { accountId, keys }: Customer,
+    index: number,
+    amountNanoUsd: bigint,
+    minAmountNanoUsd = amountNanoUsd,
+  ): Promise<Hold> {
+    const { keyId, limitNanoUsd } = keys[index % keyCount]!;
+    const request = {
+      holdId: newId('req'),
+      accountId,
+      keyId,
+      keyLimit: { limitNanoUsd, version: 1n },
+      amountNanoUsd,
+      minAmountNanoUsd,
+      ttlMs: 3_600_000,
+    };
+    // Every tenth asks twice at two replicas, as after a lost answer. What one refuses the other may grant a moment later.
+    const asked = index % 10 === 0 ? [at(index), at(index + 1)] : [at(index)];
+    const answers = await Promise.allSettled(asked.map(async (replica) => (await replica.hold(request, asOperator())).hold!));
+    const holds = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const errors = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
+    for (const error of errors) if (holds.length === 0 || !hasReason(error, ...refusals)) throw error;
+    if (holds.length === 2) expect(holds[1]).toEqual(holds[0]);
+    return holds[0]!;
+  }
+
+  /** All of them at once: the holds that were granted, and how many were refused for which reason. */
+  async function askAll(of: Customer, amountNanoUsd: bigint): Promise<{ granted: Hold[]; reasons: Record<string, number> }> {
+    const granted: Hold[] = [];
+    const reasons: Record<string, number> = {};
+    await Promise.all(
+      Array.from({ length: callCount }, async (_, index) => {
+        try {
+          granted.push(await askHold(of, index, amountNanoUsd));
+        } catch (error) {
+          if (!hasReason(error, ...refusals)) throw error;
+          reasons[error.reason] = (reasons[error.reason] ?? 0) + 1;
+        }
+      }),
+    );
+    return { granted, reasons };
+  }
+
+  async function expectSound({ accountId }: Customer, openHolds: number): Promise<void> {
+    for (const replica of replicas) {
+      expect(await replica.verify({ accountId }, asOperator())).toMatchObject({ sumNanoUsd: 0n, openHolds: BigInt(openHolds), drifts: [] });
+    }
+  }
+
+  it('grant exactly as many equal holds as the balance affords', async () => {
+    const of = await customer(31_499n, () => undefined);
+    const { granted, reasons } = await askAll(of, 100n);
+    expect({ granted: granted.length, reasons }).toEqual({ granted: 314, reasons: { balance_held: callCount - 314 } });
+    const { balance } = await at(1).getBalance({ accountId: of.accountId }, asOperator());
+    expect(balance).toMatchObject({ heldNanoUsd: 31_400n, availableNanoUsd: 99n, spentNanoUsd: 0n });
+    await expectSound(of, 314);
+  });
+
+  it('grant exactly as many equal holds as the limit of each key affords', async () => {
+    // Fifty calls a key; the limits afford 7, 8, … 26 of them, each but one nano-dollar short of another.
+    const of = await customer(1_000_000n, (key) => BigInt(key + 8) * 100n - 1n);
+    const { granted, reasons } = await askAll(of, 100n);
+    const affordable = of.keys.map((_, key) => key + 7);
+    expect(of.keys.map(({ keyId }) => granted.filter((hold) => hold.keyId === keyId).length)).toEqual(affordable);
+    expect(reasons).toEqual({ key_limit_reached: callCount - affordable.reduce((sum, count) => sum + count, 0) });
+    await expectSound(of, granted.length);
+  });
+
+  /** One call from its hold to its end, at whichever replica: what it asked for, was granted and was charged, and when. */
+  async function live(of: Customer, index: number, timeline: Timeline): Promise<Hold | undefined> {
+    const wanted = BigInt(40 + ((index * 37) % 160));
+    const least = index % 3 === 0 ? wanted / 2n : wanted;
+    const { keyId } = of.keys[index % keyCount]!;
+    const call = timeline.asks(keyId);
+    let hold: Hold;
+    try {
+      hold = await askHold(of, index, wanted, least);
+    } catch (error) {
+      if (!hasReason(error, ...refusals)) throw error;
+      call.refused(error as AppError, least);
+      return undefined;
+    }
+    call.granted(hold.amountNanoUsd);
+    const costNanoUsd = (hold.amountNanoUsd * BigInt((index * 53) % 130)) / 100n;
+    const { id: holdId, accountId } = hold;
+    if (index % 4 === 0)
+      await at(index + 1).checkpoint(
+        { items: [{ holdId, accountId, costSoFarNanoUsd: costNanoUsd / 2n, ttlMs: 3_600_000 }] },
+        asOperator(),
+      );
+    call.ends();
+    const end = async (replica: LedgerService): Promise<Hold> =>
+      index % 11 === 5
+        ? (await replica.release({ holdId, accountId }, asOperator())).hold!
+        : (await replica.settle({ holdId, accountId, keyId, costNanoUsd }, asOperator())).hold!;
+    const [ended, again] = await Promise.all([end(at(index + 2)), index % 7 === 0 ? end(at(index)) : undefined]);
+    if (again !== undefined) expect(again).toEqual(ended);
+    call.ended(ended.capturedNanoUsd);
+    const dueNanoUsd = index % 11 !== 5 ? costNanoUsd : index % 4 === 0 ? costNanoUsd / 2n : 0n;
+    expect(ended.capturedNanoUsd + ended.shortfallNanoUsd).toBe(dueNanoUsd);
+    return ended;
+  }
+
+  async function raceOfLives(callers: number): Promise<void> {
+    const limitNanoUsd = 3_000n;
+    // A little less than the limits add up to, so that the account and the keys run out one after another.
+    const of = await customer(50_000n, () => limitNanoUsd);
+    const timeline = new Timeline(of.creditedNanoUsd, limitNanoUsd);
+    const lives: Hold[] = [];
+    let next = 0;
+    const caller = async (): Promise<void> => {
+      for (let index = next++; index < callCount; index = next++) {
+        const life = await live(of, index, timeline);
+        if (life !== undefined) lives.push(life);
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, caller));
+
+    // Whatever was acknowledged is there, and nothing else is.
+    const capturedBy = (keyId?: string): bigint =>
+      lives.filter((hold) => keyId === undefined || hold.keyId === keyId).reduce((sum, hold) => sum + hold.capturedNanoUsd, 0n);
+    const stored = await Promise.all(
+      lives.map(async ({ id: holdId }) => (await at(0).getHold({ holdId, accountId: of.accountId }, asOperator())).hold),
+    );
+    expect(stored).toEqual(lives);
+    expect(lives.filter(({ state }) => state === HoldState.HOLD_STATE_OPEN)).toEqual([]);
+    const { balance } = await at(0).getBalance({ accountId: of.accountId }, asOperator());
+    expect(balance).toMatchObject({ heldNanoUsd: 0n, spentNanoUsd: capturedBy() });
+    expect(balance!.spentNanoUsd).toBeLessThanOrEqual(of.creditedNanoUsd);
+    const { keys } = await at(1).listKeySpend({ accountId: of.accountId, keyIds: of.keys.map(({ keyId }) => keyId) }, asOperator());
+    for (const key of keys) {
+      expect(key).toMatchObject({ heldNanoUsd: 0n, spentNanoUsd: capturedBy(key.keyId) });
+      expect(key.spentNanoUsd).toBeLessThanOrEqual(limitNanoUsd);
+    }
+    await expectSound(of, 0);
+
+    const { refusedCount, wrong } = timeline.judge();
+    expect(wrong).toEqual([]);
+    // A race that nobody lost, or that nobody won, would show nothing.
+    expect(refusedCount).toBeGreaterThan(callCount / 20);
+    expect(lives.length).toBeGreaterThan(callCount / 5);
+  }
+
+  it('refuse only what cannot be paid, all calls at once', () => raceOfLives(callCount));
+
+  it('refuse only what cannot be paid, a few calls at a time', () => raceOfLives(60));
+});

@@ -1,0 +1,241 @@
+// A distributed Tollgate whose processes die one after the other under light traffic: what is refused, what goes on, and that
+// everything comes back by itself with the books right.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chat, createKey, get, settled, sumOfCharges, usageRows } from '../support/calls.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
+import { eventually, isAlive } from '../support/process.js';
+import { killOne, pidsOf, type ProcessName, startedSince } from '../support/processes.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import { observe, type SeenCall, startTraffic } from '../support/traffic.js';
+
+const restartMs = 3000;
+// The start of a process takes long on a busy machine; what it is then found by does not.
+const restartedMsMax = 30_000;
+const foundMsMax = 4000;
+const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
+
+const short = { model: 'sandbox/echo', stream: false, max_tokens: 20, messages: [{ role: 'user', content: 'Hello there' }] };
+const chatPath = '/v1/chat/completions';
+
+interface Outage {
+  /** Calls that were begun at least 100 ms after the kill and ended before the successor was started. */
+  readonly during: SeenCall[];
+  /** Streams that had been let in when the process died. */
+  readonly inFlight: SeenCall[];
+  /** Calls that were begun when the gateway had called itself ready again. */
+  readonly after: SeenCall[];
+  readonly all: SeenCall[];
+}
+
+describeIfDistributed('a distributed system that loses a process', () => {
+  let system: System;
+  let receiver: OtlpReceiver;
+  let accountId: string;
+  const everSeen: SeenCall[] = [];
+
+  beforeAll(async () => {
+    receiver = await startOtlpReceiver();
+    system = await startSystem('distributed', {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_BSP_SCHEDULE_DELAY: '200',
+      TOLLGATE_DISTRIBUTED_RESTART_DELAY: `${restartMs}ms`,
+      // Short, so that what a lost gateway leaves behind is closed within the test, yet longer than any outage here.
+      TOLLGATE_METERING_LEASE: '10s',
+      TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
+      TOLLGATE_METERING_HOLD_TTL: '12s',
+      TOLLGATE_GATEWAY_HOLD_TTL: '12s',
+    });
+    accountId = (await system.json<{ id: string }>('account', 'list')).id;
+    await system.cli('balance', 'deposit', '50');
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await receiver?.stop();
+  });
+
+  /** Kills a process under traffic. `whileAway` runs while it is away. */
+  async function outageOf(name: ProcessName, whileAway: () => Promise<void> = async () => undefined): Promise<Outage> {
+    await untilReady();
+    const traffic = startTraffic(system, system.firstKey);
+    let killedAtMs = 0;
+    let restartedAtMs = 0;
+    let readyAtMs = 0;
+    try {
+      await sleep(500);
+      killedAtMs = Date.now();
+      const untilRestarted = killOne(system, name);
+      await Promise.all([whileAway(), untilRestarted().then(() => (restartedAtMs = Date.now()))]);
+      // MariaDB answers by the time that its restart is noted.
+      const servingAtMs =
+        name === 'mariadb' ? restartedAtMs : await eventually(() => startedSince(system, name, killedAtMs), restartedMsMax);
+      await untilReady();
+      readyAtMs = Date.now();
+      expect(readyAtMs - servingAtMs).toBeLessThan(foundMsMax);
+      await sleep(700);
+    } finally {
+      // Also when a check has failed: the next test has traffic of its own.
+      await traffic.stop();
+    }
+    const all = await traffic.stop();
+    everSeen.push(...all);
+    return {
+      during: all.filter((call) => call.beganAtMs > killedAtMs + 100 && call.endedAtMs < restartedAtMs),
+      inFlight: all.filter((call) => call.isStream && call.status === 200 && call.beganAtMs < killedAtMs && call.endedAtMs > killedAtMs),
+      after: all.filter((call) => call.beganAtMs > readyAtMs),
+      all,
+    };
+  }
+
+  /** Nothing but clear refusals, and none of them once all is back. */
+  function expectRecovery({ all, after }: Outage): void {
+    const refused = all.filter((call) => call.status !== 200);
+    // Each format's own word for it.
+    expect(refused.filter((call) => call.status !== (call.path === chatPath ? 503 : 529))).toEqual([]);
+    expect(refused.filter((call) => call.reason !== 'service_unavailable' || !(Number(call.retryAfter) >= 1))).toEqual([]);
+    expectServed(after);
+  }
+
+  function expectServed(calls: SeenCall[]): void {
+    expect(calls.length).toBeGreaterThan(0);
+    expect(calls.filter((call) => !call.isWhole)).toEqual([]);
+  }
+
+  const missing = async (): Promise<string[]> => {
+    const response = await fetch(`${system.baseUrl}/readyz`);
+    return response.status === 503 ? ((await response.json()) as { missing: string[] }).missing : [];
+  };
+
+  async function untilReady(): Promise<void> {
+    await eventually(async () => ((await missing()).length === 0 ? true : undefined), restartedMsMax);
+  }
+
+  // The first, so that the leases of the calls that it loses are over by the end of the others.
+  it('serves again after the gateway itself is back', async () => {
+    const outage = await outageOf('gateway');
+    expect(new Set(outage.during.map((call) => call.status))).toEqual(new Set([0]));
+    expectServed(outage.after);
+  });
+
+  it('serves on without the catalog', async () => {
+    const outage = await outageOf('catalog', async () => {
+      await sleep(300);
+      expect((await get(system, '/v1/models', system.firstKey)).status).toBe(200);
+      expect((await fetch(`${system.baseUrl}/v1/catalog`)).status).toBe(200);
+      expect(await missing()).toEqual([]);
+    });
+    expectServed(outage.all);
+  });
+
+  it('serves known keys for a moment without auth, and then refuses', async () => {
+    const { secret: unknown } = await createKey(system, 'never used before');
+    const outage = await outageOf('auth', async () => {
+      expect(await observe(system, system.firstKey, chatPath, short)).toMatchObject({ status: 200 });
+      const refusal = { status: 503, reason: 'service_unavailable', retryAfter: '1' };
+      expect(await observe(system, unknown, chatPath, short)).toMatchObject(refusal);
+      await sleep(1000);
+      expect(await observe(system, system.firstKey, chatPath, short)).toMatchObject(refusal);
+      expect(await missing()).toContain('auth');
+    });
+    expectServed(outage.inFlight);
+    expectRecovery(outage);
+  });
+
+  it('lets no call in without the ledger, and ends well those that are under way', async () => {
+    const outage = await outageOf('ledger', async () => {
+      await sleep(300);
+      expect(await missing()).toContain('ledger');
+    });
+    expect(outage.during.filter((call) => call.status === 200)).toEqual([]);
+    expectServed(outage.inFlight);
+    expectRecovery(outage);
+  });
+
+  it('ends calls well without metering, and soon lets no new ones in', async () => {
+    const outage = await outageOf('metering', async () => {
+      await sleep(300);
+      expect(await missing()).toContain('metering');
+    });
+    expectServed(outage.inFlight);
+    // Those that were let in before the outage was known have ended well too.
+    expect(outage.during.filter((call) => call.status !== 200).length).toBeGreaterThan(0);
+    expectRecovery(outage);
+  });
+
+  it('refuses calls without inference, and tells those under way that they were cut', async () => {
+    const outage = await outageOf('inference', async () => {
+      // Inference is asked every second.
+      await sleep(1300);
+      const doctor = await system.tryCli('doctor');
+      expect(doctor.code).toBe(1);
+      expect(doctor.stdout).toMatch(/FAIL\s+inference/);
+      expect(doctor.stdout).toContain('"missing":["inference"]');
+    });
+    expect(outage.during.filter((call) => call.status === 200)).toEqual([]);
+    expect(outage.inFlight.map(({ status, isWhole, reason }) => ({ status, isWhole, reason }))).toEqual(
+      outage.inFlight.map(() => ({ status: 200, isWhole: false, reason: 'service_unavailable' })),
+    );
+    expectRecovery(outage);
+  });
+
+  it('waits for its database: calls under way end well, new ones are refused and not blamed on us', async () => {
+    const outage = await outageOf('mariadb');
+    expect(outage.during.filter((call) => call.status === 200)).toEqual([]);
+    expectServed(outage.inFlight);
+    expectRecovery(outage);
+  });
+
+  it('has charged every answer once, nothing that was refused, and holds nothing', async () => {
+    const { rows, balance } = await settled(system, accountId, 0, 30_000);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    expect(byId.size).toBe(rows.length);
+    for (const call of everSeen) {
+      const charge = BigInt(byId.get(call.requestId ?? '')?.charge_nano_usd ?? 0);
+      if (call.isWhole) expect({ ...call, isCharged: charge > 0n }).toMatchObject({ isCharged: true });
+      else if (call.status !== 200) expect({ ...call, charge }).toMatchObject({ charge: 0n });
+    }
+    expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
+    expect((await system.tryCli('doctor')).code).toBe(0);
+  }, 40_000);
+
+  it('still follows a call through every process, and its log line leads to the trace', async () => {
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const parent = '00f067aa0ba902b7';
+    const response = await chat(system, system.firstKey, {}, { headers: { traceparent: `00-${traceId}-${parent}-01` } });
+    const wanted = ['gateway', 'inference', 'ledger', 'metering'].map((name) => `tollgate-${name}`);
+    await eventually(() => {
+      const spans = receiver.spans.filter((span) => span.traceId === traceId);
+      expect([...new Set(spans.map((span) => span.service))].sort()).toEqual(wanted);
+      const ids = new Set([parent, ...spans.map((span) => span.spanId)]);
+      expect(spans.filter((span) => !ids.has(span.parentSpanId))).toEqual([]);
+      return true;
+    });
+    const lines = readFileSync(join(system.dataDir, 'logs', 'gateway.log'), 'utf8').split('\n');
+    const line = lines.find((each) => each.includes(response.headers.get('x-request-id')!));
+    expect(JSON.parse(line!)).toMatchObject({ msg: 'request', trace_id: traceId });
+  });
+
+  it('lets answers end when it is asked to stop, and leaves no process', async () => {
+    const traffic = startTraffic(system, system.firstKey);
+    await sleep(1500);
+    const pids = Object.values(pidsOf(system));
+    const askedAtMs = Date.now();
+    const code = system.end();
+    await sleep(200);
+    const seen = await traffic.stop();
+    expect(await code).toBe(0);
+    expect(pids.filter(isAlive)).toEqual([]);
+    const underWay = seen.filter((call) => call.beganAtMs < askedAtMs && call.endedAtMs > askedAtMs);
+    expectServed(underWay);
+    await system.start();
+    const ids = new Set((await usageRows(system)).map((row) => row.id));
+    expect(underWay.filter((call) => !ids.has(call.requestId!))).toEqual([]);
+    await settled(system, accountId);
+    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0 });
+  });
+});

@@ -1,0 +1,135 @@
+// What a new user sees, and what a second start keeps.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chat, usageRows } from '../support/calls.js';
+import { Browser } from '../support/console.js';
+import { cleanEnv, root, startScript } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+describe.each(modes)('the first start, %s', (mode) => {
+  let system: System;
+  let printed: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    printed = system.output();
+  });
+
+  afterAll(() => system?.stop());
+
+  it('prints the address and the balance, and keeps the key out of what it prints', () => {
+    expect(printed).toContain(system.baseUrl);
+    expect(printed).toContain('$5');
+    expect(printed).not.toContain(system.firstKey);
+    expect(system.firstKey).toMatch(/^sk-tg-[0-9A-Za-z]{49}$/);
+    expect(statSync(join(system.dataDir, 'first-key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('makes a link that signs the operator in once, and keeps it out of what it prints', async () => {
+    const path = join(system.dataDir, 'first-console-link');
+    const link = readFileSync(path, 'utf8').trim();
+    const [page, token] = link.split('#');
+    expect([page, token]).toEqual([`${system.baseUrl}/console/link`, expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(printed).toContain(`open the link in ${path}`);
+    expect(printed).not.toContain(token);
+    const browser = new Browser(system);
+    await browser.must('POST', '/session/link', { token }, 204);
+    expect(await browser.get('/me')).toMatchObject({
+      user: { email: 'operator@localhost', is_operator: true, has_password: false },
+      accounts: [{ name: 'default', role: 'owner' }],
+    });
+    expect(await new Browser(system).refusal('POST', '/session/link', { token })).toEqual([401, 'sign_in_refused']);
+  });
+
+  it('makes the operator another link on demand', async () => {
+    const { url, email } = await system.json<{ url: string; email: string }>('console', 'link');
+    expect([email, url]).toEqual(['operator@localhost', expect.stringMatching(`^${system.baseUrl}/console/link#[\\w-]{43}$`)]);
+    await new Browser(system).must('POST', '/session/link', { token: url.split('#')[1] }, 204);
+    // As it was printed, from a shell that knows nothing of the settings of this start.
+    const printedCommand = /new one: (.* console link)\)/.exec(printed)![1]!;
+    expect(execFileSync('sh', ['-c', printedCommand], { encoding: 'utf8', cwd: root, env: cleanEnv({}) })).toContain(
+      `${system.baseUrl}/console/link#`,
+    );
+    await system.cli('user', 'add', 'second@example.com', '--operator');
+    const { code, stderr } = await system.tryCli('console', 'link');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('operator@localhost, second@example.com')]);
+    expect(await system.json('user', 'email', 'second@example.com', 'third@example.com')).toMatchObject({
+      email: 'third@example.com',
+      operator: true,
+    });
+    expect(await system.json('console', 'link', 'third@example.com')).toMatchObject({ email: 'third@example.com' });
+  });
+
+  it('keeps every file and folder from other users, although they may look into the data folder', () => {
+    const open = readdirSync(system.dataDir).filter((name) => (statSync(join(system.dataDir, name)).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
+  });
+
+  it('prints a curl for each format that works as it stands', () => {
+    const curls = printed.split('\n').filter((line) => line.startsWith('curl '));
+    expect(curls).toHaveLength(2);
+    const [chatAnswer, message] = curls.map((line) => JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' })));
+    expect(chatAnswer.choices[0].message.content).toBe('Hello');
+    expect(message.content[0].text).toBe('Hello');
+  });
+
+  it('keeps everything at a second start, and prints no key', async () => {
+    await chat(system, system.firstKey);
+    const before = await usageRows(system);
+    await system.kill();
+    await system.start();
+    expect(system.output()).not.toContain('platform key');
+    expect(system.output()).not.toContain(system.firstKey);
+    expect(system.output()).not.toContain('#');
+    expect(system.output()).toContain('console link');
+    expect((await usageRows(system)).map((row) => row.id)).toEqual(expect.arrayContaining(before.map((row) => row.id)));
+    expect((await chat(system, system.firstKey)).status).toBe(200);
+    const accounts = (await system.cli('account', 'list', '--json')).trim().split('\n');
+    expect(accounts).toHaveLength(1);
+  });
+
+  it('tells doctor that all is well', async () => {
+    const { code, stdout } = await system.tryCli('doctor');
+    expect(stdout).not.toBe('');
+    expect(code).toBe(0);
+  });
+});
+
+describe('a start that must not happen', () => {
+  const end = async (env: Record<string, string>): Promise<{ code: number | null; text: string }> => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+    const child = startScript('dist/deploy/single/main.js', [], { PORT: '0', TOLLGATE_DATA_DIR: dataDir, ...env });
+    const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
+    rmSync(dataDir, { recursive: true, force: true });
+    return { code, text: child.stdout() + child.stderr() };
+  };
+
+  it('names the nearest known setting for one that it does not know', async () => {
+    const { code, text } = await end({ TOLLGATE_GATEWAY_HOLDTTL: '1m' });
+    expect(code).toBe(1);
+    expect(text).toContain('did you mean TOLLGATE_GATEWAY_HOLD_TTL?');
+  });
+
+  it('says in one line which port is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    const { code, text } = await end({ PORT: String(port) });
+    other.close();
+    expect(code).toBe(1);
+    expect(text).toContain(`Could not start: Port ${port} of 127.0.0.1 is taken by another process; set PORT to another one.\n`);
+  });
+
+  it('lists every fault at once, without a stack', async () => {
+    const { code, text } = await end({ PORT: 'http', TOLLGATE_METERING_LEASE: 'long' });
+    expect(code).toBe(1);
+    expect(text).toContain('PORT');
+    expect(text).toContain('TOLLGATE_METERING_LEASE');
+    expect(text).not.toMatch(/^\s+at /m);
+  });
+});

@@ -1,0 +1,130 @@
+// What operators see in figures, over OTLP and by Prometheus; and that a bill that is wrong is seen by itself.
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chat, settled, usageRows } from '../support/calls.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
+import { eventually, freePort } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+describe.each(modes)('metrics, %s', (mode) => {
+  let system: System;
+  let receiver: OtlpReceiver;
+  let accountId: string;
+  /** Where each process shows its metrics. */
+  const addresses: Record<string, string> = {};
+  const processes = mode === 'single' ? ['single'] : ['gateway', 'ledger', 'metering'];
+
+  beforeAll(async () => {
+    receiver = await startOtlpReceiver();
+    for (const name of processes) addresses[name] = `127.0.0.1:${await freePort()}`;
+    system = await startSystem(mode, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_METRIC_EXPORT_INTERVAL: '300',
+      TOLLGATE_METERING_RECONCILE_INTERVAL: '1s',
+      TOLLGATE_METERING_RECONCILE_PATIENCE: '200ms',
+      ...Object.fromEntries(processes.map((name) => [`TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`, addresses[name]!])),
+    });
+    accountId = (await system.json<{ id: string }>('account', 'list')).id;
+    for (let made = 0; made < 3; made += 1) await (await chat(system, system.firstKey)).text();
+    await chat(system, 'tg-wrong');
+    const { status } = await chat(system, system.firstKey, {
+      max_tokens: 8192,
+      messages: [{ role: 'user', content: 'x'.repeat(1000) }],
+      model: 'no/such',
+    });
+    expect(status).toBe(404);
+    await settled(system, accountId, 3);
+  }, 120_000);
+
+  afterAll(async () => {
+    await system?.stop();
+    await receiver?.stop();
+  });
+
+  /** All that Prometheus would find, of all processes. */
+  async function scrape(): Promise<string> {
+    const texts = await Promise.all(processes.map(async (name) => (await fetch(`http://${addresses[name]}/metrics`)).text()));
+    return texts.join('\n');
+  }
+
+  it('reach a collector', async () => {
+    const valueOf = (name: string, attributes: Record<string, unknown> = {}): number | undefined =>
+      receiver
+        .series()
+        .find((series) => series.name === name && Object.entries(attributes).every(([key, value]) => series.attributes[key] === value))
+        ?.value;
+    await eventually(() => {
+      expect(valueOf('tollgate.calls', { ending: 'completed' })).toBe(3);
+      expect(valueOf('tollgate.holds.open')).toBe(0);
+      expect(valueOf('tollgate.holds.past_expiry')).toBe(0);
+      expect(valueOf('tollgate.outbox.pending')).toBe(0);
+      expect(valueOf('tollgate.outbox.failed')).toBe(0);
+      expect(valueOf('tollgate.reconcile.drift', { check: 'hold' })).toBe(0);
+      expect(
+        valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': '200' }) ??
+          valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 }),
+      ).toBe(3);
+      return true;
+    }, 30_000);
+    const charged = (await usageRows(system)).reduce((sum, row) => sum + Number(row.charge_nano_usd), 0);
+    expect(valueOf('tollgate.charged.nano_usd')).toBe(charged);
+  });
+
+  it('are shown to Prometheus, and name no account, key or call', async () => {
+    const text = await eventually(async () => {
+      const found = await scrape();
+      return found.includes('tollgate_reconcile_last_run_age_seconds{run="full"}') ? found : undefined;
+    }, 30_000);
+    for (const line of [
+      'tollgate_calls_total{ending="completed"} 3',
+      'tollgate_outbox_oldest_age_seconds 0',
+      'tollgate_ledger_queue 0',
+      'tollgate_gateway_calls 0',
+      'tollgate_reconcile_drift{check="books"} 0',
+      'tollgate_reconcile_drift{check="charge"} 0',
+      'http_server_request_duration_seconds_count{http_request_method="POST",http_route="/v1/chat/completions",http_response_status_code="401"} 1',
+    ]) {
+      expect(text).toContain(line);
+    }
+    expect(text).toMatch(/^tollgate_ledger_batch_size_count [1-9]/m);
+    expect(text).not.toMatch(/(acct|key|req)_[0-9a-f]{32}/);
+    expect(text).not.toContain(system.firstKey.slice(6, -4));
+  });
+
+  it('tell by themselves that a bill is wrong, until it is right again', async () => {
+    expect(JSON.parse((await system.tryCli('ledger', 'verify', '--json')).stdout)).toMatchObject({
+      ok: true,
+      records_checked: 3,
+      drifts: [],
+    });
+    if (mode === 'distributed') return;
+    const [row] = await usageRows(system);
+    const db = new Database(join(system.dataDir, 'metering.db'));
+    const change = (by: number): void =>
+      void db
+        .prepare('UPDATE usage_record SET charge_nano_usd = charge_nano_usd + ? WHERE id = ?')
+        .run(by, Buffer.from(row!.id.slice(4), 'hex'));
+    change(1);
+    const wrong = await system.tryCli('ledger', 'verify', '--json');
+    expect(wrong.code).toBe(1);
+    const charge = BigInt(row!.charge_nano_usd);
+    expect(JSON.parse(wrong.stdout)).toMatchObject({
+      ok: false,
+      drifts: [
+        { check: 'charge', account_id: accountId, call_id: row!.id, stored: String(charge + 1n), expected: String(charge) },
+        { check: 'settlement', call_id: row!.id, stored: String(charge), expected: String(charge + 1n) },
+      ],
+    });
+    const shows = (value: number) =>
+      eventually(async () => ((await scrape()).includes(`tollgate_reconcile_drift{check="charge"} ${value}`) ? true : undefined), 40_000);
+    await shows(1);
+    // What a process logs comes a moment after it.
+    await eventually(() => (system.output().includes('the books disagree') ? true : undefined));
+    expect((await system.tryCli('doctor')).stdout).toMatch(/FAIL +reconcile .*tollgate ledger verify/);
+    change(-1);
+    db.close();
+    await shows(0);
+    expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true });
+  }, 120_000);
+});

@@ -1,0 +1,175 @@
+// The processes of a distributed Tollgate started by hand, as an operator of many machines does: in any order, and with certificates
+// that say who may call whom.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { callContext } from '#kit/rpc/call-context.js';
+import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
+import { checkHealth } from '#kit/rpc/health-client.js';
+import { readTls, type Tls } from '#kit/rpc/tls.js';
+import { createTestAuthority } from '#kit/testing/certificates.js';
+import { type CertificateFiles, ensureCertificate } from '../../deploy/distributed/certificates.js';
+import { type Child, eventually, freePort, root, startScript } from '../support/process.js';
+import { modes } from '../support/system.js';
+
+const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
+const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
+
+describeIfDistributed('processes started one by one', () => {
+  let folder: string;
+  let baseUrl: string;
+  let addresses: Record<(typeof services)[number], string>;
+  const children: Child[] = [];
+
+  const files = (name: string): CertificateFiles => ensureCertificate(join(folder, 'tls'), name);
+  const tlsOf = (name: string): Tls => readTls(files(name));
+  const envOf = (name: string): Record<string, string> => {
+    const { ca, cert, key } = files(name);
+    const peers = services.map((service) => [`TOLLGATE_${service.toUpperCase()}_ADDRESS`, addresses[service]]);
+    return { ...Object.fromEntries(peers), TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+    const ports = await Promise.all(services.map(freePort));
+    addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as typeof addresses;
+    const port = await freePort();
+    baseUrl = `http://127.0.0.1:${port}`;
+    children.push(startScript('dist/gateway/main.js', [], { ...envOf('gateway'), PORT: String(port) }));
+  });
+
+  afterAll(async () => {
+    await Promise.all(children.map((child) => child.end('SIGTERM')));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function startService(name: (typeof services)[number]): void {
+    const own = `TOLLGATE_${name.toUpperCase()}_`;
+    children.push(
+      startScript(`dist/services/${name}/main.js`, [], {
+        ...envOf(name),
+        [`${own}LISTEN`]: addresses[name],
+        [`${own}DATABASE_URL`]: `sqlite:${join(folder, `${name}.db`)}`,
+        ...(name === 'ledger' ? { TOLLGATE_LEDGER_SECRET_KEY_FILE: join(folder, 'ledger-secret-key') } : {}),
+        ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(folder, 'secret-key') } : {}),
+      }),
+    );
+  }
+
+  function untilMissing(names: readonly string[]): Promise<boolean> {
+    return eventually(async () => {
+      const response = await fetch(`${baseUrl}/readyz`);
+      const { missing = [] } = (await response.json()) as { missing?: string[] };
+      expect({ status: response.status, missing: missing.sort() }).toEqual({ status: names.length === 0 ? 200 : 503, missing: names });
+      return true;
+    });
+  }
+
+  async function cli(...args: string[]): Promise<{ code: number | null; stdout: string }> {
+    const child = startScript('dist/cli/main.js', args, { ...envOf('operator'), TOLLGATE_GATEWAY_URL: baseUrl });
+    child.process.stdin?.end();
+    const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
+    return { code, stdout: child.stdout() };
+  }
+
+  it('names what is missing until the last one is there, whatever the order', async () => {
+    const absent: string[] = [...services].sort();
+    await untilMissing(absent);
+    expect((await cli('doctor')).code).toBe(1);
+    // Metering before the ledger that it settles with, auth last.
+    for (const name of ['metering', 'inference', 'ledger', 'catalog', 'auth'] as const) {
+      startService(name);
+      absent.splice(absent.indexOf(name), 1);
+      await untilMissing(absent);
+    }
+  });
+
+  it('serves calls then, and satisfies the doctor', async () => {
+    const account = JSON.parse((await cli('account', 'create', 'first', '--json')).stdout) as { id: string };
+    await cli('balance', 'deposit', '1', '--account', account.id);
+    const { secret } = JSON.parse((await cli('key', 'create', '--name', 'first', '--account', account.id, '--json')).stdout) as {
+      secret: string;
+    };
+    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect(response.status).toBe(200);
+    expect(await cli('doctor')).toMatchObject({ code: 0 });
+  });
+
+  describe('a caller of the ledger', () => {
+    const connections: GrpcConnection[] = [];
+    afterAll(() => connections.forEach((connection) => connection.close()));
+
+    function dial(tls: Tls | undefined): GrpcConnection {
+      const connection = dialGrpc(addresses.ledger, { caller: 'operator', tls });
+      connections.push(connection);
+      return connection;
+    }
+
+    const balance = (tls: Tls | undefined) =>
+      dial(tls)
+        .client(LedgerServiceDefinition)
+        .getBalance({ accountId: 'acct_00000000000000000000000000000000' }, callContext({ caller: 'operator', timeoutMs: 5000 }));
+
+    it('is whoever its certificate names, whatever it says', async () => {
+      const settle = dial(tlsOf('gateway')).client(LedgerServiceDefinition).settle;
+      const request = { holdId: '', accountId: '', costNanoUsd: 1n, keyId: '' };
+      await expect(settle(request, callContext({ caller: 'metering', timeoutMs: 5000 }))).rejects.toMatchObject({
+        reason: 'peer_not_permitted',
+      });
+      await expect(balance(tlsOf('gateway'))).resolves.toMatchObject({});
+      await expect(balance(tlsOf('catalog'))).rejects.toMatchObject({ reason: 'peer_not_permitted' });
+    });
+
+    it('is refused without a certificate, and with one of another authority', async () => {
+      await expect(balance(undefined)).rejects.toMatchObject({ reason: 'service_unavailable' });
+      const stranger = createTestAuthority();
+      const foreign = { ...stranger.issue('operator'), ca: tlsOf('operator').ca };
+      stranger.drop();
+      await expect(balance(foreign)).rejects.toMatchObject({ reason: 'service_unavailable' });
+      const withoutOwn = new (reflectionClient())(addresses.ledger, credentials.createSsl(readFileSync(files('operator').ca)));
+      await expect(reflected(withoutOwn, { listServices: '' })).rejects.toThrow(/UNAVAILABLE/);
+    });
+
+    it('finds health and reflection', async () => {
+      await checkHealth(dial(tlsOf('gateway')), LedgerServiceDefinition.fullName, { caller: 'gateway', timeoutMs: 5000 });
+      const { ca, cert, key } = tlsOf('operator');
+      const client = new (reflectionClient())(addresses.ledger, credentials.createSsl(ca, key, cert));
+      const answer = await reflected(client, { listServices: '' });
+      expect(answer).toMatchObject({
+        listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.AlertService' }, { name: 'tollgate.ledger.v1.LedgerService' }] },
+      });
+    });
+  });
+});
+
+function reflectionClient(): ServiceClientConstructor {
+  const proto = loadSync('grpc/reflection/v1/reflection.proto', {
+    includeDirs: [join(root, 'node_modules/@grpc/reflection/build/proto')],
+    oneofs: true,
+  });
+  return loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })['Reflection'] as ServiceClientConstructor;
+}
+
+/** Asks reflection one question, and hangs up. */
+async function reflected(client: Client, question: object): Promise<unknown> {
+  const stream = (
+    client as unknown as { serverReflectionInfo(): NodeJS.ReadWriteStream & { write(message: object): void } }
+  ).serverReflectionInfo();
+  try {
+    return await new Promise((resolve, reject) => {
+      stream.once('data', resolve).once('error', reject);
+      stream.write(question);
+    });
+  } finally {
+    stream.end();
+    client.close();
+  }
+}

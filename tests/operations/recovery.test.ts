@@ -1,0 +1,72 @@
+// What a power cut leaves behind: every hold ends, nothing is charged twice, the books are right.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chat, settled, sumOfCharges } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+describe.each(modes)('a system that is killed in the middle of 50 streams, %s', (mode) => {
+  let system: System;
+
+  beforeAll(async () => {
+    // Short leases, so that the test need not wait for the usual ones.
+    system = await startSystem(mode, {
+      TOLLGATE_METERING_LEASE: '2s',
+      TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+      TOLLGATE_METERING_LOST_GRACE: '0ms',
+      TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
+      TOLLGATE_GATEWAY_HOLD_TTL: '3s',
+      TOLLGATE_METERING_HOLD_TTL: '3s',
+    });
+  });
+
+  afterAll(() => system?.stop());
+
+  it('charges each call once: the finished ones in full, the cut ones at their last checkpoint', async () => {
+    const { id: accountId } = await system.json<{ id: string }>('account', 'list');
+    const done: string[] = [];
+    const cut: string[] = [];
+    const finished = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const response = await chat(system, system.firstKey, { stream: true });
+        await response.text();
+        return response.headers.get('x-request-id')!;
+      }),
+    );
+    done.push(...finished);
+    const streams = Array.from({ length: 50 }, async () => {
+      const response = await chat(system, system.firstKey, {
+        model: 'sandbox/story',
+        stream: true,
+        max_tokens: 2000,
+        messages: [{ role: 'user', content: 'delay=20ms tokens=2000' }],
+      });
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      for (let text = ''; !/"content":"[^"]/.test(text);) text += (await reader.read()).value ?? '';
+      cut.push(response.headers.get('x-request-id')!);
+      for (let isOver = false; !isOver;)
+        isOver = await reader.read().then(
+          ({ done }) => done,
+          () => true,
+        );
+    });
+    // Each has some output, which the checkpoints of the next second have noted.
+    await eventually(() => (cut.length === 50 ? true : undefined));
+    await sleep(1000);
+    await system.kill();
+    await Promise.all(streams);
+    await system.start();
+
+    const { rows, balance } = await settled(system, accountId, done.length + cut.length, 40_000);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    expect(rows).toHaveLength(byId.size);
+    for (const id of done) expect(byId.get(id)).toMatchObject({ ending: 'completed' });
+    for (const id of cut) {
+      expect(byId.get(id)).toMatchObject({ ending: 'gateway_lost', token_source: 'estimated' });
+      expect(byId.get(id)!.output_tokens).toBeGreaterThan(0);
+    }
+    expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+    expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
+    expect((await chat(system, system.firstKey)).status).toBe(200);
+  }, 120_000);
+});

@@ -1,0 +1,115 @@
+// The public catalog: pages that need no key and no script, and the same numbers in every form.
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { get } from '../support/calls.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+interface Listed {
+  id: string;
+  display_name: string;
+  usd_per_million_tokens: { input: string; output: string } | null;
+}
+
+/** With cents at least. */
+const shown = (usd: string): string => `$${usd.includes('.') ? usd.replace(/\.(\d)$/, '.$10') : `${usd}.00`}`;
+
+describe.each(modes)('the public catalog, %s', (mode) => {
+  let system: System;
+  let listed: Listed[];
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    listed = ((await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: Listed[] }).data;
+  });
+
+  afterAll(() => system?.stop());
+
+  const browse = (path: string): Promise<Response> =>
+    fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' } });
+
+  it('shows every model with its prices to a browser, in little', async () => {
+    const response = await browse('/models');
+    const text = await response.text();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    for (const { id, usd_per_million_tokens: prices } of listed) {
+      expect(text).toContain(`<code>${id}</code>`);
+      if (prices !== null) expect(text).toContain(`${shown(prices.input)}<`);
+    }
+    expect(text).not.toMatch(/<script|\son\w+=|https?:\/\/(?!www)/);
+    expect(gzipSync(text).length).toBeLessThan(20_000);
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+
+  it('is searched, filtered and sorted by the address, alike as page, JSON and CSV', async () => {
+    const query = '?q=sandbox&with=tools&sort=name&order=desc';
+    const { data } = (await (await fetch(`${system.baseUrl}/models.json${query}`)).json()) as { data: Listed[] };
+    const csv = (await (await fetch(`${system.baseUrl}/models.csv${query}`)).text())
+      .trim()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(',')[0]);
+    const page = [...(await (await browse(`/models${query}`)).text()).matchAll(/<br><code>([^<]+)<\/code>/g)].map((match) => match[1]);
+    expect(data.length).toBeGreaterThan(0);
+    expect(data.length).toBeLessThan(listed.length);
+    expect(csv).toEqual(data.map(({ id }) => id));
+    expect(page).toEqual(csv);
+    expect(await (await browse('/models?q=no-such-thing')).text()).toContain('No model fits');
+  });
+
+  it('has a page for each model, whose calculator says what a call is charged', async () => {
+    const answer = await fetch(`${system.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${system.firstKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'What would this cost?' }] }),
+    });
+    const { usage } = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
+    const charge = answer.headers.get('x-tollgate-charge-usd')!;
+    const text = await (
+      await browse(`/models/sandbox/echo?input=${usage.prompt_tokens}&cached=0&output=${usage.completion_tokens}&calls=1`)
+    ).text();
+    expect(text).toContain(`<output>${shown(charge)}</output>`);
+    expect(text).toContain('Price history');
+    expect(text).toContain(`${system.baseUrl}/v1`);
+  });
+
+  it('speaks the browser’s language, or the one that is chosen, which then stays', async () => {
+    const read = async (path: string, language: string): Promise<[string, Response]> => {
+      const response = await fetch(`${system.baseUrl}${path}`, { headers: { accept: 'text/html', 'accept-language': language } });
+      return [await response.text(), response];
+    };
+    const [chinese, response] = await read('/models', 'zh-TW,zh;q=0.9,en;q=0.8');
+    expect(chinese).toContain('<html lang="zh-CN">');
+    expect(chinese).toContain('<h1>模型</h1>');
+    expect(response.headers.get('vary')?.toLowerCase()).toContain('accept-language');
+    expect((await read('/models', 'fr'))[0]).toContain('<html lang="en">');
+    const [chosen] = await read('/models?lang=en', 'zh-CN');
+    expect(chosen).toContain('<h1>Models</h1>');
+    for (const link of chosen.match(/href="[^"]*models[^"]*"/g)!.filter((each) => !/models\.(json|csv)/.test(each)))
+      expect(link).toMatch(/lang=(en|zh-CN)"/);
+    expect(chosen).toContain('<input type="hidden" name="lang" value="en">');
+    const [model] = await read('/models/sandbox/echo?lang=zh-CN', 'en');
+    expect(model).toContain('价格历史');
+    expect(model).toContain('href="../../models?lang=zh-CN"');
+    expect((await read('/models/no/such?lang=zh-CN', 'en'))[0]).toContain('没有这个模型');
+  });
+
+  it('tells a person that a model is unknown, on a page that links within the site', async () => {
+    const response = await browse('/models/no/such%22%3E%3Cb%3Emodel');
+    const text = await response.text();
+    expect(response.status).toBe(404);
+    expect(text).toContain('No such model');
+    expect(text).not.toContain('<b>model');
+    expect(text).toContain('href="../../models"');
+  });
+
+  it('leaves the base address without /v1 to programs', async () => {
+    expect((await get(system, '/models', system.firstKey)).status).toBe(200);
+    expect((await fetch(`${system.baseUrl}/models`)).status).toBe(401);
+    expect((await fetch(`${system.baseUrl}/models`, { headers: { accept: 'application/json' } })).status).toBe(401);
+    const keyed = await fetch(`${system.baseUrl}/models/sandbox/echo`, {
+      headers: { accept: 'text/html', authorization: `Bearer ${system.firstKey}` },
+    });
+    expect(await keyed.json()).toMatchObject({ id: 'sandbox/echo' });
+  });
+});
