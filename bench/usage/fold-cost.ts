@@ -4,7 +4,7 @@ import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { insertText } from '#kit/db/sql-text.js';
 import { migrations } from '#services/metering/migrations/index.js';
-import { backfill, clearRollups, ensureFold, foldUnfolded, noteUnfolded, waitingAfter } from '#services/metering/store/fold.js';
+import { foldUnfolded, noteUnfolded, waitingAfter } from '#services/metering/store/fold.js';
 import { allRecordColumns } from '#services/metering/store/record-rows.js';
 import { SeriesNumbers } from '#services/metering/store/rollups.js';
 import { type Engine, newDatabase } from '../database.ts';
@@ -34,10 +34,7 @@ const pids = [
 
 async function measure(db: Database, accounts: number): Promise<{ cpu: number; stepMs: number }> {
   await migrate(db, migrations);
-  await ensureFold(db);
   const numbers = new SeriesNumbers();
-  await clearRollups(db);
-  await backfill(db, numbers, 1);
   const insert = insertText('usage_record', allRecordColumns);
   const history = historyOf(90, Date.now(), accounts);
   const few = {

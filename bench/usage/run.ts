@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { migrations } from '#services/metering/migrations/index.js';
-import { backfill, clearRollups, ensureFold, Phase, readFold } from '#services/metering/store/fold.js';
+import { backfill, clearRollups, Phase, readFold, sumAnew } from '#services/metering/store/fold.js';
 import { SeriesNumbers } from '#services/metering/store/rollups.js';
 import { type Engine, type NewDatabase, newDatabase } from '../database.ts';
 import { cpuMicroseconds } from '../processes.ts';
@@ -93,12 +93,12 @@ async function fill(db: Database): Promise<void> {
   if (db.engine === 'sqlite') await db.knex.raw('PRAGMA synchronous = OFF');
   const start = performance.now();
   await generate(db, historyOf(Number(options.days), Date.now()), Number(options.records));
+  await sumAnew(db);
   print(`\nMade in ${seconds(performance.now() - start)} s.`);
 }
 
-/** Adds up as metering does after an upgrade, but many records at once and without a rest. */
+/** Sums all records as metering does after a drift, but many records at once and without pauses. */
 async function addUp(db: Database): Promise<void> {
-  await ensureFold(db);
   if ((await readFold(db)).phase === Phase.complete) return;
   const start = performance.now();
   const cpuBefore = cpuMicroseconds(pids);

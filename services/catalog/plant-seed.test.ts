@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
-import { type DeepPartial, Modality, type Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { type DeepPartial, type Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { migrations } from './migrations/index.js';
 import { plantSeed } from './plant-seed.js';
-import { modelToRow } from './rows.js';
 import type { SeedModel } from './seed.js';
 import { CatalogStore } from './store.js';
 import { exampleModel, examplePrice, silentLog } from './testing/examples.js';
@@ -73,22 +72,6 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
     await plant([{ ...renewed!, price: examplePrice({ outputNanoUsdPerMtok: 1n }) }]);
     expect(await stored('acme/small')).toMatchObject({ description: 'Now better.', createdAtMs });
     expect((await store.prices('acme/small')).map(({ outputNanoUsdPerMtok }) => outputNanoUsdPerMtok)).toEqual([5_000_000_000n]);
-  });
-
-  it('gives a model of the version before what this one knows besides', async () => {
-    await test.drop();
-    test = await createTestDatabase(engine);
-    await migrate(test.db, migrations.slice(0, 1));
-    const { image_tokens_max: _, ...row } = modelToRow({ origin: 'seed', model: exampleModel({ id: 'acme/small', aliases: [] }) });
-    await test.db.knex('model').insert({ ...row, revision: 0n });
-    await migrate(test.db, migrations);
-    store = new CatalogStore(test.db);
-    expect((await stored('acme/small'))?.imageTokensMax).toBe(0);
-    await plant(seedOf({ id: 'acme/small', imageTokensMax: 4000, inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_DOCUMENT] }));
-    expect(await stored('acme/small')).toMatchObject({
-      imageTokensMax: 4000,
-      inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_DOCUMENT],
-    });
   });
 
   it('leaves alone what an operator has put', async () => {

@@ -4,8 +4,7 @@ import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { UpstreamTest, type WireFormat } from '#proto/inference/v1/inference.js';
-import { upstreams } from './migrations/0001-upstreams.js';
-import { upstreamTests } from './migrations/0002-upstream-tests.js';
+import { migrations } from './migrations/index.js';
 
 /** Most upstreams that may be stored. */
 export const storedUpstreamsMax = 500;
@@ -34,7 +33,7 @@ export class UpstreamStore {
 
   /** Brings the schema up to date. */
   async migrate(): Promise<void> {
-    await migrate(this.db, [upstreams, upstreamTests]);
+    await migrate(this.db, migrations);
   }
 
   /** All upstreams, ordered by id. */

@@ -1,7 +1,5 @@
-// The migrations of the catalog, in order.
-import { modelsAndPrices } from './0001-models-and-prices.js';
-import { imageTokens } from './0002-image-tokens.js';
-import { priceDrafts } from './0003-price-drafts.js';
+// The schema's steps, in order.
+import type { Migration } from '#kit/db/migrate.js';
+import { schema } from './0001-schema.js';
 
-/** All of them. */
-export const migrations = [modelsAndPrices, imageTokens, priceDrafts];
+export const migrations: readonly Migration[] = [schema];

@@ -9,7 +9,6 @@ import type { MeteringConfig } from '../config.js';
 import {
   backfill,
   clearRollups,
-  ensureFold,
   type FoldStep,
   foldUnfolded,
   leaseFold,
@@ -68,7 +67,6 @@ export class Folder {
   /** Adds everything that there is now to the sums, unless another replica does. Records that come meanwhile may be left for the next time. */
   async fold(): Promise<void> {
     const { db } = this.deps;
-    await ensureFold(db);
     const { phase, isWaiting } = await readFold(db);
     // While nothing happens nothing is written.
     if (phase === Phase.complete && !isWaiting) return;

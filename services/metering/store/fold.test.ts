@@ -9,12 +9,11 @@ import { testEngines } from '#kit/testing/database.js';
 import { Ending, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
-import { sumColumns } from '../rollups/sums.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
 import { priceRecord } from '../usage-record.js';
 import { validateCall } from '../validate-call.js';
 import { insertLostRecord, replaceLostRecord } from './close-calls.js';
-import { backfill, clearRollups, ensureFold, foldUnfolded, Phase, readFold, removeFolded, sumAnew, waitingAfter } from './fold.js';
+import { foldUnfolded, Phase, readFold, removeFolded, sumAnew, waitingAfter } from './fold.js';
 import { putOpenCalls } from './open-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -257,11 +256,10 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     expect(begun.size).toBe(12);
   }, 120_000);
 
-  it('takes in the records of the version before, a page at a time, and those that come meanwhile once', async () => {
+  it('sums all records again, a page at a time, and counts those that arrive meanwhile once', async () => {
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 90 }, recordSome));
-    // As that version leaves the tables.
-    for (const table of ['usage_unfolded', 'usage_summing', 'usage_sum']) await harness.db.knex(table).delete();
+    await sumAnew(harness.db);
     const atOneInstant = await snapshots();
     expect(await atOneInstant(compare)).toBe(Phase.clearing);
     await harness.replica();
@@ -275,50 +273,9 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
   }, 120_000);
 
-  it('takes over from the sums of the version before, which then adds nothing to them and reads the records', async () => {
-    ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
-    for (let made = 0; made < 40; made += 1) await recordSome();
-    // As that version leaves its tables while it runs on: it may fold for a while yet without asking again.
-    const oldReplica = Buffer.alloc(16, 7);
-    for (const table of ['usage_summing', 'usage_fold', 'usage_sum']) await harness.db.knex(table).delete();
-    await harness.db.knex('usage_fold').insert({
-      name: 'rollups',
-      version: 9,
-      epoch: 2,
-      phase: Phase.complete,
-      watermark: Buffer.alloc(16, 1),
-      leased_by: oldReplica,
-      lease_until_ms: harness.clock.nowMs() + 15_000,
-    });
-    const [series] = (await harness.db.knex('usage_series').select().limit(1)) as Record<string, unknown>[];
-    const former = Object.fromEntries(sumColumns.map((column) => [column, 1]));
-    await harness.db
-      .knex('usage_rollup')
-      .insert({ account_id: bytesOf('acct', accountId), part: 0, series: series?.['series'] ?? 1, bucket_ms: 0, ...former });
-    await harness.replica();
-    await until(isFolded);
-    const atOneInstant = await snapshots();
-    for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
-    expect(await harness.db.knex('usage_rollup').select('part')).toEqual([]);
-    // It renews its lease so, and begins with the first phase.
-    const renewed = harness.db
-      .knex('usage_fold')
-      .where((either) => either.where({ leased_by: oldReplica }).orWhere('lease_until_ms', '<=', harness.clock.nowMs() + 1e9))
-      .update({ leased_by: oldReplica });
-    expect(await renewed).toBe(0);
-    const phases = async () => (await harness.db.knex('usage_fold').select('phase')).map((row: { phase: unknown }) => Number(row.phase));
-    expect(await phases()).toEqual([Phase.clearing]);
-    // One that had its lease yet may have come to the end of its sums meanwhile.
-    await harness.db.knex('usage_fold').update({ phase: Phase.complete });
-    await until(async () => (await phases())[0] === Phase.clearing);
-  }, 60_000);
-
   it('adds the calls of an account that wait together, and none twice when they are looked at again', async () => {
     const other = newId('acct');
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
-    await ensureFold(harness.db);
-    await clearRollups(harness.db);
-    await backfill(harness.db, new SeriesNumbers(), 1);
     for (let made = 0; made < 6; made += 1)
       await record(service, report({ call: call({ ...someCall(), accountId: made % 2 === 0 ? accountId : other }) }));
     const { ids, next } = await waitingAfter(harness.db, Buffer.alloc(16), 5);

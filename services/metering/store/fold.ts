@@ -1,7 +1,6 @@
 // Which records are in the sums, and how the others get there. A record is in the sums when it is not in usage_unfolded and, until the
 // backfill has ended, its id is not above the watermark. Every transaction that changes sums changes the row of usage_summing first: so
 // they come one after another, whichever replica or node makes them, and each record is added once.
-import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
@@ -11,8 +10,6 @@ import { deferred } from './outbox.js';
 import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.js';
 
 const rowName = 'sums';
-/** In usage_fold. */
-const formerRowName = 'rollups';
 const rowsPerStatement = 200;
 const lowestId = Buffer.alloc(16);
 /** Series whose rows are removed in one transaction when all is summed anew. */
@@ -40,6 +37,8 @@ const setWatermark = `UPDATE usage_summing SET watermark = ? WHERE name = '${row
 const setPhase = `UPDATE usage_summing SET phase = ?, epoch = epoch + 1, watermark = ? WHERE name = '${rowName}'`;
 // The record of a lost call may yet be replaced by its own report as long as its settlement is deferred, and never after.
 const unfinished = `r.ending = ${Ending.ENDING_GATEWAY_LOST} AND o.state = ${deferred}`;
+const firstSeries = 'SELECT account_id, part, series FROM usage_sum LIMIT 1';
+const deleteSeries = 'DELETE FROM usage_sum WHERE account_id = ? AND part = ? AND series = ?';
 const waitingPage = 'SELECT id, account_id FROM usage_unfolded WHERE id > ? ORDER BY id LIMIT ?';
 const keyedWaiting = keyedText(['u.id']);
 const selectWaiting = textOfRows(
@@ -56,41 +55,11 @@ export async function noteUnfolded(tx: PlainTransaction, records: readonly (read
   await tx.run(insertUnfolded(records.length), records.flat());
 }
 
-/** Makes the row of the sums if it is missing; those that the version before keeps end then, and again should it have gone on with them. */
-export async function ensureFold(db: Database): Promise<void> {
-  const [former] = await db.knex('usage_fold').select('phase').where({ name: formerRowName });
-  if (former === undefined || asNumber(former.phase) !== Phase.clearing) await endFormerSums(db);
-  if ((await db.knex('usage_summing').select('name').where({ name: rowName })).length > 0) return;
-  const row = { name: rowName, version: 0, epoch: 1, phase: Phase.clearing, watermark: lowestId, leased_by: lowestId, lease_until_ms: 0 };
-  await insertOnce(db, 'usage_summing', row);
-}
-
-/**
- * The version before keeps sums in other tables, but knows which records are not in them yet by the same usage_unfolded. So that it leaves
- * those to us while it runs on, it finds its sums being made anew, which it then reads from the records, and somebody else doing that for ever. Whoever of
- * it added to sums just then may do so for some seconds yet.
- */
-async function endFormerSums(db: Database): Promise<void> {
-  const ended = { phase: Phase.clearing, leased_by: Buffer.alloc(16, 0xff), lease_until_ms: Number.MAX_SAFE_INTEGER };
-  await insertOnce(db, 'usage_fold', { name: formerRowName, version: 0, epoch: 1, watermark: lowestId, ...ended });
-  await db.knex('usage_fold').where({ name: formerRowName }).update(ended);
-}
-
-async function insertOnce(db: Database, table: string, row: Record<string, unknown>): Promise<void> {
-  await db
-    .knex(table)
-    .insert(row)
-    .catch((error: unknown) => {
-      // It is there already, or another replica was faster.
-      if (!isDuplicate(error)) throw error;
-    });
-}
-
 /** How far the sums are, and whether records wait to be added to them. */
 export async function readFold(db: Database): Promise<{ phase: Phase; isWaiting: boolean }> {
   const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
   const waiting = await db.knex('usage_unfolded').select('id').limit(1);
-  return { phase: row === undefined ? Phase.clearing : asNumber(row.phase), isWaiting: waiting.length > 0 };
+  return { phase: asNumber(row.phase), isWaiting: waiting.length > 0 };
 }
 
 /** Lets this replica alone fold until then; false while another does. Two at once would be right too, but would wait for each other. */
@@ -174,17 +143,10 @@ export async function clearRollups(db: Database): Promise<FoldStep> {
   return inTurn(db, undefined, async (tx, { phase }) => {
     if (phase !== Phase.clearing) return { folded: 0, next: undefined };
     let cleared = 0;
-    // The former ones too, which nobody reads any more.
-    for (const table of ['usage_rollup', 'usage_sum']) {
-      for (; cleared < seriesPerClearing; cleared += 1) {
-        const [first] = await tx.query(`SELECT account_id, part, series FROM ${table} LIMIT 1`, []);
-        if (first === undefined) break;
-        await tx.run(`DELETE FROM ${table} WHERE account_id = ? AND part = ? AND series = ?`, [
-          first['account_id'],
-          first['part'],
-          first['series'],
-        ]);
-      }
+    for (; cleared < seriesPerClearing; cleared += 1) {
+      const [first] = await tx.query(firstSeries, []);
+      if (first === undefined) break;
+      await tx.run(deleteSeries, [first['account_id'], first['part'], first['series']]);
     }
     if (cleared === seriesPerClearing) return { folded: 0, next: lowestId };
     await tx.run(setPhase, [Phase.backfill, lowestId]);
@@ -229,13 +191,7 @@ async function inTurn(
     async (tx) => {
       await tx.run(takeTurn, []);
       const [row] = await tx.query(readState, []);
-      // Before the first fold there are no sums.
-      return step(
-        tx,
-        row === undefined
-          ? { phase: Phase.clearing, watermark: lowestId }
-          : { phase: asNumber(row['phase']), watermark: asBytes(row['watermark']) },
-      );
+      return step(tx, { phase: asNumber(row!['phase']), watermark: asBytes(row!['watermark']) });
     },
     // What a power cut takes back is folded once more: the sums and what is in them are lost together.
     { isRepeatable: true, mayBeLost: true },

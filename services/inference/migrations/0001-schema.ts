@@ -1,9 +1,8 @@
-// The upstreams that operators add; built-in and configured ones are not stored.
+// The upstreams that operators add (built-in and configured ones are not stored), and the latest test of each upstream.
 import type { Migration } from '#kit/db/migrate.js';
 
-/** Creates the table `upstream`. */
-export const upstreams: Migration = {
-  name: '0001-upstreams',
+export const schema: Migration = {
+  name: '0001-schema',
   statements: (sql) => [
     `CREATE TABLE upstream (
       id ${sql.text(64)} NOT NULL PRIMARY KEY,
@@ -14,6 +13,12 @@ export const upstreams: Migration = {
       allow_private_network ${sql.int32} NOT NULL,
       enabled ${sql.int32} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    // One row per upstream, managed ones included.
+    `CREATE TABLE upstream_test (
+      upstream_id ${sql.text(64)} NOT NULL PRIMARY KEY,
+      at_ms ${sql.int64} NOT NULL,
+      result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
   ],
 };

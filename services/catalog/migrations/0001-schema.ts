@@ -1,10 +1,10 @@
-// Models, their dated prices, and the revision by which replicas notice each other's changes.
+// Models, dated prices, price drafts, and the revision by which replicas notice each other's changes.
 import type { Migration } from '#kit/db/migrate.js';
 
-/** `catalog_state` has one row: every change locks it first, so changes happen one after another on all replicas. */
-export const modelsAndPrices: Migration = {
-  name: '0001-models-and-prices',
+export const schema: Migration = {
+  name: '0001-schema',
   statements: (sql) => [
+    // One row. Every change locks it first, so that changes happen one after another on all replicas.
     `CREATE TABLE catalog_state (
       id ${sql.int32} NOT NULL PRIMARY KEY,
       revision ${sql.int64} NOT NULL
@@ -23,12 +23,14 @@ export const modelsAndPrices: Migration = {
       capabilities ${sql.longText} NOT NULL,
       routes ${sql.longText} NOT NULL,
       aliases ${sql.longText} NOT NULL,
+      image_tokens_max ${sql.int64} NOT NULL,
       tokenizer ${sql.int32} NOT NULL,
       state ${sql.int32} NOT NULL,
       origin ${sql.text(20)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       revision ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
+    // draft_version makes publishing a draft safe to repeat; it is NULL where the version was not published from a draft.
     `CREATE TABLE price_version (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       model_id ${sql.text(128)} NOT NULL,
@@ -40,7 +42,21 @@ export const modelsAndPrices: Migration = {
       output_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (output_nano_usd_per_mtok >= 0),
       reasoning_nano_usd_per_mtok ${sql.int64} CHECK (reasoning_nano_usd_per_mtok >= 0),
       created_at_ms ${sql.int64} NOT NULL,
+      draft_version ${sql.int64},
       CONSTRAINT price_version_start UNIQUE (model_id, effective_from_ms)
+    ) ${sql.tableOptions}`,
+    `CREATE TABLE price_draft (
+      model_id ${sql.text(128)} NOT NULL PRIMARY KEY,
+      version ${sql.int64} NOT NULL,
+      effective_from_ms ${sql.int64} NOT NULL,
+      input_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (input_nano_usd_per_mtok >= 0),
+      cache_read_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (cache_read_nano_usd_per_mtok >= 0),
+      cache_write_5m_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (cache_write_5m_nano_usd_per_mtok >= 0),
+      cache_write_1h_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (cache_write_1h_nano_usd_per_mtok >= 0),
+      output_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (output_nano_usd_per_mtok >= 0),
+      reasoning_nano_usd_per_mtok ${sql.int64} CHECK (reasoning_nano_usd_per_mtok >= 0),
+      author ${sql.text(200)} NOT NULL,
+      updated_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
   ],
 };

@@ -1,0 +1,193 @@
+// Accounts, platform keys, users with their sessions and memberships, and the audit log.
+import type { Migration } from '#kit/db/migrate.js';
+
+export const schema: Migration = {
+  name: '0001-schema',
+  statements: (sql) => [
+    // States are the numbers of the protobuf enums. search_name is the name in lower case as JavaScript makes it, which may be longer than the name.
+    `CREATE TABLE account (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      name ${sql.text(200)} NOT NULL,
+      search_name ${sql.text(600)} NOT NULL,
+      state ${sql.int32} NOT NULL CHECK (state IN (1, 2)),
+      state_reason ${sql.text(500)} NOT NULL DEFAULT '',
+      created_at_ms ${sql.int64} NOT NULL,
+      version ${sql.int64} NOT NULL,
+      change_number ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX account_by_change ON account (change_number)',
+
+    // model_ids is a JSON list, or NULL for all current and future models.
+    `CREATE TABLE platform_key (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      secret_hash ${sql.bytes(32)} NOT NULL,
+      secret_version ${sql.int64} NOT NULL DEFAULT 1,
+      former_secrets_until_ms ${sql.int64} NULL,
+      last_four ${sql.text(4)} NOT NULL,
+      name ${sql.text(200)} NOT NULL,
+      model_ids ${sql.longText} NULL,
+      lifetime_limit_nano_usd ${sql.int64} NULL CHECK (lifetime_limit_nano_usd > 0),
+      expires_at_ms ${sql.int64} NULL,
+      state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
+      created_at_ms ${sql.int64} NOT NULL,
+      revoked_at_ms ${sql.int64} NULL,
+      version ${sql.int64} NOT NULL,
+      change_number ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX platform_key_by_secret ON platform_key (secret_hash)',
+    'CREATE INDEX platform_key_by_account ON platform_key (account_id, id)',
+    'CREATE UNIQUE INDEX platform_key_by_change ON platform_key (change_number)',
+
+    `CREATE TABLE idempotency (
+      method ${sql.text(50)} NOT NULL,
+      idempotency_key ${sql.text(200)} NOT NULL,
+      created_id ${sql.bytes(16)} NOT NULL,
+      fingerprint ${sql.bytes(32)} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      PRIMARY KEY (method, idempotency_key)
+    ) ${sql.tableOptions}`,
+
+    // One row. Its lock makes commits happen in the order of their numbers, so that a reader that has seen number n has missed nothing below it.
+    `CREATE TABLE change_counter (
+      id ${sql.int32} NOT NULL PRIMARY KEY CHECK (id = 1),
+      last_number ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'INSERT INTO change_counter (id, last_number) VALUES (1, 0)',
+
+    // Previous secrets of rotated keys.
+    `CREATE TABLE former_secret (
+      secret_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
+      key_id ${sql.bytes(16)} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX former_secret_by_key ON former_secret (key_id, expires_at_ms)',
+
+    // Tokens are stored as SHA-256 only, passwords as Argon2id.
+    `CREATE TABLE person (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      email ${sql.text(254)} NOT NULL,
+      email_is_proven ${sql.int32} NOT NULL,
+      name ${sql.text(200)} NOT NULL,
+      password ${sql.text(200)} NULL,
+      is_operator ${sql.int32} NOT NULL CHECK (is_operator IN (0, 1)),
+      is_disabled ${sql.int32} NOT NULL CHECK (is_disabled IN (0, 1)),
+      created_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX person_by_email ON person (email)',
+
+    `CREATE TABLE session (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      token_hash ${sql.bytes(32)} NOT NULL,
+      user_id ${sql.bytes(16)} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      last_used_at_ms ${sql.int64} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL,
+      address ${sql.text(64)} NOT NULL,
+      user_agent ${sql.text(300)} NOT NULL,
+      by_link ${sql.int32} NOT NULL CHECK (by_link IN (0, 1))
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX session_by_token ON session (token_hash)',
+    'CREATE INDEX session_by_user ON session (user_id, expires_at_ms)',
+    'CREATE INDEX session_by_end ON session (expires_at_ms)',
+
+    `CREATE TABLE sign_in_link (
+      token_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
+      user_id ${sql.bytes(16)} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX sign_in_link_by_user ON sign_in_link (user_id)',
+
+    // scope_hash is the SHA-256 of an e-mail address or of a network address.
+    `CREATE TABLE sign_in_failure (
+      scope_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
+      since_ms ${sql.int64} NOT NULL,
+      failures ${sql.int32} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX sign_in_failure_by_age ON sign_in_failure (since_ms)',
+
+    `CREATE TABLE member (
+      account_id ${sql.bytes(16)} NOT NULL,
+      user_id ${sql.bytes(16)} NOT NULL,
+      role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 5),
+      since_ms ${sql.int64} NOT NULL,
+      PRIMARY KEY (account_id, user_id)
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX member_by_user ON member (user_id)',
+
+    // mail_state is MailState of people.proto. A mail that is still pending after mail_until_ms was abandoned.
+    `CREATE TABLE invitation (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      token_hash ${sql.bytes(32)} NOT NULL,
+      account_id ${sql.bytes(16)} NOT NULL,
+      email ${sql.text(254)} NOT NULL,
+      role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 5),
+      invited_by ${sql.bytes(16)} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL,
+      mail_state ${sql.int32} NOT NULL DEFAULT 0,
+      mail_words ${sql.text(400)} NOT NULL DEFAULT '',
+      mail_until_ms ${sql.int64} NOT NULL DEFAULT 0
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX invitation_by_token ON invitation (token_hash)',
+    'CREATE UNIQUE INDEX invitation_by_address ON invitation (account_id, email)',
+
+    // identity_hash is the SHA-256 of issuer and subject.
+    `CREATE TABLE person_identity (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      identity_hash ${sql.bytes(32)} NOT NULL,
+      user_id ${sql.bytes(16)} NOT NULL,
+      issuer ${sql.text(300)} NOT NULL,
+      subject ${sql.text(255)} NOT NULL,
+      email ${sql.text(254)} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX person_identity_by_hash ON person_identity (identity_hash)',
+    'CREATE INDEX person_identity_by_user ON person_identity (user_id)',
+
+    // The address to which the link was mailed; the link is void once the user has another one.
+    `CREATE TABLE password_reset (
+      token_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
+      user_id ${sql.bytes(16)} NOT NULL,
+      email ${sql.text(254)} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX password_reset_by_user ON password_reset (user_id)',
+    'CREATE INDEX password_reset_by_end ON password_reset (expires_at_ms)',
+
+    // scope_hash is the SHA-256 of what the mails are counted for, such as an account or an address.
+    `CREATE TABLE mail_count (
+      scope_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
+      since_ms ${sql.int64} NOT NULL,
+      mails ${sql.int32} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX mail_count_by_age ON mail_count (since_ms)',
+
+    `CREATE TABLE audit_entry (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      at_ms ${sql.int64} NOT NULL,
+      actor_user_id ${sql.text(40)} NOT NULL,
+      actor_name ${sql.text(200)} NOT NULL,
+      client_address ${sql.text(64)} NOT NULL,
+      account_id ${sql.text(40)} NOT NULL,
+      action ${sql.text(64)} NOT NULL,
+      target_id ${sql.text(200)} NOT NULL,
+      detail ${sql.longText} NOT NULL,
+      number ${sql.int64} NOT NULL,
+      hash ${sql.bytes(32)} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX audit_entry_by_account ON audit_entry (account_id, id)',
+    'CREATE UNIQUE INDEX audit_entry_by_number ON audit_entry (number)',
+    'CREATE INDEX audit_entry_by_actor ON audit_entry (actor_user_id, id)',
+    'CREATE INDEX audit_entry_by_action ON audit_entry (action, id)',
+    'CREATE INDEX audit_entry_by_target ON audit_entry (target_id, id)',
+
+    // One row: the end of the chain. Its lock makes entries come one after another.
+    `CREATE TABLE audit_chain (
+      id ${sql.int32} NOT NULL PRIMARY KEY CHECK (id = 1),
+      last_number ${sql.int64} NOT NULL,
+      last_hash ${sql.bytes(32)} NOT NULL
+    ) ${sql.tableOptions}`,
+    `INSERT INTO audit_chain (id, last_number, last_hash) VALUES (1, 0, x'${'00'.repeat(32)}')`,
+  ],
+};

@@ -1,0 +1,184 @@
+// The books, their archive and sums by month, redemption codes, and alerts. Every primary key begins with the slot and holds the account,
+// so that the tables can be sharded by it.
+import type { Migration } from '#kit/db/migrate.js';
+
+export const schema: Migration = {
+  name: '0001-schema',
+  statements: (sql) => {
+    const slot = sql.engine === 'sqlite' ? 'INTEGER' : 'SMALLINT';
+    const id = sql.bytes(16);
+    // MySQL keeps the journal in partitions by day, and a partition's column must be part of every unique key (MySQL manual, "Partitioning
+    // Keys, Primary Keys, and Unique Keys"). Two writers of one number still collide unless midnight lies between them, and the lock of the
+    // account's bucket keeps them apart.
+    const journalKey = sql.engine === 'sqlite' ? 'slot, account_id, seq' : 'slot, account_id, seq, day';
+    return [
+      // scope_id is sixteen zero bytes for the account's own money (cap_nano_usd: all its credits), a key's id for its lifetime
+      // spend (no cap; a limit may be lowered below the spend, so no CHECK can hold it).
+      `CREATE TABLE bucket (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        scope_id ${id} NOT NULL,
+        cap_nano_usd ${sql.int64},
+        spent_nano_usd ${sql.int64} NOT NULL CHECK (spent_nano_usd >= 0),
+        held_nano_usd ${sql.int64} NOT NULL CHECK (held_nano_usd >= 0),
+        seq ${sql.int64} NOT NULL,
+        limit_nano_usd ${sql.int64},
+        limit_version ${sql.int64} NOT NULL,
+        month ${sql.int32} NOT NULL,
+        deposited_nano_usd ${sql.int64} NOT NULL,
+        refunded_nano_usd ${sql.int64} NOT NULL,
+        summed_seq ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id, scope_id),
+        CHECK (cap_nano_usd IS NULL OR spent_nano_usd + held_nano_usd <= cap_nano_usd)
+      ) ${sql.tableOptions}`,
+      // The id leads the account because it is time-ordered: new rows then go to the end of their slot.
+      `CREATE TABLE hold (
+        slot ${slot} NOT NULL,
+        id ${id} NOT NULL,
+        account_id ${id} NOT NULL,
+        key_id ${id},
+        amount_nano_usd ${sql.int64} NOT NULL CHECK (amount_nano_usd >= 0),
+        checkpoint_nano_usd ${sql.int64} NOT NULL CHECK (checkpoint_nano_usd >= 0),
+        captured_nano_usd ${sql.int64} NOT NULL CHECK (captured_nano_usd >= 0),
+        shortfall_nano_usd ${sql.int64} NOT NULL CHECK (shortfall_nano_usd >= 0),
+        state ${sql.int32} NOT NULL,
+        created_at_ms ${sql.int64} NOT NULL,
+        expires_at_ms ${sql.int64} NOT NULL,
+        fingerprint ${id},
+        last_seq ${sql.int64} NOT NULL,
+        refunded_nano_usd ${sql.int64} NOT NULL,
+        charge_seq ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, id, account_id),
+        CHECK (checkpoint_nano_usd <= amount_nano_usd)
+      ) ${sql.tableOptions}`,
+      'CREATE INDEX hold_by_expiry ON hold (state, expires_at_ms)',
+      // One row is one transfer with both its sides, so it cannot be unbalanced. The key is the fence against a second writer.
+      `CREATE TABLE journal (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        seq ${sql.int64} NOT NULL,
+        kind ${sql.int32} NOT NULL,
+        debit ${sql.int32} NOT NULL,
+        credit ${sql.int32} NOT NULL,
+        amount_nano_usd ${sql.int64} NOT NULL CHECK (amount_nano_usd > 0),
+        credited_after_nano_usd ${sql.int64} NOT NULL,
+        spent_after_nano_usd ${sql.int64} NOT NULL,
+        held_after_nano_usd ${sql.int64} NOT NULL,
+        hold_id ${id},
+        idempotency_key ${sql.text(200)},
+        key_id ${id},
+        reason ${sql.text(500)} NOT NULL,
+        linked_seq ${sql.int64},
+        created_at_ms ${sql.int64} NOT NULL,
+        day ${sql.int32} NOT NULL,
+        PRIMARY KEY (${journalKey}),
+        CHECK (debit <> credit)
+      ) ${sql.tableOptions}`,
+      // The id is a hash of the idempotency key, since engines compare texts in different ways (MySQL ignores trailing spaces).
+      `CREATE TABLE op (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        id ${id} NOT NULL,
+        kind ${sql.int32} NOT NULL,
+        fingerprint ${id} NOT NULL,
+        result_seq ${sql.int64} NOT NULL,
+        created_at_ms ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id, id)
+      ) ${sql.tableOptions}`,
+      // What the archived beginning of an account's journal added up to.
+      `CREATE TABLE journal_base (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        seq ${sql.int64} NOT NULL,
+        until_ms ${sql.int64} NOT NULL,
+        sums ${sql.longText} NOT NULL,
+        PRIMARY KEY (slot, account_id)
+      ) ${sql.tableOptions}`,
+      // The account's sums at the beginning of each month.
+      `CREATE TABLE journal_month (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        month ${sql.int32} NOT NULL,
+        first_seq ${sql.int64} NOT NULL,
+        credited_nano_usd ${sql.int64} NOT NULL,
+        spent_nano_usd ${sql.int64} NOT NULL,
+        deposited_nano_usd ${sql.int64} NOT NULL,
+        refunded_nano_usd ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id, month)
+      ) ${sql.tableOptions}`,
+      // Where entries are that are not charges.
+      `CREATE TABLE journal_note (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        seq ${sql.int64} NOT NULL,
+        kind ${sql.int32} NOT NULL,
+        PRIMARY KEY (slot, account_id, seq)
+      ) ${sql.tableOptions}`,
+      // Found by the hash of the code that was handed out.
+      `CREATE TABLE redemption_code (
+        slot ${slot} NOT NULL,
+        hash ${sql.bytes(32)} NOT NULL,
+        id ${id} NOT NULL,
+        batch_id ${id} NOT NULL,
+        batch_number ${sql.int32} NOT NULL,
+        last_four ${sql.text(4)} NOT NULL,
+        amount_nano_usd ${sql.int64} NOT NULL CHECK (amount_nano_usd > 0),
+        expires_at_ms ${sql.int64},
+        note ${sql.text(200)} NOT NULL,
+        created_by ${sql.text(200)} NOT NULL,
+        created_at_ms ${sql.int64} NOT NULL,
+        state ${sql.int32} NOT NULL,
+        account_id ${id},
+        result_seq ${sql.int64} NOT NULL,
+        ended_at_ms ${sql.int64},
+        PRIMARY KEY (slot, hash)
+      ) ${sql.tableOptions}`,
+      'CREATE UNIQUE INDEX code_by_id ON redemption_code (id)',
+      // A batch that is created twice collides here.
+      'CREATE UNIQUE INDEX code_by_batch ON redemption_code (batch_id, batch_number)',
+      'CREATE INDEX code_by_state ON redemption_code (state, id)',
+      `CREATE TABLE redemption_refusal (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        since_ms ${sql.int64} NOT NULL,
+        refusals ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id)
+      ) ${sql.tableOptions}`,
+      // The version changes with every update, so that a decision applies only to the state it was made for.
+      `CREATE TABLE alert (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        enabled ${sql.int32} NOT NULL CHECK (enabled IN (0, 1)),
+        threshold_nano_usd ${sql.int64} NOT NULL CHECK (threshold_nano_usd > 0),
+        emails ${sql.longText} NOT NULL,
+        webhook_url ${sql.text(2048)} NOT NULL,
+        sealed_secret ${sql.text(400)},
+        fired ${sql.int32} NOT NULL CHECK (fired IN (0, 1)),
+        fired_at_ms ${sql.int64} NOT NULL,
+        version ${sql.int64} NOT NULL,
+        updated_at_ms ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id)
+      ) ${sql.tableOptions}`,
+      // due_at_ms is the time of the next attempt, which an attempt in progress moves ahead; for a finished delivery, the time it finished.
+      `CREATE TABLE alert_delivery (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        id ${id} NOT NULL,
+        event_id ${id} NOT NULL,
+        is_test ${sql.int32} NOT NULL CHECK (is_test IN (0, 1)),
+        channel ${sql.int32} NOT NULL,
+        destination ${sql.text(2048)} NOT NULL,
+        state ${sql.int32} NOT NULL,
+        attempts ${sql.int32} NOT NULL,
+        outcome ${sql.text(500)} NOT NULL,
+        threshold_nano_usd ${sql.int64} NOT NULL,
+        settled_nano_usd ${sql.int64} NOT NULL,
+        available_nano_usd ${sql.int64} NOT NULL,
+        created_at_ms ${sql.int64} NOT NULL,
+        due_at_ms ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id, id)
+      ) ${sql.tableOptions}`,
+      'CREATE INDEX alert_delivery_by_due ON alert_delivery (state, due_at_ms)',
+    ];
+  },
+};

@@ -1,0 +1,176 @@
+// Usage records, calls in flight, settlements to deliver, keyed calls, and sums of usage.
+import type { Migration } from '#kit/db/migrate.js';
+
+/**
+ * Ids are UUIDv7 and come first in every primary key, so that new rows go to the end of it. Counts are 64-bit columns because
+ * a token count may need all 32 bits and INT is signed on MySQL.
+ */
+export const schema: Migration = {
+  name: '0001-schema',
+  statements: (sql) => [
+    // The attempts are text (`store/attempt-text.ts`) rather than rows: nearly every call has one attempt, which is then five bytes.
+    `CREATE TABLE usage_record (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      model_id ${sql.text(200)} NOT NULL,
+      upstream_id ${sql.text(200)} NOT NULL,
+      upstream_model ${sql.text(200)} NOT NULL,
+      format ${sql.int32} NOT NULL,
+      streaming ${sql.int32} NOT NULL,
+      held_nano_usd ${sql.int64} NOT NULL,
+      output_cap_tokens ${sql.int64} NOT NULL,
+      started_at_ms ${sql.int64} NOT NULL,
+      trace_id ${sql.text(32)} NOT NULL,
+      client_request_id ${sql.text(128)} NOT NULL,
+      price_id ${sql.bytes(16)} NOT NULL,
+      price_model_id ${sql.text(200)} NOT NULL,
+      price_effective_from_ms ${sql.int64} NOT NULL,
+      price_created_at_ms ${sql.int64} NOT NULL,
+      input_nano_usd_per_mtok ${sql.int64} NOT NULL,
+      cache_read_nano_usd_per_mtok ${sql.int64} NOT NULL,
+      cache_write_5m_nano_usd_per_mtok ${sql.int64} NOT NULL,
+      cache_write_1h_nano_usd_per_mtok ${sql.int64} NOT NULL,
+      output_nano_usd_per_mtok ${sql.int64} NOT NULL,
+      reasoning_nano_usd_per_mtok ${sql.int64},
+      input_tokens ${sql.int64} NOT NULL,
+      cache_read_tokens ${sql.int64} NOT NULL,
+      cache_write_5m_tokens ${sql.int64} NOT NULL,
+      cache_write_1h_tokens ${sql.int64} NOT NULL,
+      output_tokens ${sql.int64} NOT NULL,
+      reasoning_tokens ${sql.int64} NOT NULL,
+      source ${sql.int32} NOT NULL,
+      ending ${sql.int32} NOT NULL,
+      ending_detail ${sql.text(200)} NOT NULL,
+      free ${sql.int32} NOT NULL,
+      quarantined ${sql.int32} NOT NULL,
+      charge_nano_usd ${sql.int64} NOT NULL CHECK (charge_nano_usd >= 0),
+      first_output_ms ${sql.int64},
+      duration_ms ${sql.int64} NOT NULL,
+      recorded_at_ms ${sql.int64} NOT NULL,
+      captured_nano_usd ${sql.int64},
+      shortfall_nano_usd ${sql.int64},
+      settled_at_ms ${sql.int64},
+      attempts ${sql.longText}
+    ) ${sql.tableOptions}`,
+    // One index for each way to page through records, in the order of the pages.
+    'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id)',
+    'CREATE INDEX usage_record_by_key ON usage_record (account_id, key_id, started_at_ms, id)',
+    'CREATE INDEX usage_record_by_model ON usage_record (account_id, model_id, started_at_ms, id)',
+    'CREATE INDEX usage_record_by_ending ON usage_record (account_id, ending, started_at_ms, id)',
+    'CREATE INDEX usage_record_by_start ON usage_record (started_at_ms, id)',
+    `CREATE TABLE open_call (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      draft BLOB NOT NULL,
+      last_seen_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX open_call_by_last_seen ON open_call (last_seen_at_ms)',
+    `CREATE TABLE outbox (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      charge_nano_usd ${sql.int64} NOT NULL,
+      state ${sql.int32} NOT NULL,
+      attempts ${sql.int32} NOT NULL,
+      next_attempt_at_ms ${sql.int64} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      last_error ${sql.text(200)} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX outbox_by_due ON outbox (state, next_attempt_at_ms)',
+    `CREATE TABLE closed_settlement (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      charge_nano_usd ${sql.int64} NOT NULL,
+      attempts ${sql.int32} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      last_error ${sql.text(200)} NOT NULL,
+      reason ${sql.text(500)} NOT NULL,
+      closed_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    // One row per kind of run. Its blobs are messages of the contract.
+    `CREATE TABLE reconcile_state (
+      name ${sql.text(20)} NOT NULL PRIMARY KEY,
+      due_at_ms ${sql.int64} NOT NULL,
+      watermark_ms ${sql.int64} NOT NULL,
+      page_token ${sql.text(200)} NOT NULL,
+      progress ${sql.longBytes} NOT NULL,
+      result ${sql.longBytes} NOT NULL
+    ) ${sql.tableOptions}`,
+    `CREATE TABLE idempotency_key (
+      account_id ${sql.bytes(16)} NOT NULL,
+      key_hash ${sql.bytes(32)} NOT NULL,
+      fingerprint ${sql.bytes(32)} NOT NULL,
+      call_id ${sql.bytes(16)} NOT NULL,
+      state ${sql.int32} NOT NULL,
+      lease_until_ms ${sql.int64} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL,
+      kept_bytes ${sql.int64} NOT NULL,
+      PRIMARY KEY (account_id, key_hash)
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX idempotency_key_by_expiry ON idempotency_key (expires_at_ms)',
+    // Apart from the keys, so that looking one up does not read answers.
+    `CREATE TABLE kept_answer (
+      account_id ${sql.bytes(16)} NOT NULL,
+      call_id ${sql.bytes(16)} NOT NULL,
+      answer ${sql.longBytes} NOT NULL,
+      PRIMARY KEY (account_id, call_id)
+    ) ${sql.tableOptions}`,
+    `CREATE TABLE kept_total (
+      account_id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      answers ${sql.int64} NOT NULL,
+      bytes ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    // Records that are not in the sums yet. Added in the record's transaction, removed in the transaction that adds the record to the sums.
+    `CREATE TABLE usage_unfolded (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL
+    ) ${sql.tableOptions}`,
+    // Numbers for combinations of dimensions, which keep the many rows of sums short. Looked up by a hash, since each engine compares texts in
+    // its own way.
+    `CREATE TABLE usage_series (
+      account_id ${sql.bytes(16)} NOT NULL,
+      dimensions_hash ${sql.bytes(16)} NOT NULL,
+      shape ${sql.int32} NOT NULL,
+      series ${sql.int32} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      model_id ${sql.text(200)} NOT NULL,
+      ending ${sql.int32} NOT NULL,
+      PRIMARY KEY (account_id, dimensions_hash)
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX usage_series_by_number ON usage_series (account_id, shape, series)',
+    `CREATE TABLE usage_sum (
+      account_id ${sql.bytes(16)} NOT NULL,
+      part ${sql.int32} NOT NULL,
+      series ${sql.int32} NOT NULL,
+      bucket_ms ${sql.int64} NOT NULL,
+      calls ${sql.int64} NOT NULL,
+      errors ${sql.int64} NOT NULL,
+      quarantined ${sql.int64} NOT NULL,
+      charge_nano_usd ${sql.int64} NOT NULL,
+      input_tokens ${sql.int64} NOT NULL,
+      cache_read_tokens ${sql.int64} NOT NULL,
+      cache_write_tokens ${sql.int64} NOT NULL,
+      output_tokens ${sql.int64} NOT NULL,
+      reasoning_tokens ${sql.int64} NOT NULL,
+      duration_ms ${sql.int64} NOT NULL,
+      first_output_calls ${sql.int64} NOT NULL,
+      first_output_ms ${sql.int64} NOT NULL,
+      PRIMARY KEY (account_id, part, series, bucket_ms)
+    ) ${sql.tableOptions}`,
+    // One row, the state of the sums (`Phase` in store/fold.ts). Every change of sums updates it first, so that changes happen one after
+    // another, on all nodes of a cluster too.
+    `CREATE TABLE usage_summing (
+      name ${sql.text(20)} NOT NULL PRIMARY KEY,
+      version ${sql.int64} NOT NULL,
+      epoch ${sql.int64} NOT NULL,
+      phase ${sql.int32} NOT NULL,
+      watermark ${sql.bytes(16)} NOT NULL,
+      leased_by ${sql.bytes(16)} NOT NULL,
+      lease_until_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    `INSERT INTO usage_summing (name, version, epoch, phase, watermark, leased_by, lease_until_ms)
+      VALUES ('sums', 0, 1, 2, x'${'00'.repeat(16)}', x'${'00'.repeat(16)}', 0)`,
+  ],
+};
