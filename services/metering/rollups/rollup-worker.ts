@@ -6,16 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
-import {
-  backfill,
-  clearRollups,
-  type FoldStep,
-  foldUnfolded,
-  leaseFold,
-  Phase,
-  readFold,
-  waitingAfter,
-} from '../store/fold.js';
+import { backfill, clearRollups, type FoldStep, foldUnfolded, leaseFold, Phase, readFold, waitingAfter } from '../store/fold.js';
 import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './step-size.js';
 import { SeriesNumbers } from '../store/rollups.js';
 
