@@ -1,5 +1,8 @@
-// Writes the descriptors of all protobuf files as a TypeScript module, for server reflection (services/kit/rpc/reflection.ts).
-// A module needs no path at run time, wherever the build puts it.
+// Writes what the running programs read of the protobuf files as TypeScript modules: their descriptors, for server reflection
+// (services/kit/rpc/reflection.ts), and who may call each RPC (services/kit/rpc/access). A module needs no path at run time, wherever
+// the build puts it.
+import { createFileRegistry, fromBinary, getExtension, hasExtension } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 
@@ -9,3 +12,58 @@ writeFileSync(
   new URL('gen/tollgate/descriptor-set.ts', proto),
   `// A google.protobuf.FileDescriptorSet of every protobuf file, made by scripts/descriptor-set.js.\nexport const descriptorSet =\n  '${bytes.toString('base64')}';\n`,
 );
+
+const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
+const accessOption = registry.getExtension('tollgate.options.v1.access');
+const roles = registry.getEnum('tollgate.options.v1.RequiredRole');
+const faults = [];
+const table = {};
+for (const file of registry.files) {
+  for (const service of file.services) {
+    for (const method of service.methods) table[`${service.typeName}/${method.name}`] = ruleOf(`${service.typeName}/${method.name}`, method);
+  }
+}
+if (faults.length > 0) {
+  console.error(faults.join('\n'));
+  process.exit(1);
+}
+writeFileSync(
+  new URL('gen/tollgate/access.ts', proto),
+  `// The option tollgate.options.v1.access of every RPC, made by scripts/descriptor-set.js.\nexport const accessTable = ${JSON.stringify(table, null, 2)} as const;\n`,
+);
+
+/** The access of one RPC as the table has it. */
+function ruleOf(name, method) {
+  const options = method.proto.options;
+  if (options === undefined || !hasExtension(options, accessOption)) return fault(name, 'has no option (tollgate.options.v1.access)');
+  const { grant, role, accountField, anyAccount, perOperation } = getExtension(options, accessOption);
+  const roleName = role === 0 ? undefined : roles.values.find(({ number }) => number === role).localName.toLowerCase();
+  if (perOperation !== (grant === '')) return fault(name, 'needs either a grant or per_operation');
+  if (grant !== '' && !/^[a-z]+\.[a-z]+$/.test(grant)) return fault(name, `has the grant "${grant}", which is not resource.verb`);
+  if (anyAccount && accountField !== '') return fault(name, 'cannot have both any_account and account_field');
+  if (['viewer', 'developer', 'billing', 'admin', 'owner'].includes(roleName) && accountField === '') {
+    return fault(name, `requires the role "${roleName}" in an account but has no account_field`);
+  }
+  return {
+    grant,
+    ...(roleName === undefined ? {} : { role: roleName }),
+    ...(accountField === '' ? {} : { accountPath: accountPathOf(name, method.input, accountField.split('.')) }),
+    ...(anyAccount ? { anyAccount } : {}),
+    ...(perOperation ? { perOperation } : {}),
+  };
+}
+
+/** The path as the generated interfaces name it. */
+function accountPathOf(name, message, [first, ...rest]) {
+  const field = message?.fields.find((each) => each.name === first);
+  if (field === undefined || (field.oneof !== undefined && !field.proto.proto3Optional)) {
+    return fault(name, `has an account_field that names no plain field: "${first}"`);
+  }
+  if (rest.length > 0) return [field.localName, ...(accountPathOf(name, field.message, rest) ?? [])];
+  const isText = field.scalar === 9 && field.fieldKind !== 'map';
+  return isText ? [field.localName] : fault(name, `has an account_field that is no string: "${first}"`);
+}
+
+function fault(name, text) {
+  faults.push(`${name} ${text}.`);
+}
