@@ -20,7 +20,8 @@ const faults = [];
 const table = {};
 for (const file of registry.files) {
   for (const service of file.services) {
-    for (const method of service.methods) table[`${service.typeName}/${method.name}`] = ruleOf(`${service.typeName}/${method.name}`, method);
+    for (const method of service.methods)
+      table[`${service.typeName}/${method.name}`] = ruleOf(`${service.typeName}/${method.name}`, method);
   }
 }
 if (faults.length > 0) {
