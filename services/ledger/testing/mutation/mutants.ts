@@ -248,8 +248,8 @@ export const mutants: readonly Mutant[] = [
     ['changed holds are not written', 'await tx.overwrite(holdTable, holds);', ''],
     [
       'entries are not written',
-      'await tx.insert(journalTable, set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))));',
-      '',
+      'set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))),',
+      '[],',
     ],
     ['idempotency keys are not written', 'await tx.insert(operationTable, operations);', ''],
   ]),
