@@ -133,7 +133,14 @@ describe('the bound of a cost', () => {
   it('is exceeded by no more than the rounding of the other lines', () => {
     // One token of each class, each at a price that rounds up to one nano-dollar.
     const prices = price(Object.fromEntries(priceFields.map((field) => [field, 1n])));
-    const counts = tokens({ inputTokens: 1, cacheReadTokens: 1, cacheWrite5mTokens: 1, cacheWrite1hTokens: 1, outputTokens: 2, reasoningTokens: 1 });
+    const counts = tokens({
+      inputTokens: 1,
+      cacheReadTokens: 1,
+      cacheWrite5mTokens: 1,
+      cacheWrite1hTokens: 1,
+      outputTokens: 2,
+      reasoningTokens: 1,
+    });
     expect(chargeFor(counts, prices).chargeNanoUsd).toBe(6n);
     expect(costAtMost(costBound(prices, 4, 1), 2)).toBe(6n);
   });
@@ -146,13 +153,19 @@ describe('the bound of a cost', () => {
 
   it('affords as many tokens as an amount pays for, and not one more', () => {
     fc.assert(
-      fc.property(anyPrice, fewOrMany, fc.integer({ min: 1, max: 8 }), fc.bigInt({ min: 0n, max: 10n ** 13n }), (prices, inputTokens, answers, amount) => {
-        const bound = costBound(prices, inputTokens, answers);
-        const cap = 100_000;
-        const affordable = affordableTokens(bound, amount, cap);
-        if (affordable > 0) expect(costAtMost(bound, affordable) <= amount).toBe(true);
-        if (affordable < cap) expect(costAtMost(bound, affordable + 1) > amount).toBe(true);
-      }),
+      fc.property(
+        anyPrice,
+        fewOrMany,
+        fc.integer({ min: 1, max: 8 }),
+        fc.bigInt({ min: 0n, max: 10n ** 13n }),
+        (prices, inputTokens, answers, amount) => {
+          const bound = costBound(prices, inputTokens, answers);
+          const cap = 100_000;
+          const affordable = affordableTokens(bound, amount, cap);
+          if (affordable > 0) expect(costAtMost(bound, affordable) <= amount).toBe(true);
+          if (affordable < cap) expect(costAtMost(bound, affordable + 1) > amount).toBe(true);
+        },
+      ),
     );
   });
 });

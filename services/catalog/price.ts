@@ -26,11 +26,7 @@ export function scheduledPrices(prices: readonly PriceVersion[], nowMs: number):
 
 /** Whether two versions charge the same from the same instant on: then one is a repeat of the other. */
 export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
-  return (
-    a.modelId === b.modelId &&
-    a.effectiveFromMs === b.effectiveFromMs &&
-    lines.every(({ price }) => price(a) === price(b))
-  );
+  return a.modelId === b.modelId && a.effectiveFromMs === b.effectiveFromMs && lines.every(({ price }) => price(a) === price(b));
 }
 
 /** Returns every unit price that is out of bounds; empty when the price is valid. The model and the start are not checked. */
