@@ -11,7 +11,7 @@ JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx -
 # No test asserts how long it takes, so a slow machine must not fail one.
 PATIENTLY = --testTimeout=30000
 
-PROTOS := $(shell find proto/tollgate -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
+PROTOS := $(shell find proto/tollgate proto/google -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name '*.ts' -o -name '*.tsx' -o -name '*.json' -o -name '*.css' -o -name '*.html' -o -path 'console/public/*' \) -type f -not -name '*.test.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
@@ -75,6 +75,7 @@ galera-programs: distributed-programs
 
 test-programs: galera-programs
 	@scripts/ensure-programs.sh curl:curl chromium:chromium
+	@scripts/ensure-grpcurl.sh
 
 clean: ## remove what was built, not the data
 	rm -rf dist proto/gen coverage

@@ -6,7 +6,12 @@ const root = join(__dirname, '..');
 
 module.exports = {
   resolve: {
-    alias: { '#kit': join(root, 'services/kit'), '#proto': join(root, 'proto/gen/tollgate'), '#rules': join(root, 'proto/rules') },
+    alias: {
+      '#kit': join(root, 'services/kit'),
+      '#proto': join(root, 'proto/gen/tollgate'),
+      '#google': join(root, 'proto/gen/google'),
+      '#rules': join(root, 'proto/rules'),
+    },
     extensionAlias: { '.js': ['.ts', '.tsx', '.js'] },
   },
 };

@@ -3,7 +3,8 @@
 import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { KeptAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { type AppError, decodeAppError, encodeAppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#kit/errors/app-error.js';
+import { fromRpcStatus, toRpcStatus } from '#kit/errors/rpc-status.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
 import { seal, unseal } from './answer-box.js';
 
@@ -28,7 +29,7 @@ export class AnswerKeeper implements AnswerSink {
 
   take({ events }: GenerateResponse, tokens: TokenCounts): void {
     if (this.isTooLarge || (this.hasTokens && events.length === 0)) return;
-    const part = Buffer.from(KeptAnswer.encode({ events, firstTokens: this.hasTokens ? undefined : tokens, error: '' }).finish());
+    const part = Buffer.from(KeptAnswer.encode({ events, firstTokens: this.hasTokens ? undefined : tokens, error: undefined }).finish());
     this.hasTokens = true;
     this.bytes += part.length;
     this.parts.push(part);
@@ -39,8 +40,7 @@ export class AnswerKeeper implements AnswerSink {
 
   async answer(error: AppError | undefined): Promise<Buffer> {
     if (this.isTooLarge) return Buffer.alloc(0);
-    const end =
-      error === undefined ? [] : [KeptAnswer.encode({ events: [], firstTokens: undefined, error: encodeAppError(error) }).finish()];
+    const end = error === undefined ? [] : [KeptAnswer.encode({ events: [], firstTokens: undefined, error: toRpcStatus(error) }).finish()];
     return seal(Buffer.concat([...this.parts, ...end]), this.secret);
   }
 }
@@ -64,7 +64,7 @@ export async function* replayedCall(
   const tokens = firstTokens ?? TokenCounts.fromPartial({});
   for (let first = 0; first < events.length; first += eventsPerStep)
     yield { kind: 'events', events: events.slice(first, first + eventsPerStep), tokens };
-  const failure = error === '' ? undefined : decodeAppError(error);
+  const failure = error === undefined ? undefined : fromRpcStatus(error);
   if (failure !== undefined) throw failure;
   yield { kind: 'recorded', recorded: { tokens: record.tokens!, record } };
 }

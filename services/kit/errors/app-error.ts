@@ -1,5 +1,5 @@
 // The one error that is meant for somebody: thrown where the cause is known, untouched on the way, rendered once at the edge.
-import { isReason, type Reason, reasons } from '#rules/reasons.js';
+import { type Reason, reasons } from '#rules/reasons.js';
 import type { Status } from './status.js';
 
 /** Options of an `AppError`. */
@@ -56,31 +56,4 @@ export function hasReason(error: unknown, ...wanted: Reason[]): error is AppErro
 /** Why a call whose signal is aborted has ended: out of time, or given up by its caller. */
 export function abortError(signal: AbortSignal): AppError {
   return toAppError(signal.reason ?? { name: 'AbortError' });
-}
-
-/** The wire form of an `AppError`, for trailers and in-process crossings. */
-export function encodeAppError(error: AppError): string {
-  return JSON.stringify({
-    reason: error.reason,
-    message: error.message,
-    details: error.details,
-    retry_after_ms: error.retryAfterMs,
-  });
-}
-
-/** Reads the wire form, as a remote error; undefined when it is not one (an error of a foreign server). */
-export function decodeAppError(text: string): AppError | undefined {
-  try {
-    const value = JSON.parse(text) as Record<string, unknown>;
-    if (typeof value['reason'] !== 'string' || typeof value['message'] !== 'string') return undefined;
-    const reason = isReason(value['reason']) ? value['reason'] : 'internal';
-    const options: AppErrorOptions = { remote: true };
-    if (typeof value['details'] === 'object' && value['details'] !== null) {
-      options.details = value['details'] as Record<string, string>;
-    }
-    if (typeof value['retry_after_ms'] === 'number') options.retryAfterMs = value['retry_after_ms'];
-    return new AppError(reason, value['message'], options);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,12 +1,10 @@
 // What a method looks like that carries many small calls of its service at once: a stream of messages with many operations each,
 // answered by a stream of messages with many outcomes each. The case of an operation and of its outcome is the name of the method
 // that it stands for. `Apply` of the ledger is one.
-import { AppError } from '../errors/app-error.js';
-import { isReason } from '#rules/reasons.js';
 
 /** One of the cases of a oneof. */
 export interface Case {
-  /** The method: "settle"; of an outcome also "error". */
+  /** The method: "settle"; of an outcome also "error", whose value is a google.rpc.Status. */
   readonly $case: string;
   /** Its request or response. */
   readonly value: unknown;
@@ -39,15 +37,6 @@ export interface BatchResponse {
   readonly outcomes: readonly BatchOutcome[];
 }
 
-/** The outcome of a call that failed: an `AppError`, field by field. */
-export interface BatchError {
-  readonly code: number;
-  readonly reason: string;
-  readonly message: string;
-  readonly details: { [key: string]: string };
-  readonly retryAfterMs?: number | undefined;
-}
-
 /** Operations, and outcomes, of one message at most. */
 export const operationsPerMessageMax = 64;
 
@@ -56,17 +45,3 @@ export const batchBytesWanted = 256 * 1024;
 
 /** Operations of one stream that have no outcome yet, at most. */
 export const inFlightMax = 4096;
-
-/** The error as an outcome. */
-export function toBatchError({ code, reason, message, details, retryAfterMs }: AppError): BatchError {
-  return { code, reason, message, details: { ...details }, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-}
-
-/** The error behind an outcome. A reason that this version does not know is `internal`. */
-export function fromBatchError({ reason, message, details, retryAfterMs }: BatchError): AppError {
-  return new AppError(isReason(reason) ? reason : 'internal', message, {
-    details,
-    remote: true,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
-}

@@ -1,6 +1,7 @@
 // The serving side of a method that carries many small calls at once (batch-contract.ts): each is done on its own, and what is
 // ready together is answered together.
 import { AppError, toAppError } from '../errors/app-error.js';
+import { toRpcStatus } from '../errors/rpc-status.js';
 import type { Logger } from '../log.js';
 import {
   type BatchOperation,
@@ -11,7 +12,6 @@ import {
   type Case,
   inFlightMax,
   operationsPerMessageMax,
-  toBatchError,
 } from './batch-contract.js';
 import type { CallContext } from './call-context.js';
 import { EncodedMessage, encodeMessage } from './codec.js';
@@ -210,7 +210,7 @@ class Answers {
 }
 
 function failed(error: AppError): Case {
-  return { $case: 'error', value: toBatchError(error) };
+  return { $case: 'error', value: toRpcStatus(error) };
 }
 
 function invalid(field: string, rule: string): AppError {

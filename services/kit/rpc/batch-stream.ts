@@ -1,14 +1,14 @@
 // Small calls on their way through one long-lived stream at a time: what waits to be sent, what waits for its outcome, and what
 // becomes of either when the stream ends.
-import { abortError, AppError, hasReason, toAppError } from '../errors/app-error.js';
+import type { Status } from '#google/rpc/status.js';
+import { abortError, AppError, hasReason, internalMessage, toAppError } from '../errors/app-error.js';
+import { fromRpcStatus } from '../errors/rpc-status.js';
 import type { Logger } from '../log.js';
 import {
-  type BatchError,
   type BatchOutcome,
   type BatchResponse,
   batchBytesWanted,
   type Case,
-  fromBatchError,
   inFlightMax,
   operationsPerMessageMax,
 } from './batch-contract.js';
@@ -218,7 +218,8 @@ export class BatchStream implements LinkOwner {
 
   private settle(pending: PendingCall, { outcome }: BatchOutcome): void {
     if (outcome?.$case === pending.operation.$case) pending.resolve(outcome.value);
-    else if (outcome?.$case === 'error') pending.reject(fromBatchError(outcome.value as BatchError));
+    else if (outcome?.$case === 'error')
+      pending.reject(fromRpcStatus(outcome.value as Status) ?? new AppError('internal', internalMessage));
     else pending.reject(new AppError('internal', `${this.nameOf(pending.operation)}: the service answered something else.`));
   }
 

@@ -1,4 +1,5 @@
 // Small calls that travel together, over every way to reach a service: each has an outcome of its own, and exactly one.
+import { fromRpcStatus } from '../errors/rpc-status.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -239,7 +240,10 @@ describe('the service of a batch', () => {
     };
     const outcomes: [number, string, unknown][] = [];
     for await (const response of service.apply(requests() as Parameters<LedgerService['apply']>[0], context())) {
-      for (const { tag, outcome } of response.outcomes) outcomes.push([tag, outcome!.$case, outcome!.value]);
+      for (const { tag, outcome } of response.outcomes) {
+        const value = outcome!.$case === 'error' ? fromRpcStatus(outcome!.value) : outcome!.value;
+        outcomes.push([tag, outcome!.$case, value]);
+      }
     }
     return outcomes.sort(([a], [b]) => a - b);
   }

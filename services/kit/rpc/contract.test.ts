@@ -14,6 +14,7 @@ import {
   ListKeySpendResponse,
 } from '#proto/ledger/v1/ledger.js';
 import { AppError } from '../errors/app-error.js';
+import { toRpcStatus } from '../errors/rpc-status.js';
 import { recordingLogger } from '../testing/log.js';
 import type { ServiceDefinition } from './definition.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
@@ -138,7 +139,7 @@ describe('the wire', () => {
       async *apply(requests: AsyncIterable<ApplyRequest>) {
         for await (const request of requests) {
           received.push(request);
-          const error = { code: 9, reason: 'hold_closed', message: 'Closed.', details: { what: 'hold' }, retryAfterMs: 7 };
+          const error = toRpcStatus(new AppError('hold_closed', 'Closed.', { details: { what: 'hold' }, retryAfterMs: 7 }));
           yield ApplyResponse.fromPartial({
             outcomes: [
               { tag: 2, outcome: { $case: 'hold', value: { replayed: true } } },
@@ -173,7 +174,11 @@ describe('the wire', () => {
           {
             tag: 4_294_967_295,
             outcome: 'error',
-            error: { code: 9, reason: 'hold_closed', message: 'Closed.', details: { what: 'hold' }, retryAfterMs: 7 },
+            error: {
+              code: 9,
+              message: 'Closed.',
+              details: [{ type_url: 'type.googleapis.com/google.rpc.ErrorInfo' }, { type_url: 'type.googleapis.com/google.rpc.RetryInfo' }],
+            },
           },
         ],
       },

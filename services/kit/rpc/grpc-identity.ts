@@ -6,9 +6,12 @@ import { callerKey } from './grpc-wire.js';
 /** A call as the server holds it, of any kind. */
 export type ServerCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
-/** The caller's name. Raises peer_not_permitted when nothing establishes one. */
-export function callerOf(call: ServerCall, tls: boolean): string {
-  const name = tls ? certifiedName(call) : call.metadata.get(callerKey)[0];
+/**
+ * Returns the caller's name: under TLS that of its certificate, elsewhere what it calls itself, or else `assumed`. Raises
+ * peer_not_permitted when nothing establishes one.
+ */
+export function callerOf(call: ServerCall, tls: boolean, assumed?: string): string {
+  const name = tls ? certifiedName(call) : (call.metadata.get(callerKey)[0] ?? assumed);
   if (typeof name === 'string' && name !== '') return name;
   const fix = tls ? 'its certificate has not one common name' : `it sent no ${callerKey} metadata`;
   throw new AppError('peer_not_permitted', `The caller did not say who it is: ${fix}.`);

@@ -7,9 +7,7 @@ import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
-import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { newId } from '../id.js';
 import { createTestAuthority } from '../testing/certificates.js';
 import { recordingLogger } from '../testing/log.js';
@@ -67,20 +65,6 @@ describe('health', () => {
     ]);
     server.setServing(false);
     expect(await health(server.address, 'tollgate.test.v1.ProbeService')).toBe('NOT_SERVING');
-  });
-});
-
-describe('reflection', () => {
-  it('lists what is served and describes it', async () => {
-    const ledger = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, async () => ({})]));
-    const server = await serve({}, { services: [{ definition: LedgerServiceDefinition, service: ledger }] });
-    const [services, file] = await reflect(server.address, [
-      { listServices: '' },
-      { fileContainingSymbol: 'tollgate.ledger.v1.LedgerService' },
-    ]);
-    expect(services).toMatchObject({ listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.LedgerService' }] } });
-    const descriptors = (file as { fileDescriptorResponse: { fileDescriptorProto: Buffer[] } }).fileDescriptorResponse.fileDescriptorProto;
-    expect(descriptors.map(String).join('')).toContain('amount_nano_usd');
   });
 });
 
@@ -220,25 +204,6 @@ describe('a server that is not there', () => {
 });
 
 /** Asks the reflection service of the server, one question after another. */
-async function reflect(address: string, questions: object[]): Promise<unknown[]> {
-  const proto = loadSync('grpc/reflection/v1/reflection.proto', {
-    includeDirs: ['node_modules/@grpc/reflection/build/proto'],
-    oneofs: true,
-  });
-  const Reflection = loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })[
-    'Reflection'
-  ] as ServiceClientConstructor;
-  const client = foreignClient(address, Reflection);
-  const stream = client['serverReflectionInfo']!() as NodeJS.ReadWriteStream & { write(message: object): void };
-  const answers: unknown[] = [];
-  for (const question of questions) {
-    stream.write(question);
-    answers.push(await new Promise((resolve, reject) => stream.once('data', resolve).once('error', reject)));
-  }
-  stream.end();
-  return answers;
-}
-
 async function freePort(): Promise<number> {
   const probeServer = createServer();
   await new Promise<void>((resolve) => probeServer.listen(0, '127.0.0.1', resolve));

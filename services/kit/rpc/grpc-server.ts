@@ -20,6 +20,7 @@ import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js
 import { commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
 import { createHealth } from './health.js';
 import { addReflection } from './reflection.js';
+import { operator } from './peer-policy.js';
 import { RequestStream } from './request-stream.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from './tls.js';
@@ -66,8 +67,10 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const server = new Server(commonChannelOptions);
   const watches = new Set<AbortController>();
   const reading = new Set<RequestStream>();
+  // grpcurl and other tools send no name of ours, and need none where only the operator can connect.
+  const unnamedCaller = address.startsWith('unix:') ? operator : undefined;
   for (const { definition, service } of options.services)
-    addService(server, definition, service, { log, tls: tls !== undefined, watches, reading });
+    addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
   health.addToServer(server);
@@ -78,7 +81,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(address, credentialsFor(tls), (error, boundPort) => (error === null ? resolve(boundPort) : reject(error)));
   });
-  // The socket is an operator's door: whoever may open it may do everything.
+  // Only the operator can open the socket.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
   let isStopping = false;
@@ -106,6 +109,8 @@ function credentialsFor(tls: Tls | undefined): ServerCredentials {
 interface Serving {
   readonly log: Logger;
   readonly tls: boolean;
+  /** Who calls without a certificate and without a name; undefined: nobody may. */
+  readonly unnamedCaller: string | undefined;
   /** Open streams that have no end of their own. */
   readonly watches: Set<AbortController>;
   /** Requests of open calls that stream them. */
@@ -143,7 +148,7 @@ function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): 
   return (call, answer) => {
     const abort = abortOnCancel(call);
     const work = async (): Promise<Buffer> => {
-      const context = contextOf(call, abort.signal, serving.tls);
+      const context = contextOf(call, abort.signal, serving);
       const response = encodeResponse(info, await handler(decodeRequest(info, call.request), context));
       // grpc-js calls it a cancellation, too, when a call that was answered closes.
       call.removeAllListeners('cancelled');
@@ -164,7 +169,7 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
     if (isWatch) serving.watches.add(abort);
     let requests: RequestStream | undefined;
     const work = async (): Promise<void> => {
-      const context = contextOf(call, abort.signal, serving.tls);
+      const context = contextOf(call, abort.signal, serving);
       if (!('request' in call)) {
         const sent = call.iterator({ destroyOnReturn: false }) as AsyncIterator<unknown>;
         requests = new RequestStream(sent, abort.signal, (bytes) => decodeRequest(info, bytes as Buffer));
@@ -197,9 +202,9 @@ function abortOnCancel(call: ServerCall): AbortController {
   return abort;
 }
 
-function contextOf(call: ServerCall, signal: AbortSignal, tls: boolean): CallContext {
+function contextOf(call: ServerCall, signal: AbortSignal, { tls, unnamedCaller }: Serving): CallContext {
   const deadlineMs = Number(call.getDeadline());
-  const caller = callerOf(call, tls);
+  const caller = callerOf(call, tls, unnamedCaller);
   return Number.isFinite(deadlineMs) ? { caller, signal, deadlineMs } : { caller, signal };
 }
 

@@ -1,14 +1,16 @@
 // What the gRPC client and server agree on beyond gRPC itself: metadata names, how errors and trace context travel, limits.
 import { Metadata, type ServiceError, status as grpcStatus } from '@grpc/grpc-js';
 import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
-import { abortError, AppError, decodeAppError, encodeAppError, internalMessage } from '../errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
+import { abortError, AppError, internalMessage } from '../errors/app-error.js';
+import { decodeRpcStatus, encodeRpcStatus } from '../errors/rpc-status.js';
 import { messageBytesMax } from './codec.js';
 
 /** Metadata by which a caller names itself where no certificate does. */
 export const callerKey = 'tollgate-caller';
 
-const errorKey = 'tollgate-error-bin';
+// https://google.aip.dev/193, and grpc/status in each gRPC library.
+const statusKey = 'grpc-status-details-bin';
 
 // Node's HTTP/2 refuses header blocks beyond 64 KiB and other stacks beyond 8 KiB; base64 makes 3 bytes into 4.
 const errorBytesMax = 4096;
@@ -22,15 +24,15 @@ export const commonChannelOptions = {
   'grpc.keepalive_timeout_ms': 10_000,
 } as const;
 
-/** The trailers that carry an error. Details that do not fit are left behind, the reason and the message never. */
+/** Returns the trailers that carry an error. Details that do not fit are left out; the reason and the message always travel. */
 export function errorTrailers(error: AppError): Metadata {
   const trailers = new Metadata();
-  let bytes = Buffer.from(encodeAppError(error));
+  let bytes = encodeRpcStatus(error);
   if (bytes.length > errorBytesMax) {
     const retry = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs };
-    bytes = Buffer.from(encodeAppError(new AppError(error.reason, error.message.slice(0, errorBytesMax / 4), retry)));
+    bytes = encodeRpcStatus(new AppError(error.reason, error.message.slice(0, errorBytesMax / 4), retry));
   }
-  trailers.set(errorKey, bytes);
+  trailers.set(statusKey, bytes);
   return trailers;
 }
 
@@ -47,8 +49,8 @@ const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>
 /** The error behind a failed call: the service's own, or what the connection's failure means. `signal` is the caller's. */
 export function fromServiceError(error: ServiceError, rpc: string, signal: AbortSignal): AppError {
   if (signal.aborted) return abortError(signal);
-  const carried = error.metadata?.get(errorKey)[0];
-  const decoded = Buffer.isBuffer(carried) ? decodeAppError(carried.toString()) : undefined;
+  const carried = error.metadata?.get(statusKey)[0];
+  const decoded = Buffer.isBuffer(carried) ? decodeRpcStatus(carried) : undefined;
   if (decoded !== undefined) return decoded;
   const [reason, text] = reasonOfStatus[error.code] ?? ['internal', undefined];
   const message = text === undefined ? internalMessage : `${rpc}: the service ${text}.`;

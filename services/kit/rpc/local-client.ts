@@ -1,6 +1,6 @@
 // A client of a service in this same process. Every message passes through the real codec both ways, and every error through its
 // wire form, so that neither side can hold the other's objects and both see what they would see over gRPC.
-import { type AppError, decodeAppError, encodeAppError, toAppError } from '../errors/app-error.js';
+import { AppError, toAppError } from '../errors/app-error.js';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './codec.js';
 import {
   handlerOf,
@@ -97,5 +97,6 @@ function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: Lo
 
 /** The error as the other side sees it: another object, without its cause. */
 function crossed(error: unknown): AppError {
-  return decodeAppError(encodeAppError(toAppError(error)))!;
+  const { reason, message, details, retryAfterMs } = toAppError(error);
+  return new AppError(reason, message, { details: { ...details }, remote: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }

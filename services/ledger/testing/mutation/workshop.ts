@@ -19,10 +19,10 @@ export interface Workshop {
 /** Compiles everything that the checks need. `root` is that of the checkout. */
 export function createWorkshop(root: string): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-mutants-'));
-  const imports = { '#kit/*.js': './services/kit/*.js', '#proto/*.js': './proto/gen/tollgate/*.js', '#rules/*.js': './proto/rules/*.js' };
+  const imports = { '#kit/*.js': './services/kit/*.js', '#proto/*.js': './proto/gen/tollgate/*.js' };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', imports }));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/gen/**/*.ts', 'proto/rules/*.ts'], { cwd: root });
+  const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/gen/**/*.ts'], { cwd: root });
   for (const source of sources.filter((name) => !name.endsWith('.test.ts'))) {
     write(join(folder, source.replace(/\.ts$/, '.js')), compile(readFileSync(join(root, source), 'utf8')));
   }

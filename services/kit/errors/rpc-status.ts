@@ -1,0 +1,63 @@
+// How an AppError travels between processes: as google.rpc.Status with details that gRPC libraries of every language can read.
+// https://google.aip.dev/193
+import { Any } from '#google/protobuf/any.js';
+import { BadRequest, ErrorInfo, RetryInfo } from '#google/rpc/error_details.js';
+import { Status } from '#google/rpc/status.js';
+import { isReason } from '#rules/reasons.js';
+import { AppError } from './app-error.js';
+
+/** The domain of every ErrorInfo of ours. */
+export const errorDomain = 'tollgate';
+
+const typeUrlOf = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
+
+/** Returns the error as a google.rpc.Status: ErrorInfo always, RetryInfo where a repeat may succeed, BadRequest where a field is wrong. */
+export function toRpcStatus({ code, reason, message, details, retryAfterMs }: AppError): Status {
+  const info = ErrorInfo.encode({ reason: reason.toUpperCase(), domain: errorDomain, metadata: { ...details } }).finish();
+  const all: Any[] = [{ typeUrl: typeUrlOf('ErrorInfo'), value: Buffer.from(info) }];
+  if (retryAfterMs !== undefined) {
+    const retryDelay = { seconds: BigInt(Math.trunc(retryAfterMs / 1000)), nanos: Math.round((retryAfterMs % 1000) * 1e6) };
+    all.push({ typeUrl: typeUrlOf('RetryInfo'), value: Buffer.from(RetryInfo.encode({ retryDelay }).finish()) });
+  }
+  const field = details['field'];
+  if (field !== undefined) {
+    const violation = BadRequest.encode({ fieldViolations: [{ field, description: message }] }).finish();
+    all.push({ typeUrl: typeUrlOf('BadRequest'), value: Buffer.from(violation) });
+  }
+  return { code, message, details: all };
+}
+
+/**
+ * Returns the error behind a status of ours, marked as remote. A reason that this version does not know becomes `internal`. Returns
+ * undefined for a status that is not ours.
+ */
+export function fromRpcStatus({ message, details }: Status): AppError | undefined {
+  const info = detailOf(details, 'ErrorInfo', ErrorInfo);
+  if (info === undefined || info.domain !== errorDomain) return undefined;
+  const reason = info.reason.toLowerCase();
+  const delay = detailOf(details, 'RetryInfo', RetryInfo)?.retryDelay;
+  return new AppError(isReason(reason) ? reason : 'internal', message, {
+    details: info.metadata,
+    remote: true,
+    ...(delay === undefined ? {} : { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1e6 }),
+  });
+}
+
+/** Returns the bytes of the status, as the trailer `grpc-status-details-bin` has them. */
+export function encodeRpcStatus(error: AppError): Buffer {
+  return Buffer.from(Status.encode(toRpcStatus(error)).finish());
+}
+
+/** Reads such bytes; undefined when they are not a status of ours. */
+export function decodeRpcStatus(bytes: Uint8Array): AppError | undefined {
+  try {
+    return fromRpcStatus(Status.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function detailOf<T>(details: readonly Any[], name: string, codec: { decode(bytes: Uint8Array): T }): T | undefined {
+  const found = details.find(({ typeUrl }) => typeUrl === typeUrlOf(name));
+  return found === undefined ? undefined : codec.decode(found.value);
+}
