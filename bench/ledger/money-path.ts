@@ -34,7 +34,12 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 const open = (name: string) => openDatabase(`sqlite:${join(folder, `${name}.db`)}`);
 const log = createLogger({ name: 'bench', level: 'error' }, process.stderr);
 const databases = { ledger: open('ledger'), metering: open('metering') };
-const ledgerModule = createLedger(parseSettings(ledgerSettings, {}), { db: databases.ledger, clock: systemClock, log });
+const ledgerModule = createLedger(parseSettings(ledgerSettings, {}), {
+  db: databases.ledger,
+  clock: systemClock,
+  log,
+  auth: { appendAuditEvents: async () => ({}) },
+});
 const ledgerService = decorateService(LedgerServiceDefinition, ledgerModule.service, { policy: ledgerPolicy, log });
 const meteringModule = createMetering(parseSettings(meteringSettings, {}), {
   db: databases.metering,
@@ -42,6 +47,7 @@ const meteringModule = createMetering(parseSettings(meteringSettings, {}), {
   log,
   ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
   catalog: { listPriceVersions: async () => ({ prices: [], nextPageToken: '' }) },
+  auth: { appendAuditEvents: async () => ({}) },
 });
 await ledgerModule.start();
 await meteringModule.start();

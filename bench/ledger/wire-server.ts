@@ -20,7 +20,7 @@ const [engine, accounts, lanes] = process.argv.slice(2) as [Engine, string, stri
 const log = createLogger({ name: 'ledger', level: 'warn' }, process.stderr);
 const books = await openBooks(engine, Number(accounts), Number(lanes));
 const config = { ...parseSettings(ledgerSettings, {}), lanes: Number(lanes) };
-const ledger = createLedger(config, { db: books.db, clock: systemClock, log });
+const ledger = createLedger(config, { db: books.db, clock: systemClock, log, auth: { appendAuditEvents: async () => ({}) } });
 await ledger.start();
 const service = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
 const server = await serveGrpc({ services: [{ definition: LedgerServiceDefinition, service }], address: '127.0.0.1:0', log });

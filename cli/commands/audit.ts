@@ -18,6 +18,7 @@ const auditView: View<AuditEntry> = {
     actor_user_id: entry.actorUserId === '' ? null : entry.actorUserId,
     actor: entry.actorName === '' ? null : entry.actorName,
     address: entry.clientAddress === '' ? null : entry.clientAddress,
+    caller: entry.caller,
     account_id: entry.accountId === '' ? null : entry.accountId,
     action: entry.action,
     target_id: entry.targetId,

@@ -97,6 +97,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     child(name, `../../services/${name}/main.js`, () => ({
       [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: `127.0.0.1:${ports[services.indexOf(name)]}`,
       [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: store.url(`tollgate_${name}`),
+      ...(name === 'auth' ? {} : { TOLLGATE_AUTH_ADDRESS: addresses.auth }),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger, TOLLGATE_CATALOG_ADDRESS: addresses.catalog } : {}),
       ...(name === 'ledger' ? { TOLLGATE_LEDGER_SECRET_KEY_FILE: join(dataDir, 'ledger-secret-key') } : {}),
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),

@@ -77,15 +77,18 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     mailer: createMailer(config.mail),
     publicUrl: config.gateway.publicUrl,
   });
-  const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log });
+  const people = decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log });
+  const authFor = (caller: string) => localClient(PeopleServiceDefinition, people, { caller });
+  const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
-  const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log });
+  const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, auth: authFor('ledger') });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
   const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
   const alerts = createAlerts(config.ledger, {
     db: databases.ledger,
     clock,
     log,
+    auditLog: ledger.auditLog,
     secretKey,
     mail: config.mail,
     publicUrl: config.gateway.publicUrl,
@@ -96,18 +99,15 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     log,
     ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering' }),
+    auth: authFor('metering'),
   });
-  const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey });
+  const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey, auth: authFor('inference') });
 
   const as = { caller: 'gateway' };
   const gateway = createGateway(config.gateway, {
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, { policy: authPolicy, log }), as),
-      people: localClient(
-        PeopleServiceDefinition,
-        decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log }),
-        as,
-      ),
+      people: localClient(PeopleServiceDefinition, people, as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       alerts: localClient(

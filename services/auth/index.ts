@@ -67,7 +67,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     failures: new FailureStore(db, failureWindowMs),
     identities: new IdentityStore(db),
     members: new MemberStore(db),
-    audit: new AuditStore(db),
+    audit: new AuditStore(db, clock),
     accounts,
     resets: new ResetStore(db),
     mailBudget,

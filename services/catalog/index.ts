@@ -1,4 +1,5 @@
 // The front door of the catalog: everything that composition may import.
+import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
@@ -22,22 +23,29 @@ export interface CatalogDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Auth, which keeps the audit log. */
+  readonly auth: AuditReceiver;
 }
 
 /** The catalog over its own database. `start` migrates, adds the seed's missing models and begins to look for changes. */
-export function createCatalog(config: CatalogConfig, { db, clock, log }: CatalogDeps): ServiceModule<CatalogService> {
+export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: CatalogDeps): ServiceModule<CatalogService> {
   const { pollIntervalMs, heartbeatIntervalMs } = config;
   const store = new CatalogStore(db);
+  const audit = new AuditOutbox({ db, receiver: auth, caller: 'catalog', clock, log });
   const feed = new CatalogFeed({ store, clock, log, pollIntervalMs, heartbeatIntervalMs });
   return {
     name: 'catalog',
-    service: new CatalogRpcs({ db, store, feed, clock, heartbeatIntervalMs }),
+    service: new CatalogRpcs({ db, store, feed, audit, clock, heartbeatIntervalMs }),
     async start() {
       await migrate(db, migrations);
+      audit.start();
       if (config.seed) await plantSeed(parseSeed(seedFile), { store, clock, log });
       await feed.start();
     },
-    stop: () => feed.stop(),
+    async stop() {
+      await feed.stop();
+      await audit.stop();
+    },
     async ready() {
       return feed.checked ? { ok: true } : { ok: false, why: 'the catalog cannot read its database' };
     },

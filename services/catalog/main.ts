@@ -1,5 +1,7 @@
 // The process of catalog when it runs apart.
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { offer, runService } from '#kit/service-process.js';
 import { createCatalog, catalogPolicy, catalogSettings } from './index.js';
@@ -7,10 +9,15 @@ import { createCatalog, catalogPolicy, catalogSettings } from './index.js';
 await runService({
   name: 'catalog',
   listen: '127.0.0.1:7102',
-  settings: { ...catalogSettings, databaseUrl: databaseUrl('TOLLGATE_CATALOG_DATABASE_URL') },
-  build(config, { log, clock }) {
+  settings: {
+    ...catalogSettings,
+    databaseUrl: databaseUrl('TOLLGATE_CATALOG_DATABASE_URL'),
+    authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
+  },
+  build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const catalog = createCatalog(config, { db: database.db, clock, log });
+    const auth = dial(config.authAddress).client(PeopleServiceDefinition);
+    const catalog = createCatalog(config, { db: database.db, clock, log, auth });
     return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog, catalogPolicy)] };
   },
 });

@@ -1,4 +1,5 @@
 // What the RPCs of inference work with.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -14,6 +15,7 @@ export interface RpcDeps {
   readonly store: UpstreamStore;
   readonly registry: UpstreamRegistry;
   readonly box: SecretBox;
+  readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -1,4 +1,5 @@
 // The front door of inference: everything that composition may import.
+import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
@@ -21,21 +22,31 @@ export interface InferenceDeps {
   readonly log: Logger;
   /** 32 bytes under which upstream secrets are encrypted at rest; the same for every replica. */
   readonly secretKey: Buffer;
+  /** Auth, which keeps the audit log. */
+  readonly auth: AuditReceiver;
 }
 
 /** Inference over its own database. Raises invalid_request when a configured base url is malformed. */
-export function createInference(config: InferenceConfig, { db, clock, log, secretKey }: InferenceDeps): ServiceModule<InferenceService> {
+export function createInference(
+  config: InferenceConfig,
+  { db, clock, log, secretKey, auth }: InferenceDeps,
+): ServiceModule<InferenceService> {
   const store = new UpstreamStore(db);
+  const audit = new AuditOutbox({ db, receiver: auth, caller: 'inference', clock, log });
   const box = new SecretBox(secretKey);
   const registry = new UpstreamRegistry({ config, clock, log, store, box });
   return {
     name: 'inference',
-    service: new InferenceRpcs({ db, config, store, registry, box, clock, log }),
+    service: new InferenceRpcs({ db, config, store, registry, box, audit, clock, log }),
     async start() {
       await store.migrate();
+      audit.start();
       await registry.reload();
     },
-    stop: () => registry.close(),
+    async stop() {
+      await registry.close();
+      await audit.stop();
+    },
     async ready() {
       return store.ping().then(
         () => ({ ok: true }) as const,

@@ -1,4 +1,5 @@
 // The process of inference when it runs apart.
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
@@ -11,6 +12,7 @@ await runService({
   settings: {
     ...inferenceSettings,
     databaseUrl: databaseUrl('TOLLGATE_INFERENCE_DATABASE_URL'),
+    authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
     secretKeyPath: text(
       'TOLLGATE_INFERENCE_SECRET_KEY_FILE',
       'file with the key that encrypts upstream credentials, the same for every replica; made when absent',
@@ -19,9 +21,11 @@ await runService({
       },
     ),
   },
-  build(config, { log, clock }) {
+  build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const inference = createInference(config, { db: database.db, clock, log, secretKey: ensureSecretKey(config.secretKeyPath) });
+    const auth = dial(config.authAddress).client(PeopleServiceDefinition);
+    const secretKey = ensureSecretKey(config.secretKeyPath);
+    const inference = createInference(config, { db: database.db, clock, log, secretKey, auth });
     return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference, inferencePolicy)] };
   },
 });

@@ -7,6 +7,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
+import { recordedAudit } from '#kit/testing/audit.js';
 import { type InferenceService, type PutUpstreamRequest, type Upstream, WireFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from './config.js';
@@ -39,7 +40,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   });
 
   async function start(db: Database, changes: Partial<InferenceConfig> = {}, key = secretKey): Promise<ServiceModule<InferenceService>> {
-    const module = createInference(testConfig(changes), { db, clock, log, secretKey: key });
+    const module = createInference(testConfig(changes), { db, clock, log, secretKey: key, auth: recordedAudit() });
     await module.start();
     return module;
   }

@@ -1,4 +1,5 @@
 // What the RPCs of the ledger work with.
+import type { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
@@ -18,6 +19,7 @@ export interface RpcDeps {
   readonly pages: Pages;
   readonly months: Months;
   readonly codes: Codes;
+  readonly auditLog: AuditOutbox;
   /** What the last comparison of all books found; set by Verify. */
   readonly lastCheck: { books: BooksCheck | undefined };
   readonly config: LedgerConfig;

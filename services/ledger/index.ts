@@ -1,4 +1,5 @@
 // The front door of the ledger: all that composition may import.
+import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
@@ -34,10 +35,18 @@ export interface LedgerDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Auth, which keeps the audit log. */
+  readonly auth: AuditReceiver;
+}
+
+/** The ledger, and its outbox for other modules on its database. */
+export interface LedgerModule extends ServiceModule<LedgerService> {
+  readonly auditLog: AuditOutbox;
 }
 
 /** The ledger over its own database. `start` migrates and begins to end expired holds. */
-export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDeps): ServiceModule<LedgerService> {
+export function createLedger(config: LedgerConfig, { db, clock, log, auth }: LedgerDeps): LedgerModule {
+  const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const metrics = new LedgerMetrics();
   const lane = metrics.watchLane(createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db)), clock }));
   const deps: RpcDeps = {
@@ -47,6 +56,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
     pages: new Pages(db),
     months: new Months(db),
     codes: new Codes(db),
+    auditLog,
     lastCheck: { books: undefined },
     config,
     clock,
@@ -58,9 +68,11 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
   const archiver = new Archiver({ ...deps, store: new ArchiveStore(db), catchUp: () => monthKeeper.catchUpAll() });
   return {
     name: 'ledger',
+    auditLog,
     service: ledgerService(deps),
     async start() {
       await migrate(db, migrations);
+      auditLog.start();
       sweeper.start();
       endObserving = observeLedger(deps);
       monthKeeper.start();
@@ -72,6 +84,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log }: LedgerDep
       await monthKeeper.stop();
       await sweeper.stop();
       await lane.idle();
+      await auditLog.stop();
     },
     async ready() {
       try {

@@ -1,4 +1,5 @@
 // The process of ledger when it runs apart.
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { publicUrl } from '#kit/config/public-url.js';
@@ -16,6 +17,7 @@ await runService({
     ...mailSettings,
     publicUrl,
     databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
+    authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
     secretKeyPath: text(
       'TOLLGATE_LEDGER_SECRET_KEY_FILE',
       'file with the key that encrypts the secrets of alerts’ webhooks, the same for every replica; made when absent',
@@ -24,13 +26,15 @@ await runService({
       },
     ),
   },
-  build(config, { log, clock }) {
+  build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const ledger = createLedger(config, { db: database.db, clock, log });
+    const auth = dial(config.authAddress).client(PeopleServiceDefinition);
+    const ledger = createLedger(config, { db: database.db, clock, log, auth });
     const alerts = createAlerts(config, {
       db: database.db,
       clock,
       log,
+      auditLog: ledger.auditLog,
       secretKey: ensureSecretKey(config.secretKeyPath),
       mail: config,
       publicUrl: config.publicUrl,

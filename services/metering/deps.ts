@@ -1,4 +1,5 @@
 // What the RPCs of metering need.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -24,4 +25,5 @@ export interface RpcDeps {
   readonly outbox: OutboxWorker;
   readonly reconcile: ReconcileDeps;
   readonly metrics: MeteringMetrics;
+  readonly audit: AuditLog;
 }

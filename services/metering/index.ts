@@ -1,4 +1,5 @@
 // Metering's front door: all that a composition may import, beside its settings.
+import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
@@ -35,11 +36,14 @@ export interface MeteringDeps {
   readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint' | 'getHolds' | 'listHolds' | 'verify'>;
   /** For the prices that records should have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
+  /** Auth, which keeps the audit log. */
+  readonly auth: AuditReceiver;
 }
 
 /** Metering over these dependencies. `start` migrates, then delivers settlements, looks for lost calls and compares the books until `stop`. */
 export function createMetering(config: MeteringConfig, deps: MeteringDeps): ServiceModule<MeteringService> {
   const { db } = deps;
+  const audit = new AuditOutbox({ ...deps, receiver: deps.auth, caller: 'metering' });
   const metrics = new MeteringMetrics();
   const outage = new LedgerOutage(deps.clock, deps.log);
   const records = createRecordLane({ config, ...deps });
@@ -55,9 +59,10 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const folder = new Folder({ config, ...deps });
   return {
     name: 'metering',
-    service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile, metrics }),
+    service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile, metrics, audit }),
     async start() {
       await migrate(db, migrations);
+      audit.start();
       await outbox.start();
       sweeper.start();
       reconcileJob.start();
@@ -76,6 +81,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await keys.idle();
       await records.idle();
       await outbox.stop();
+      await audit.stop();
     },
     async ready() {
       return (await isReachable(db)) ? { ok: true } : { ok: false, why: 'the database of metering does not answer' };

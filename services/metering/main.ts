@@ -1,4 +1,5 @@
 // The process of metering when it runs apart.
+import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
@@ -14,6 +15,7 @@ await runService({
   settings: {
     ...meteringSettings,
     databaseUrl: databaseUrl('TOLLGATE_METERING_DATABASE_URL'),
+    authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
     catalogAddress: text('TOLLGATE_CATALOG_ADDRESS', 'where the catalog is: host:port', { default: '127.0.0.1:7102' }),
     ledgerAddress: text('TOLLGATE_LEDGER_ADDRESS', 'where the ledger is: host:port', { default: '127.0.0.1:7103' }),
   },
@@ -28,7 +30,8 @@ await runService({
       onOneStream,
     ).client;
     const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
-    const metering = createMetering(config, { db: database.db, clock, log, ledger, catalog });
+    const auth = host.dial(config.authAddress).client(PeopleServiceDefinition);
+    const metering = createMetering(config, { db: database.db, clock, log, ledger, catalog, auth });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering, meteringPolicy)] };
   },
 });

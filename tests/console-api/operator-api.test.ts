@@ -21,6 +21,7 @@ interface AuditView {
   actor: string | null;
   actor_user_id: string | null;
   address: string | null;
+  caller: string;
   account_id: string | null;
   action: string;
   target_id: string;
@@ -365,6 +366,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
         entry.actor_user_id ?? '',
         entry.actor ?? '',
         entry.address ?? '',
+        entry.caller,
         entry.account_id ?? '',
         entry.action,
         entry.target_id,
@@ -377,7 +379,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     const csv = await operator.ask('GET', `/operator/audit/export?account=${accountId}&action=account.suspend`);
     expect(csv.headers.get('content-disposition')).toBe('attachment; filename="audit.csv"');
     const lines = (await csv.text()).trim().split('\r\n');
-    expect(lines[0]).toBe('at,number,actor,actor_user_id,address,account_id,action,target_id,detail,id,hash');
+    expect(lines[0]).toBe('at,number,actor,actor_user_id,address,caller,account_id,action,target_id,detail,id,hash');
     expect(lines).toHaveLength(2);
     expect(await operator.refusal('GET', '/operator/audit/export?format=xml')).toEqual([400, 'invalid_request']);
     const last = entries[0]!;

@@ -7,6 +7,7 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { hasReason } from '#kit/errors/app-error.js';
 import { idFromBytes } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
+import { recordedAudit } from '#kit/testing/audit.js';
 import { HoldState, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { createLedger } from '../../services/ledger/index.js';
 import { quietConfig } from '../../services/ledger/testing/ledger.js';
@@ -26,7 +27,7 @@ export interface Replica {
 /** A ledger on this database, which it migrates when it is the first. */
 export async function startReplica(url: string): Promise<Replica> {
   const db = openDatabase(url, { poolMax: 4 });
-  const ledger = createLedger(quietConfig, { db, clock: systemClock, log });
+  const ledger = createLedger(quietConfig, { db, clock: systemClock, log, auth: recordedAudit() });
   await ledger.start();
   return {
     service: ledger.service,
@@ -122,7 +123,7 @@ export async function expectBooks(url: string, settled: ReadonlyMap<string, bigi
       .select('hold_id', db.knex.raw('COUNT(*) AS entries, SUM(amount_nano_usd) AS amount'));
     const charged = new Map(entries.map((row) => [idFromBytes('req', asBytes(row.hold_id)), `${row.entries} ${row.amount}`]));
     expect(differences(new Map([...settled].map(([id, cost]) => [id, `1 ${cost}`])), charged)).toEqual([]);
-    const { service } = createLedger(quietConfig, { db, clock: systemClock, log });
+    const { service } = createLedger(quietConfig, { db, clock: systemClock, log, auth: recordedAudit() });
     expect(await service.verify({ accountId: '' })).toMatchObject({ sumNanoUsd: 0n, openHolds: 0n, drifts: [] });
   } finally {
     await db.close();

@@ -63,6 +63,7 @@ export interface AuditEntry {
   readonly actor: string | null;
   readonly actor_user_id: string | null;
   readonly address: string | null;
+  readonly caller: string;
   readonly account_id: string | null;
   readonly action: string;
   readonly target_id: string;

@@ -36,6 +36,7 @@ export function renderAuditEntry(entry: AuditEntry) {
     actor_user_id: orNull(entry.actorUserId),
     actor: orNull(entry.actorName),
     address: orNull(entry.clientAddress),
+    caller: entry.caller,
     account_id: orNull(entry.accountId),
     action: entry.action,
     target_id: entry.targetId,

@@ -1,11 +1,11 @@
 // The log of what people did: found by what is known of an entry, and shown to be as it was written.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
-  AppendAuditRequest,
-  type AuditEntry,
+  AuditEntry,
   CreateUserRequest,
   type DeepPartial,
   ListAuditRequest,
@@ -36,10 +36,18 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
   afterAll(() => auth.stop());
 
   async function append(entry: DeepPartial<AuditEntry>): Promise<AuditEntry> {
-    const response = await auth.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), operator);
+    const event = AuditEntry.fromPartial({
+      id: newId('aud', auth.clock.nowMs()),
+      atMs: BigInt(auth.clock.nowMs()),
+      detailJson: '{}',
+      ...entry,
+    });
     auth.clock.advance(1000);
-    made.push(response.entry!);
-    return response.entry!;
+    await auth.people.appendAuditEvents({ events: [event] }, operator);
+    const { entries } = await auth.people.listAudit(ListAuditRequest.fromPartial({ pageSize: 100 }), operator);
+    const appended = entries.find(({ id }) => id === event.id)!;
+    made.push(appended);
+    return appended;
   }
   const numbers = async (filter: DeepPartial<ListAuditRequest>) =>
     (await auth.people.listAudit(ListAuditRequest.fromPartial(filter), operator)).entries.map(({ number }) => Number(number));
@@ -67,7 +75,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
   it('is chained as written down, so that anybody can check an export', async () => {
     let before: Uint8Array = Buffer.alloc(32);
     for (const entry of made.toSorted((a, b) => Number(a.number - b.number))) {
-      const { number, id, atMs, actorUserId, actorName, clientAddress, accountId, action, targetId, detailJson } = entry;
+      const { number, id, atMs, actorUserId, actorName, clientAddress, caller, accountId, action, targetId, detailJson } = entry;
       const text = JSON.stringify([
         String(number),
         id,
@@ -75,6 +83,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
         actorUserId,
         actorName,
         clientAddress,
+        caller,
         accountId,
         action,
         targetId,
@@ -83,6 +92,43 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
       before = createHash('sha256').update(before).update(text).digest();
       expect(Buffer.from(entry.hash)).toEqual(before);
     }
+  });
+
+  it('appends an event once, however often and with whatever it is sent', async () => {
+    const [first, second] = ['once', 'after'].map((targetId, index) =>
+      AuditEntry.fromPartial({
+        id: newId('aud', auth.clock.nowMs() + index),
+        atMs: 1n,
+        action: 'key.create',
+        actorName: 'a',
+        targetId,
+        detailJson: '{}',
+      }),
+    );
+    const before = (await verify()).lastNumber;
+    await auth.people.appendAuditEvents({ events: [first!] }, operator);
+    await Promise.all(Array.from({ length: 5 }, () => auth.people.appendAuditEvents({ events: [first!, second!, second!] }, operator)));
+    expect((await verify()).lastNumber).toBe(before + 2n);
+    expect(await numbers({ targetId: 'once' })).toEqual([Number(before) + 1]);
+    expect(await numbers({ targetId: 'after' })).toEqual([Number(before) + 2]);
+    expect((await verify()).fault).toBe('');
+  });
+
+  it('refuses events that it could not list or chain', async () => {
+    const event = { id: newId('aud'), action: 'key.create', detailJson: '{}' };
+    const fieldOf = async (changes: DeepPartial<AuditEntry>) => {
+      const events = [AuditEntry.fromPartial(event), AuditEntry.fromPartial({ ...event, ...changes })];
+      const refusal = auth.people.appendAuditEvents({ events }, operator);
+      return ((await refusal.catch((error: unknown) => error)) as AppError).details?.['field'];
+    };
+    expect(await fieldOf({ id: 'aud_1' })).toBe('events[1].id');
+    expect(await fieldOf({ action: 'key' })).toBe('events[1].action');
+    expect(await fieldOf({ detailJson: '[]' })).toBe('events[1].detail_json');
+    expect(await fieldOf({ detailJson: '{' })).toBe('events[1].detail_json');
+    expect(await fieldOf({ targetId: 'x'.repeat(201) })).toBe('events[1].target_id');
+    await expect(
+      auth.people.appendAuditEvents({ events: Array.from({ length: 101 }, () => AuditEntry.fromPartial(event)) }, operator),
+    ).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
   it('keeps texts as the chain has them, whatever is in them', async () => {

@@ -33,6 +33,7 @@ export const peoplePolicy: PeerPolicy<keyof PeopleService> = {
   putMember: ['gateway'],
   removeMember: ['gateway'],
   appendAudit: ['gateway'],
+  appendAuditEvents: ['catalog', 'ledger', 'metering', 'inference'],
   listAudit: ['gateway'],
   verifyAudit: ['gateway'],
 };

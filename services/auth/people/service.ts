@@ -3,6 +3,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 import type { PeopleDeps } from './deps.js';
 import { acceptInvitation } from './rpcs/accept-invitation.js';
+import { appendAuditEvents } from './rpcs/append-audit-events.js';
 import { appendAudit } from './rpcs/append-audit.js';
 import { confirmPassword } from './rpcs/confirm-password.js';
 import { connectIdentity } from './rpcs/connect-identity.js';
@@ -66,6 +67,7 @@ export function peopleService(deps: PeopleDeps): PeopleService {
     putMember: (request, context = unknownCaller) => putMember(request, context, deps),
     removeMember: (request, context = unknownCaller) => removeMember(request, context, deps),
     appendAudit: (request, context = unknownCaller) => appendAudit(request, context, deps),
+    appendAuditEvents: (request, context = unknownCaller) => appendAuditEvents(request, context, deps),
     listAudit: (request, context = unknownCaller) => listAudit(request, context, deps),
     verifyAudit: (request, context = unknownCaller) => verifyAudit(request, context, deps),
   };

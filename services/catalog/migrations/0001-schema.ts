@@ -1,4 +1,5 @@
 // Models, dated prices, price drafts, and the revision by which replicas notice each other's changes.
+import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
 export const schema: Migration = {
@@ -58,5 +59,7 @@ export const schema: Migration = {
       author ${sql.text(200)} NOT NULL,
       updated_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
+
+    auditOutboxTable(sql),
   ],
 };

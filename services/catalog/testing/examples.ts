@@ -1,8 +1,10 @@
 // Valid messages for the catalog's tests, and a catalog over a test database.
+import type { AuditReceiver } from '#kit/audit/audit-outbox.js';
 import { type Clock, ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
+import { recordedAudit } from '#kit/testing/audit.js';
 import { Capability, type DeepPartial, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { type CatalogConfig, createCatalog } from '../index.js';
 
@@ -47,7 +49,7 @@ export function examplePrice(fields: DeepPartial<PriceVersion> = {}): PriceVersi
 export const silentLog = createLogger({ name: 'test', level: 'silent' });
 
 /** A catalog on this database: without the seed, and quick to notice what others changed. */
-export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig> } = {}) {
+export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig>; auth?: AuditReceiver } = {}) {
   const config = { pollIntervalMs: 20, heartbeatIntervalMs: 1000, seed: false, ...options.config };
-  return createCatalog(config, { db, clock: options.clock ?? new ManualClock(), log: silentLog });
+  return createCatalog(config, { db, clock: options.clock ?? new ManualClock(), log: silentLog, auth: options.auth ?? recordedAudit() });
 }

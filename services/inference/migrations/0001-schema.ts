@@ -1,4 +1,5 @@
 // The upstreams that operators add (built-in and configured ones are not stored), and the latest test of each upstream.
+import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
 export const schema: Migration = {
@@ -20,5 +21,7 @@ export const schema: Migration = {
       at_ms ${sql.int64} NOT NULL,
       result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
+
+    auditOutboxTable(sql),
   ],
 };

@@ -5,6 +5,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import { openDatabase } from '#kit/db/open.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { type LogLine, recordingLogger } from '#kit/testing/log.js';
+import { recordedAudit } from '#kit/testing/audit.js';
 import { type Event, GenerateRequest, type GenerateResponse, type InferenceService, Role } from '#proto/inference/v1/inference.js';
 import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
@@ -36,7 +37,7 @@ export interface TestInference {
 export async function startInference(changes: Partial<InferenceConfig> = {}, clock: Clock = systemClock): Promise<TestInference> {
   const db = openDatabase('sqlite::memory:');
   const { log, lines } = recordingLogger('debug');
-  const inference = createInference(testConfig(changes), { db, clock, log, secretKey: randomBytes(32) });
+  const inference = createInference(testConfig(changes), { db, clock, log, secretKey: randomBytes(32), auth: recordedAudit() });
   await inference.start();
   return {
     service: inference.service,

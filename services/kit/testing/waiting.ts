@@ -32,3 +32,13 @@ export async function untilStill(read: () => number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
+
+/** Returns the first value that is not undefined. Fails after five seconds. */
+export async function eventually<T>(read: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  for (const endMs = performance.now() + 5000; performance.now() < endMs;) {
+    const value = await read();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('What was waited for did not happen.');
+}

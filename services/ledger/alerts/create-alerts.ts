@@ -1,4 +1,5 @@
 // Alerts as a module beside the ledger's own: the same database, another contract and another life.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
@@ -23,6 +24,8 @@ export interface AlertModuleDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  /** The ledger's. */
+  readonly auditLog: AuditLog;
   /** Encrypts the webhooks' secrets at rest. */
   readonly secretKey: Buffer;
   readonly mail: MailConfig;
@@ -32,7 +35,7 @@ export interface AlertModuleDeps {
 /** Alerts over the ledger's database. `start` migrates and begins to look and to send. Raises ConfigError for faulty settings of mail. */
 export function createAlerts(
   config: AlertDeps['config'],
-  { db, clock, log, secretKey, mail, publicUrl }: AlertModuleDeps,
+  { db, clock, log, auditLog, secretKey, mail, publicUrl }: AlertModuleDeps,
 ): ServiceModule<AlertService> {
   const reads = new Reads(db);
   const mailer = createMailer(mail);
@@ -40,6 +43,7 @@ export function createAlerts(
     alerts: new AlertStore(db),
     deliveries: new DeliveryStore(db),
     reads,
+    auditLog,
     box: new SecretBox(secretKey),
     mailer,
     publicUrl,

@@ -1,4 +1,5 @@
 // What alerts work with.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { Mailer } from '#kit/mail/mailer.js';
@@ -13,6 +14,7 @@ export interface AlertDeps {
   readonly alerts: AlertStore;
   readonly deliveries: DeliveryStore;
   readonly reads: Reads;
+  readonly auditLog: AuditLog;
   readonly box: SecretBox;
   /** Undefined: no mail is sent. */
   readonly mailer: Mailer | undefined;

@@ -1,5 +1,6 @@
 // The books, their archive and sums by month, redemption codes, and alerts. Every primary key begins with the slot and holds the account,
 // so that the tables can be sharded by it.
+import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
 export const schema: Migration = {
@@ -179,6 +180,8 @@ export const schema: Migration = {
         PRIMARY KEY (slot, account_id, id)
       ) ${sql.tableOptions}`,
       'CREATE INDEX alert_delivery_by_due ON alert_delivery (state, due_at_ms)',
+
+      auditOutboxTable(sql),
     ];
   },
 };

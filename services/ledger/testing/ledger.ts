@@ -3,6 +3,7 @@ import { ManualClock } from '#kit/clock.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger, type Logger } from '#kit/log.js';
 import { createTestDatabase } from '#kit/testing/database.js';
+import { type RecordedAudit, recordedAudit } from '#kit/testing/audit.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from '../config.js';
 import { createLedger } from '../index.js';
@@ -32,6 +33,8 @@ export interface TestLedger {
   readonly log: Logger;
   /** Every line logged so far, of every level. */
   readonly logLines: string[];
+  /** Has the audit events that the ledger shipped. */
+  readonly auth: RecordedAudit;
   /** Another ledger on the same database, as another process would be. */
   startReplica(config?: LedgerConfig): Promise<LedgerService>;
   stop(): Promise<void>;
@@ -43,10 +46,11 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
   const clock = new ManualClock();
   const logLines: string[] = [];
   const log = createLogger({ name: 'ledger', level: 'trace' }, { write: (line) => void logLines.push(line) });
+  const auth = recordedAudit();
   const stops: (() => Promise<void>)[] = [];
 
   const start = async (on: Database, settings: LedgerConfig): Promise<LedgerService> => {
-    const module = createLedger(settings, { db: on, clock, log });
+    const module = createLedger(settings, { db: on, clock, log, auth });
     await module.start();
     stops.push(() => module.stop());
     return module.service;
@@ -59,6 +63,7 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
     clock,
     log,
     logLines,
+    auth,
     async startReplica(settings = config) {
       const replicaDb = openDatabase(url);
       stops.push(() => replicaDb.close());

@@ -1,4 +1,5 @@
 // Usage records, calls in flight, settlements to deliver, keyed calls, and sums of usage.
+import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
 /**
@@ -172,5 +173,7 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     `INSERT INTO usage_summing (name, version, epoch, phase, watermark, leased_by, lease_until_ms)
       VALUES ('sums', 0, 1, 2, x'${'00'.repeat(16)}', x'${'00'.repeat(16)}', 0)`,
+
+    auditOutboxTable(sql),
   ],
 };

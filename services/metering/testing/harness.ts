@@ -5,6 +5,7 @@ import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { createLogger } from '#kit/log.js';
 import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
+import { recordedAudit } from '#kit/testing/audit.js';
 import type {
   CheckpointUsageRequest_Item,
   GetOutboxResponse,
@@ -61,7 +62,14 @@ export class Harness {
     const log = createLogger({ name: 'metering', level: 'warn' }, { write: (line) => void this.lines.push(JSON.parse(line)) });
     const metering = createMetering(
       { ...config, ...changes },
-      { db, clock: this.clock, log, ledger: this.ledger.client, catalog: { listPriceVersions: async () => ({ prices: [] }) } },
+      {
+        db,
+        clock: this.clock,
+        log,
+        ledger: this.ledger.client,
+        catalog: { listPriceVersions: async () => ({ prices: [] }) },
+        auth: recordedAudit(),
+      },
     );
     await metering.start();
     this.replicas.push(metering);

@@ -5,6 +5,7 @@ import type { Database, Engine } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { createTestDatabase } from '#kit/testing/database.js';
+import { recordedAudit } from '#kit/testing/audit.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift, MeteringService, RecordUsageRequest, ReconcileResponse } from '#proto/metering/v1/metering.js';
@@ -59,6 +60,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
     db: ledgerDatabase.db,
     clock,
     log: silent,
+    auth: recordedAudit(),
   });
   const catalog = [price()];
   const settings = parseSettings(meteringSettings, {
@@ -74,6 +76,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
     log,
     ledger: ledger.service,
     catalog: { listPriceVersions: async ({ modelId }) => ({ prices: catalog.filter((version) => version.modelId === modelId) }) },
+    auth: recordedAudit(),
   });
   await ledger.start();
   await metering.start();

@@ -8,6 +8,7 @@ import { Count, Flag, listOf, nullable, Text, view } from '../shapes.js';
 const AuditEntry = view('AuditEntry', {
   ...auditFields,
   actor_user_id: nullable(Text, 'Null: it was done by a command.'),
+  caller: { ...Text, description: 'The process that sent the request, such as gateway or operator.' },
   account_id: nullable(Text),
   number: nullable(Count, 'Null: older than the chain.'),
   hash: nullable(Text, 'Over the entry and the hash of the one before.'),

@@ -59,7 +59,20 @@ function exportAudit(deps: ConsoleDeps): Middleware {
   };
 }
 
-const columns = ['at', 'number', 'actor', 'actor_user_id', 'address', 'account_id', 'action', 'target_id', 'detail', 'id', 'hash'] as const;
+const columns = [
+  'at',
+  'number',
+  'actor',
+  'actor_user_id',
+  'address',
+  'caller',
+  'account_id',
+  'action',
+  'target_id',
+  'detail',
+  'id',
+  'hash',
+] as const;
 
 async function* exportLines(
   first: Awaited<ReturnType<ConsoleDeps['peers']['people']['listAudit']>>,

@@ -1,7 +1,7 @@
 // AppendAudit: notes what somebody did.
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
-import type { AppendAuditRequest, AppendAuditResponse } from '#proto/auth/v1/people.js';
+import { AuditEntry, type AppendAuditRequest, type AppendAuditResponse } from '#proto/auth/v1/people.js';
 import { invalidField } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';
 
@@ -10,7 +10,7 @@ const detailCharsMax = 10_000;
 /** Raises invalid_request. */
 export async function appendAudit(
   request: AppendAuditRequest,
-  _context: CallContext,
+  context: CallContext,
   { audit, clock }: PeopleDeps,
 ): Promise<AppendAuditResponse> {
   const given = request.entry;
@@ -20,7 +20,7 @@ export async function appendAudit(
     throw invalidField('entry.detail_json', `entry.detail_json must have at most ${detailCharsMax} characters.`);
   const nowMs = clock.nowMs();
   const { accountId, action, actorUserId } = given;
-  const entry = await audit.append({
+  const entry = {
     accountId,
     action,
     actorUserId,
@@ -30,8 +30,10 @@ export async function appendAudit(
     clientAddress: kept(given.clientAddress, 64),
     targetId: kept(given.targetId, 200),
     detailJson: given.detailJson === '' ? '{}' : kept(given.detailJson, detailCharsMax),
-  });
-  return { entry };
+    caller: context.caller,
+  };
+  await audit.receive([entry]);
+  return { entry: AuditEntry.fromPartial(entry) };
 }
 
 /** What is cut in the middle of a character would come back from a database as another text, and so with another hash. */

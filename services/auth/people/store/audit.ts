@@ -1,9 +1,13 @@
-// The SQL of the audit log, which is only ever added to.
+// The SQL of the audit log: entries are only ever appended.
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
+import { type AuditEvent, type AuditRecord, auditRecord } from '#kit/audit/audit-event.js';
+import { type AuditLog, orderedIds } from '#kit/audit/audit-outbox.js';
+import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
 import type { AuditEntry } from '#proto/auth/v1/people.js';
 import type { Row } from '../../store/rows.js';
 import { auditHash } from '../audit-hash.js';
@@ -14,6 +18,7 @@ const columns = [
   'actor_user_id',
   'actor_name',
   'client_address',
+  'caller',
   'account_id',
   'action',
   'target_id',
@@ -40,32 +45,24 @@ export interface ChainEnd {
   readonly hash: Buffer;
 }
 
-/** Keeps what was done. */
-export class AuditStore {
-  constructor(private readonly db: Database) {}
+/** The audit log. */
+export class AuditStore implements AuditLog {
+  readonly #newId = orderedIds();
 
-  /** Adds an entry at the end of the chain; the entry with its number and hash. Those who add at the same time wait for each other. */
-  async append(given: Omit<AuditEntry, 'number' | 'hash'>): Promise<AuditEntry> {
-    return this.db.transaction(async (tx) => {
-      const end = await endOfChain(tx('audit_chain').forUpdate());
-      const number = end.number + 1n;
-      const hash = auditHash(end.hash, { ...given, number });
-      await tx('audit_entry').insert({
-        id: idToBytes('aud', given.id),
-        at_ms: given.atMs,
-        actor_user_id: given.actorUserId,
-        actor_name: given.actorName,
-        client_address: given.clientAddress,
-        account_id: given.accountId,
-        action: given.action,
-        target_id: given.targetId,
-        detail: given.detailJson,
-        number,
-        hash,
-      });
-      assert.equal(await tx('audit_chain').where({ id: 1, last_number: end.number }).update({ last_number: number, last_hash: hash }), 1);
-      return { ...given, number, hash };
-    });
+  constructor(
+    private readonly db: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Appends an event of auth's own, in the transaction of the change that it describes. Call it last: from here on other changes wait. */
+  async append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void> {
+    const nowMs = this.clock.nowMs();
+    await appendToChain(tx, [auditRecord(this.#newId(nowMs), nowMs, event, context)]);
+  }
+
+  /** Appends the events of another service, in this order. Events that are in the log already are skipped. */
+  receive(events: readonly AuditRecord[]): Promise<void> {
+    return this.db.transaction((tx) => appendToChain(tx, events), { isRepeatable: true });
   }
 
   /** Up to `limit` entries that match, newest first, from the one behind `after` on. */
@@ -113,6 +110,44 @@ export class AuditStore {
   }
 }
 
+async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<void> {
+  // The lock of this row is the order of the chain.
+  const end = await endOfChain(tx('audit_chain').forUpdate());
+  const ids = events.map(({ id }) => idToBytes('aud', id)!);
+  const present: Row[] = await tx('audit_entry').whereIn('id', ids).select('id');
+  const known = new Set(present.map((row) => idFromBytes('aud', asBytes(row['id']))));
+  let { number, hash } = end;
+  const rows: Record<string, unknown>[] = [];
+  for (const event of events) {
+    if (known.has(event.id)) continue;
+    known.add(event.id);
+    number += 1n;
+    hash = auditHash(hash, { ...event, number });
+    rows.push(toRow(event, number, hash));
+  }
+  if (rows.length === 0) return;
+  await tx('audit_entry').insert(rows);
+  const updated = await tx('audit_chain').where({ id: 1, last_number: end.number }).update({ last_number: number, last_hash: hash });
+  assert.equal(updated, 1);
+}
+
+function toRow(event: AuditRecord, number: bigint, hash: Buffer): Record<string, unknown> {
+  return {
+    id: idToBytes('aud', event.id),
+    at_ms: event.atMs,
+    actor_user_id: event.actorUserId,
+    actor_name: event.actorName,
+    client_address: event.clientAddress,
+    caller: event.caller,
+    account_id: event.accountId,
+    action: event.action,
+    target_id: event.targetId,
+    detail: event.detailJson,
+    number,
+    hash,
+  };
+}
+
 async function endOfChain(query: Knex.QueryBuilder): Promise<ChainEnd> {
   const row: Row | undefined = await query.where({ id: 1 }).first('last_number', 'last_hash');
   assert(row !== undefined, 'The end of the audit log is missing.');
@@ -134,6 +169,7 @@ function toEntry(row: Row): AuditEntry {
     actorUserId: asText(row['actor_user_id']),
     actorName: asText(row['actor_name']),
     clientAddress: asText(row['client_address']),
+    caller: asText(row['caller']),
     accountId: asText(row['account_id']),
     action: asText(row['action']),
     targetId: asText(row['target_id']),

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { openDatabase, type Database, type Engine } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
@@ -64,6 +65,7 @@ export async function startTestAlerts(
       alerts: new AlertStore(db),
       deliveries: new DeliveryStore(db),
       reads: new Reads(db),
+      auditLog: new AuditOutbox({ db, receiver: ledger.auth, caller: 'ledger', clock, log }),
       box,
       mailer,
       publicUrl: 'https://console.example.com',

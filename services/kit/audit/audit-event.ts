@@ -1,0 +1,88 @@
+// What an audit event says, and its bounds. Pure.
+import type { Actor, CallContext } from '../rpc/call-context.js';
+import { operator } from '../rpc/peer-policy.js';
+
+/** A change as the code that makes it describes it. */
+export interface AuditEvent {
+  /** For example "key.create". */
+  readonly action: string;
+  /** Absent where the change concerns no account. */
+  readonly accountId?: string;
+  /** The id of what was changed. */
+  readonly targetId: string;
+  /** What changed, without secrets. */
+  readonly detail?: object;
+  /** The user who acted, where the request itself proves it (a password, the secret of a link). Absent: the actor of the call. */
+  readonly actor?: Pick<Actor, 'userId' | 'email' | 'clientAddress'>;
+}
+
+/** An audit event as it is stored and shipped. */
+export interface AuditRecord {
+  /** "aud_" and a UUIDv7. It identifies the event on its way, so that it is appended once. */
+  readonly id: string;
+  readonly atMs: bigint;
+  /** Empty where a process acted in its own name. */
+  readonly actorUserId: string;
+  /** The user's e-mail address at that time, or the name of the process. */
+  readonly actorName: string;
+  readonly clientAddress: string;
+  /** The process that sent the request. */
+  readonly caller: string;
+  readonly accountId: string;
+  readonly action: string;
+  readonly targetId: string;
+  readonly detailJson: string;
+}
+
+/** Longest texts, in characters. */
+export const auditCharsMax = {
+  actorUserId: 40,
+  actorName: 254,
+  clientAddress: 64,
+  caller: 200,
+  accountId: 40,
+  action: 64,
+  targetId: 200,
+  detailJson: 16_000,
+} as const;
+
+const operatorName = 'operator CLI';
+
+/** The record of an event under this id. Texts that are too long are cut. */
+export function auditRecord(id: string, atMs: number, event: AuditEvent, context: Pick<CallContext, 'caller' | 'actor'>): AuditRecord {
+  const { caller } = context;
+  const actor = event.actor ?? context.actor;
+  const cut = (field: keyof typeof auditCharsMax, text: string): string => cutText(text, auditCharsMax[field]);
+  return {
+    id,
+    atMs: BigInt(atMs),
+    actorUserId: actor?.userId ?? '',
+    actorName: cut('actorName', actor?.email ?? (caller === operator ? operatorName : caller)),
+    clientAddress: cut('clientAddress', actor?.clientAddress ?? ''),
+    caller: cut('caller', caller),
+    accountId: event.accountId ?? '',
+    action: event.action,
+    targetId: cut('targetId', event.targetId),
+    detailJson: detailJson(event.detail ?? {}),
+  };
+}
+
+/** Text cut within a character would come back from a database as another text, and so with another hash. */
+function cutText(text: string, charsMax: number): string {
+  return Buffer.from(text.slice(0, charsMax)).toString();
+}
+
+function detailJson(detail: object): string {
+  const json = JSON.stringify(detail, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  if (json.length <= auditCharsMax.detailJson) return json;
+  // Quotes and backslashes double when they are quoted again.
+  return JSON.stringify({ truncated: cutText(json, auditCharsMax.detailJson / 2 - 100) });
+}
+
+/** The fields that differ, as they were and as they are; undefined where none does. */
+export function changedFields<T extends object>(before: T, after: T): { before: Partial<T>; after: Partial<T> } | undefined {
+  const names = (Object.keys(after) as (keyof T)[]).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  if (names.length === 0) return undefined;
+  const only = (of: T): Partial<T> => Object.fromEntries(names.map((name) => [name, of[name]])) as Partial<T>;
+  return { before: only(before), after: only(after) };
+}
