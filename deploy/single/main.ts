@@ -70,7 +70,9 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
   };
 
+  const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
   const auth = createAuth(config.auth, {
+    secretKey,
     db: databases.auth,
     clock,
     log,
@@ -83,7 +85,6 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, auth: authFor('ledger') });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
-  const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
   const alerts = createAlerts(config.ledger, {
     db: databases.ledger,
     clock,

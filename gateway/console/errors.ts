@@ -17,9 +17,12 @@ const statusOfGrpc: Partial<Record<Status, number>> = {
   [Status.UNIMPLEMENTED]: 405,
 };
 
+// What happened between processes of ours is no fault of the browser's.
+const ours: ReadonlySet<string> = new Set(['internal', 'peer_not_permitted', 'actor_refused']);
+
 /** A refusal as an HTTP answer. */
 export function renderConsoleError(error: AppError, requestId: string): HttpError {
-  const isOurs = error.reason === 'internal' || error.reason === 'peer_not_permitted';
+  const isOurs = ours.has(error.reason);
   const body = {
     error: {
       code: isOurs ? 'internal' : error.reason,

@@ -1,10 +1,9 @@
 // Who is asking: the session cookie, and what keeps other sites from using it.
-import { createHash } from 'node:crypto';
 import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
-import type { Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/people.js';
+import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/people.js';
 import { assertAllowed, type Permission } from './access.js';
-import { contextOf } from './call-contexts.js';
+import { type Acting, actingAs, contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 
 // Behind TLS no neighbouring host of the same domain, and nobody on the way of its plain http, can set a cookie of this name (RFC 6265bis,
@@ -28,20 +27,45 @@ export function visitorOf(ctx: Context): Visitor {
   return visitor;
 }
 
-/** Lets in who has a session. Raises session_unknown. */
-export function signedIn({ peers, config }: ConsoleDeps): Middleware {
+/** Admits a request of a session, and lets its calls act for the user. Raises session_unknown. */
+export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Middleware {
+  const { peers, config } = deps;
   return async (ctx: Context, next: Next) => {
     const token = tokenOf(ctx);
     if (token === undefined) throw new AppError('session_unknown', 'Nobody is signed in; sign in first.');
+    const request = { token, clientAddress: ctx.ip, accountId: String(ctx['params']?.account ?? '') };
+    const read = (): Promise<GetSessionResponse> => peers.people.getSession(request, contextOf({ config }));
+    let found: GetSessionResponse;
     try {
-      const tokenHash = createHash('sha256').update(token).digest();
-      const { session, user, memberships } = await peers.people.getSession({ tokenHash }, contextOf({ config }));
-      visitors.set(ctx, { session: session!, user: user!, memberships });
+      found = await read();
     } catch (error) {
       if (hasReason(error, 'session_unknown')) clearSession(ctx);
       throw error;
     }
-    await next();
+    const { session, user, memberships, actorToken } = found;
+    visitors.set(ctx, { session: session!, user: user!, memberships });
+    await actingAs(
+      actingBy(actorToken, async () => (await read()).actorToken, deps),
+      next,
+    );
+  };
+}
+
+// Longer than any one call takes.
+const renewedBeforeExpiryMs = 45_000;
+
+/** A token that is replaced before it expires. */
+function actingBy(
+  first: ActorToken | undefined,
+  next: () => Promise<ActorToken | undefined>,
+  { clock }: Pick<ConsoleDeps, 'clock'>,
+): Acting {
+  let present = first;
+  return {
+    token: () => present?.token,
+    async renew() {
+      if (present === undefined || Number(present.expiresAtMs) - clock.nowMs() < renewedBeforeExpiryMs) present = await next();
+    },
   };
 }
 

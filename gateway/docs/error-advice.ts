@@ -149,6 +149,10 @@ const hidden = {
     means: 'A process of this Tollgate called another that does not allow it.',
     todo: 'The operator finds the cause in the log, by the request id.',
   },
+  actor_refused: {
+    means: 'A process of this Tollgate called another without a valid proof of the user for whom it acts.',
+    todo: 'Sign in again. If that does not help, the operator finds the cause in the log, by the request id.',
+  },
   hold_closed: { means: 'The hold of the call had ended before it was used.', todo: 'Repeat.' },
   call_closed: {
     means: 'The call was on record as lost before its end was reported.',

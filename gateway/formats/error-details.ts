@@ -37,6 +37,7 @@ export interface ErrorObject {
 const hiddenReasons: ReadonlySet<Reason> = new Set([
   'internal',
   'peer_not_permitted',
+  'actor_refused',
   'hold_closed',
   'call_closed',
   // Of the console, which tells them in its own form.

@@ -58,6 +58,7 @@ const told: [Reason, number, string, string, number, string][] = [
 const hidden: readonly Reason[] = [
   'internal',
   'peer_not_permitted',
+  'actor_refused',
   'hold_closed',
   'call_closed',
   'sign_in_refused',

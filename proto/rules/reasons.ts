@@ -50,8 +50,10 @@ export const reasons = {
   sign_in_throttled: Status.RESOURCE_EXHAUSTED,
   /** The session has ended or never was. */
   session_unknown: Status.UNAUTHENTICATED,
-  /** The person's role does not allow this. */
+  /** The user's role does not allow this. */
   role_not_permitted: Status.PERMISSION_DENIED,
+  /** The caller needs the proof of an acting user for this RPC, and sent none or one that is not valid. */
+  actor_refused: Status.UNAUTHENTICATED,
 
   // Models.
   model_unknown: Status.NOT_FOUND,

@@ -29,6 +29,15 @@ export const authSettings = {
     maxMs: 90 * 86_400_000,
     default: 7 * 86_400_000,
   }),
+  signingKeyMs: duration(
+    'TOLLGATE_AUTH_SIGNING_KEY_LIFE',
+    'how long auth signs actor tokens under one key before it creates the next one',
+    {
+      minMs: 300_000,
+      maxMs: 365 * 86_400_000,
+      default: 30 * 86_400_000,
+    },
+  ),
   mailRetryMs: duration(
     'TOLLGATE_AUTH_MAIL_RETRY',
     'how long a mail that was not taken waits for its second try; the third and fourth come after 6 and 30 times as long',

@@ -5,8 +5,12 @@ import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { Mailer } from '#kit/mail/mailer.js';
+import { SecretBox } from '#kit/secrets/secret-box.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
+import { ActorTokens } from './actors/actor-tokens.js';
+import { SigningKeyStore } from './actors/signing-key-store.js';
+import { SigningKeys } from './actors/signing-keys.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
@@ -29,6 +33,7 @@ import { ChangeStore } from './store/changes.js';
 import { IdempotencyStore } from './store/idempotency.js';
 import { KeyStore } from './store/keys.js';
 
+export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { type AuthConfig, authSettings } from './config.js';
 export { peoplePolicy } from './people/policy.js';
 export { authPolicy } from './policy.js';
@@ -43,6 +48,8 @@ export interface AuthDeps {
   readonly mailer: Mailer | undefined;
   /** Where people find the console, for links in mails; without it none is sent. */
   readonly publicUrl: string | undefined;
+  /** The 32 bytes under which signing keys are sealed in the database, the same for every replica. */
+  readonly secretKey: Buffer;
 }
 
 // The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat comes after it was promised.
@@ -55,12 +62,14 @@ export interface AuthModule extends ServiceModule<AuthService> {
 }
 
 /** Auth over its own database. `start` migrates and begins to look for changes; `stop` ends every watch. */
-export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl }: AuthDeps): AuthModule {
+export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl, secretKey }: AuthDeps): AuthModule {
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
   const mailBudget = new MailBudget(db);
   const postman = new Postman({ mailer, publicUrl, budget: mailBudget, retryMs: config.mailRetryMs, clock, log });
+  const store = new SigningKeyStore(db);
+  const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
   const people: PeopleDeps = {
     people: new PersonStore(db),
     sessions: new SessionStore(db),
@@ -72,6 +81,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     resets: new ResetStore(db),
     mailBudget,
     postman,
+    actorTokens: new ActorTokens(signingKeys, clock),
     lifetimes: config,
     clock,
     log,
@@ -93,6 +103,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     }),
     async start() {
       await migrate(db, migrations);
+      await signingKeys.start();
       await feed.start();
       endSweeping = startSweeping(people);
       if (mailer !== undefined && publicUrl === undefined)
@@ -104,6 +115,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       endSweeping?.();
       await postman.stop();
       await feed.stop();
+      await signingKeys.stop();
     },
     ready,
     // Started and stopped with the module around it.

@@ -1,20 +1,38 @@
 // The process of auth when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { text } from '#kit/config/settings.js';
 import { publicUrl } from '#kit/config/public-url.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/service-process.js';
-import { authPolicy, authSettings, createAuth, peoplePolicy } from './index.js';
+import { authPolicy, authSettings, createAuth, ensureSecretKey, peoplePolicy } from './index.js';
 
 await runService({
   name: 'auth',
   listen: '127.0.0.1:7101',
-  settings: { ...authSettings, ...mailSettings, publicUrl, databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL') },
+  settings: {
+    ...authSettings,
+    ...mailSettings,
+    publicUrl,
+    databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL'),
+    secretKeyPath: text(
+      'TOLLGATE_AUTH_SECRET_KEY_FILE',
+      'file with the key that encrypts the keys under which auth signs, the same for every replica; created when absent',
+      { default: './data/auth-secret-key' },
+    ),
+  },
   build(config, { log, clock }) {
     const database = databasePart(config.databaseUrl, log);
-    const auth = createAuth(config, { db: database.db, clock, log, mailer: createMailer(config), publicUrl: config.publicUrl });
+    const auth = createAuth(config, {
+      db: database.db,
+      clock,
+      log,
+      mailer: createMailer(config),
+      publicUrl: config.publicUrl,
+      secretKey: ensureSecretKey(config.secretKeyPath),
+    });
     return {
       parts: [database, auth],
       offers: [offer(AuthServiceDefinition, auth, authPolicy), offer(PeopleServiceDefinition, auth.people, peoplePolicy)],

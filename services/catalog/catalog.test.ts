@@ -204,7 +204,7 @@ describe('who may call the catalog', () => {
     const definition = CatalogServiceDefinition.methods[key];
     const guard = peerPolicy(catalogPolicy)({ key, fullName: definition.name, definition });
     try {
-      guard({ ...context, caller });
+      void guard({ ...context, caller });
       return true;
     } catch {
       return false;

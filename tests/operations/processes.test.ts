@@ -54,6 +54,7 @@ describeIfDistributed('processes started one by one', () => {
         ...envOf(name),
         [`${own}LISTEN`]: addresses[name],
         [`${own}DATABASE_URL`]: `sqlite:${join(folder, `${name}.db`)}`,
+        ...(name === 'auth' ? { TOLLGATE_AUTH_SECRET_KEY_FILE: join(folder, 'auth-secret-key') } : {}),
         ...(name === 'ledger' ? { TOLLGATE_LEDGER_SECRET_KEY_FILE: join(folder, 'ledger-secret-key') } : {}),
         ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(folder, 'secret-key') } : {}),
       }),

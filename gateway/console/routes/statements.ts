@@ -4,7 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
 import { leaving } from '../../http/disconnect-signal.js';
-import { contextOf } from '../call-contexts.js';
+import { contextOf, stillActing } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';
 import { entryKinds, renderEntry } from '../render/money.js';
@@ -40,7 +40,7 @@ export function getStatement(deps: ConsoleDeps): Middleware {
     if (format === 'csv') {
       ctx.type = 'text/csv; charset=utf-8';
       ctx.attachment(`statement-${month}.csv`);
-      ctx.body = Readable.from(csvLines(statement!, request, leaving(ctx.res), deps));
+      ctx.body = Readable.from(stillActing(csvLines(statement!, request, leaving(ctx.res), deps)));
       return;
     }
     const { entries, nextPageToken } = await deps.peers.ledger.listEntries(request, contextOf(deps));

@@ -6,7 +6,7 @@ import { formatUsd } from '#rules/money.js';
 import { leaving } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
 import { renderUsageRecord } from '../../render/usage.js';
-import { contextOf } from '../call-contexts.js';
+import { contextOf, stillActing } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf, queryText } from '../paging.js';
 import { recordCsvHead, recordCsvLine } from '../record-csv.js';
@@ -98,7 +98,7 @@ export function exportRecords(deps: ConsoleDeps): Middleware {
     const search = recordSearchOf(ctx, accountId);
     ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
     ctx.attachment(`usage.${format}`);
-    ctx.body = Readable.from(exportLines(search, format, leaving(ctx.res), deps));
+    ctx.body = Readable.from(stillActing(exportLines(search, format, leaving(ctx.res), deps)));
   };
 }
 

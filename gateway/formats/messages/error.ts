@@ -48,6 +48,7 @@ export const renderings: Renderings = {
   code_refused: failed(500, null, 'never'),
   code_throttled: failed(500, null, 'never'),
   peer_not_permitted: failed(500, null, 'never'),
+  actor_refused: failed(500, null, 'never'),
 
   model_unknown: notFound('model_not_found'),
   model_unpriced: invalid('model_unpriced'),

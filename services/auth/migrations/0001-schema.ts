@@ -163,6 +163,16 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX mail_count_by_age ON mail_count (since_ms)',
 
+    // The keys under which actor tokens are signed; private keys are sealed under the key of the secret key file.
+    `CREATE TABLE signing_key (
+      number ${sql.int64} NOT NULL PRIMARY KEY,
+      kid ${sql.text(43)} NOT NULL,
+      public_key ${sql.bytes(32)} NOT NULL,
+      sealed_private_key ${sql.text(500)} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      signs_from_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+
     `CREATE TABLE audit_entry (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       at_ms ${sql.int64} NOT NULL,

@@ -1,6 +1,7 @@
 // Begins a session of somebody who has shown who they are.
 import { AppError } from '#kit/errors/app-error.js';
-import { newId } from '#kit/id.js';
+import { idToBytes, newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
 import type { Client, SignedIn, User } from '#proto/auth/v1/people.js';
 import type { PeopleDeps } from './deps.js';
 import { mintToken } from './token.js';
@@ -10,7 +11,8 @@ export async function beginSession(
   user: User,
   client: Client,
   byLink: boolean,
-  { sessions, lifetimes, clock, log }: PeopleDeps,
+  { caller }: CallContext,
+  { sessions, members, actorTokens, lifetimes, clock, log }: PeopleDeps,
 ): Promise<SignedIn> {
   if (user.isDisabled) throw signInRefused();
   const nowMs = clock.nowMs();
@@ -26,7 +28,9 @@ export async function beginSession(
   };
   await sessions.add(session, hash);
   log.info({ session_id: session.id, user_id: user.id, by_link: byLink }, 'signed in');
-  return { token, session, user };
+  const memberships = await members.ofUser(idToBytes('user', user.id)!);
+  const actorToken = await actorTokens.sign({ user, session, memberships, accountId: '', clientAddress: client.address, caller });
+  return { token, session, user, actorToken };
 }
 
 /** The one refusal of all who could not show who they are. */

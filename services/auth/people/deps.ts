@@ -1,6 +1,7 @@
 // What the RPCs about people work with.
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
 import type { Postman } from './mail/mail-sender.js';
 import type { AuditStore } from './store/audit.js';
@@ -34,6 +35,7 @@ export interface PeopleDeps {
   readonly resets: ResetStore;
   readonly mailBudget: MailBudget;
   readonly postman: Postman;
+  readonly actorTokens: ActorTokens;
   readonly lifetimes: Lifetimes;
   readonly clock: Clock;
   readonly log: Logger;

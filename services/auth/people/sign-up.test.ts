@@ -1,5 +1,4 @@
 // How people come by themselves: sign-up and identities at providers, and how they change who they are.
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import {
@@ -40,7 +39,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: client(), ...fields }),
       operator,
     );
-  const sessionOf = (token: string) => auth.people.getSession({ tokenHash: createHash('sha256').update(token).digest() }, operator);
+  const sessionOf = (token: string) => auth.people.getSession({ token, clientAddress: '', accountId: '' }, operator);
   const claims = (email: string, fields: Partial<IdentityClaims> = {}): IdentityClaims =>
     IdentityClaims.fromPartial({ issuer, subject: `subject ${(subjects += 1)}`, email, emailIsVerified: true, name: 'Grace', ...fields });
   const byIdentity = (given: IdentityClaims, maySignUp = false) =>

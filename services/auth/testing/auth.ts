@@ -1,4 +1,5 @@
 // A running auth on a database of its own, for tests.
+import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
@@ -38,12 +39,13 @@ export async function startTestAuth(
   const clock = new ManualClock();
   const logLines: string[] = [];
   const log = createLogger({ name: 'auth', level: 'trace' }, { write: (line) => void logLines.push(line) });
+  const secretKey = randomBytes(32);
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
   const start = async (on: Database): Promise<AuthModule> => {
     const module = createAuth(
       { ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20 },
-      { db: on, clock, log, mailer, publicUrl },
+      { db: on, clock, log, mailer, publicUrl, secretKey },
     );
     await module.start();
     return module;

@@ -15,7 +15,14 @@ import { AuditOutbox, auditOutboxTable, type AuditReceiver, orderedIds } from '.
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const gateway = callContext({ caller: 'gateway' });
-const actor = { userId: 'user_1', email: 'ada@example.com', isOperator: false, roles: new Map(), clientAddress: '192.0.2.7' };
+const actor = {
+  userId: 'user_1',
+  sessionId: 'sess_1',
+  email: 'ada@example.com',
+  isOperator: false,
+  roles: new Map(),
+  clientAddress: '192.0.2.7',
+};
 const created = { action: 'thing.create', accountId: 'acct_1', targetId: 'thing_1', detail: { name: 'Thing', amount: 5n } };
 
 describe.each(testEngines)('an outbox of audit events on %s', (engine) => {

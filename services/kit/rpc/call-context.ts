@@ -11,13 +11,15 @@ export interface CallContext {
   readonly caller: string;
   /** The user for whom the caller acts, as a token signed by auth proves it; absent: the caller acts in its own name. Serving side only. */
   readonly actor?: Actor;
-  /** The signed token of the acting user, sent with an outgoing call. */
+  /** The signed token of the acting user: sent with an outgoing call, and not yet verified in an incoming one. */
   readonly actorToken?: string;
 }
 
 /** A user who acts through another process. */
 export interface Actor {
   readonly userId: string;
+  /** The session in which the user acts. */
+  readonly sessionId: string;
   readonly email: string;
   readonly isOperator: boolean;
   /** The name of the user's role in each account to which the user belongs: "owner", "admin", "developer", "billing" or "viewer". */
@@ -34,6 +36,8 @@ export interface CallContextOptions {
   timeoutMs?: number;
   /** Give up when this aborts. */
   signal?: AbortSignal;
+  /** The signed token of the user for whom this process calls. */
+  actorToken?: string | undefined;
 }
 
 /** A signal that nobody can abort, so nothing needs to listen to it. */
@@ -47,6 +51,11 @@ export const timerMsMax = 2_147_483_647;
 
 /** A context for an outgoing call. Without options beside `caller` it has no deadline and is never aborted. */
 export function callContext(options: CallContextOptions): CallContext {
-  const { caller, timeoutMs, signal = neverAborted } = options;
-  return timeoutMs === undefined ? { caller, signal } : { caller, signal, deadlineMs: Date.now() + timeoutMs };
+  const { caller, timeoutMs, signal = neverAborted, actorToken } = options;
+  return {
+    caller,
+    signal,
+    ...(timeoutMs === undefined ? {} : { deadlineMs: Date.now() + timeoutMs }),
+    ...(actorToken === undefined ? {} : { actorToken }),
+  };
 }

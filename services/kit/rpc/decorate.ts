@@ -22,8 +22,11 @@ export interface CallScope {
   readonly end?: (error: unknown) => unknown;
 }
 
-/** Called once a method when a service is decorated, and the result once a call. An error thrown there refuses the call. */
-export type Decorator = (method: MethodInfo) => (context: CallContext) => CallScope;
+/**
+ * Called once per method when a service is decorated; the result is called once per call. An error that it throws refuses the call. Only a
+ * decorator that must wait before it can admit a call returns a promise: most calls cost less without one.
+ */
+export type Decorator = (method: MethodInfo) => (context: CallContext) => CallScope | Promise<CallScope>;
 
 /** The service behind these decorators, the first outermost. */
 export function decorate<D extends ServiceDefinition>(
@@ -51,10 +54,10 @@ export function decorateSome<D extends ServiceDefinition, K extends keyof D['met
   return decorated as unknown as Pick<ServiceOf<D>, K>;
 }
 
-type Begin = (context: CallContext) => Required<CallScope>;
+type Begin = (context: CallContext) => Required<CallScope> | Promise<Required<CallScope>>;
 
 /** One scope of many: begun from the outermost, ended from the innermost. */
-function chain(begins: readonly ((context: CallContext) => CallScope)[]): Begin {
+function chain(begins: readonly ((context: CallContext) => CallScope | Promise<CallScope>)[]): Begin {
   return (outer) => {
     const scopes: CallScope[] = [];
     let context = outer;
@@ -68,17 +71,33 @@ function chain(begins: readonly ((context: CallContext) => CallScope)[]): Begin 
       }
       return current;
     };
-    try {
-      for (const begin of begins) {
-        const scope = begin(context);
-        scopes.push(scope);
-        context = scope.context;
-        if (scope.within !== undefined) within = nest(within, scope.within);
-      }
-    } catch (error) {
+    const fail = (error: unknown): never => {
       throw end(error);
+    };
+    const enter = (scope: CallScope): void => {
+      scopes.push(scope);
+      context = scope.context;
+      if (scope.within !== undefined) within = nest(within, scope.within);
+    };
+    const beginFrom = (first: number): Required<CallScope> | Promise<Required<CallScope>> => {
+      for (let index = first; index < begins.length; index += 1) {
+        const scope = begins[index]!(context);
+        if (scope instanceof Promise) {
+          return scope.then((begun) => {
+            enter(begun);
+            return beginFrom(index + 1);
+          });
+        }
+        enter(scope);
+      }
+      return { context, within, end };
+    };
+    try {
+      const begun = beginFrom(0);
+      return begun instanceof Promise ? begun.catch(fail) : begun;
+    } catch (error) {
+      return fail(error);
     }
-    return { context, within, end };
   };
 }
 
@@ -88,7 +107,8 @@ function nest(outer: <T>(step: () => T) => T, inner: <T>(step: () => T) => T): <
 
 function unary(handler: UnaryHandler, begin: Begin): UnaryHandler {
   return async (request, context) => {
-    const scope = begin(context);
+    const begun = begin(context);
+    const scope = begun instanceof Promise ? await begun : begun;
     try {
       const response = await scope.within(() => handler(request, scope.context));
       scope.end(undefined);
@@ -101,7 +121,8 @@ function unary(handler: UnaryHandler, begin: Begin): UnaryHandler {
 
 function stream(handler: StreamHandler, begin: Begin): StreamHandler {
   return async function* (request, context) {
-    const scope = begin(context);
+    const begun = begin(context);
+    const scope = begun instanceof Promise ? await begun : begun;
     let iterator: AsyncIterator<unknown> | undefined;
     let failure: unknown;
     let over = false;

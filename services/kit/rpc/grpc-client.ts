@@ -21,7 +21,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from './definition.js';
-import { callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
+import { actorKey, callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from './tls.js';
 
@@ -96,11 +96,19 @@ function callUnary(channel: Client, info: MethodInfo, options: DialGrpcOptions):
     const deadline = context.deadlineMs ?? Date.now() + (options.timeoutMs ?? timeoutMsDefault);
     const response = await new Promise<Buffer>((resolve, reject) => {
       const onAbort = (): void => call.cancel();
-      const call = channel.makeUnaryRequest(path, asTheyAre, asTheyAre, message, metadataFor(options), { deadline }, (error, bytes) => {
-        context.signal.removeEventListener('abort', onAbort);
-        if (error === null) resolve(bytes!);
-        else reject(fromServiceError(error, info.fullName, context.signal));
-      });
+      const call = channel.makeUnaryRequest(
+        path,
+        asTheyAre,
+        asTheyAre,
+        message,
+        metadataFor(options, context),
+        { deadline },
+        (error, bytes) => {
+          context.signal.removeEventListener('abort', onAbort);
+          if (error === null) resolve(bytes!);
+          else reject(fromServiceError(error, info.fullName, context.signal));
+        },
+      );
       context.signal.addEventListener('abort', onAbort, { once: true });
     });
     return decodeResponse(info, response);
@@ -113,7 +121,7 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
     const context = given ?? callContext({ caller: options.caller });
     if (context.signal.aborted) throw abortError(context.signal);
     const callOptions: CallOptions = context.deadlineMs === undefined ? {} : { deadline: context.deadlineMs };
-    const metadata = metadataFor(options);
+    const metadata = metadataFor(options, context);
     let call: ClientReadableStream<Buffer>;
     let sending: Sending | undefined;
     if (info.definition.requestStream) {
@@ -167,9 +175,10 @@ function isServiceError(error: unknown): error is ServiceError {
   return typeof error === 'object' && error !== null && 'code' in error && 'metadata' in error;
 }
 
-function metadataFor(options: DialGrpcOptions): Metadata {
+function metadataFor(options: DialGrpcOptions, { actorToken }: CallContext): Metadata {
   const metadata = new Metadata();
   metadata.set(callerKey, options.caller);
+  if (actorToken !== undefined) metadata.set(actorKey, actorToken);
   propagation.inject(activeContext.active(), metadata, metadataSetter);
   return metadata;
 }

@@ -17,7 +17,7 @@ import type { CallContext } from './call-context.js';
 import { decodeRequest, encodeResponse } from './codec.js';
 import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type StreamHandler, type UnaryHandler } from './definition.js';
 import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
-import { commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
+import { actorKey, commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
 import { createHealth } from './health.js';
 import { addReflection } from './reflection.js';
 import { operator } from './peer-policy.js';
@@ -205,7 +205,13 @@ function abortOnCancel(call: ServerCall): AbortController {
 function contextOf(call: ServerCall, signal: AbortSignal, { tls, unnamedCaller }: Serving): CallContext {
   const deadlineMs = Number(call.getDeadline());
   const caller = callerOf(call, tls, unnamedCaller);
-  return Number.isFinite(deadlineMs) ? { caller, signal, deadlineMs } : { caller, signal };
+  const [actorToken] = call.metadata.get(actorKey);
+  return {
+    caller,
+    signal,
+    ...(Number.isFinite(deadlineMs) ? { deadlineMs } : {}),
+    ...(actorToken === undefined ? {} : { actorToken: String(actorToken) }),
+  };
 }
 
 function inTraceOf<T>(call: ServerCall, work: () => Promise<T>): Promise<T> {

@@ -12,6 +12,9 @@ export const callerKey = 'tollgate-caller';
 // https://google.aip.dev/193, and grpc/status in each gRPC library.
 const statusKey = 'grpc-status-details-bin';
 
+/** Metadata that carries the signed token of the user for whom the caller acts. */
+export const actorKey = 'tollgate-actor';
+
 // Node's HTTP/2 refuses header blocks beyond 64 KiB and other stacks beyond 8 KiB; base64 makes 3 bytes into 4.
 const errorBytesMax = 4096;
 

@@ -18,14 +18,19 @@ export class LocalCall {
   /** `caller` stands for whatever the given context says of it. Raises deadline_exceeded or cancelled for a context that is over. */
   constructor(rpc: string, caller: string, given: CallContext | undefined) {
     this.outer = given ?? callContext({ caller });
-    const { signal, deadlineMs } = this.outer;
+    const { signal, deadlineMs, actorToken } = this.outer;
     if (signal.aborted) throw abortError(signal);
     if (signal !== neverAborted) signal.addEventListener('abort', this.onAbort, { once: true });
     if (deadlineMs !== undefined) {
       const onTime = (): void => this.end(new AppError('deadline_exceeded', `${rpc}: the service did not answer in time.`));
       this.timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
     }
-    this.context = { caller, signal: this.abort.signal, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+    this.context = {
+      caller,
+      signal: this.abort.signal,
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      ...(actorToken === undefined ? {} : { actorToken }),
+    };
   }
 
   /** The outcome of a step of the service, or the end of the call if that comes first. */

@@ -51,6 +51,27 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(await client.echo(probe('hello', ['a', 'b']), context())).toEqual(probe('hello!', ['a', 'b']));
   });
 
+  it('carries the token of the acting user, and no actor that nobody has verified', async () => {
+    const seen: (CallContext | undefined)[] = [];
+    const client = await clientOf({
+      echo: async (request, callee) => {
+        seen.push(callee);
+        return request;
+      },
+      async *count(__, callee) {
+        seen.push(callee);
+        yield probe('');
+      },
+    });
+    const actor = { userId: 'user_1', sessionId: '', email: '', isOperator: true, roles: new Map(), clientAddress: '' };
+    const acting = { ...context(), actorToken: 'a.b.c', actor };
+    await client.echo(probe(''), acting);
+    for await (const _message of client.count(probe(''), acting));
+    await client.echo(probe(''), context());
+    expect(seen.map((callee) => callee?.actorToken)).toEqual(['a.b.c', 'a.b.c', undefined]);
+    expect(seen.map((callee) => callee?.actor)).toEqual([undefined, undefined, undefined]);
+  });
+
   it('streams in order, to the end', async () => {
     const client = await clientOf({
       async *count(request) {

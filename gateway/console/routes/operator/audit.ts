@@ -7,7 +7,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import { ListAuditRequest } from '#proto/auth/v1/people.js';
 import { leaving } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
-import { contextOf } from '../../call-contexts.js';
+import { contextOf, stillActing } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { pageOf, queryText } from '../../paging.js';
 import { renderAuditEntry } from '../../render/operator.js';
@@ -55,7 +55,7 @@ function exportAudit(deps: ConsoleDeps): Middleware {
     const first = await deps.peers.people.listAudit({ ...filter, pageSize: exportPageSize }, contextOf(deps));
     ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
     ctx.attachment(`audit.${format}`);
-    ctx.body = Readable.from(exportLines(first, filter, format, leaving(ctx.res), deps));
+    ctx.body = Readable.from(stillActing(exportLines(first, filter, format, leaving(ctx.res), deps)));
   };
 }
 

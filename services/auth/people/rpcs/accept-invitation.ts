@@ -15,7 +15,7 @@ import { hashToken } from '../token.js';
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
 export async function acceptInvitation(
   request: AcceptInvitationRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: PeopleDeps,
 ): Promise<AcceptInvitationResponse> {
   const { members, clock } = deps;
@@ -29,7 +29,7 @@ export async function acceptInvitation(
   // Whoever has become a member meanwhile keeps the role that they were given.
   const isMember = (await members.ofUser(userId)).some(({ account }) => account?.id === invitation.accountId);
   if (!isMember) await members.put(accountId, userId, invitation.role, clock.nowMs());
-  return { signedIn: await beginSession(user, client, false, deps) };
+  return { signedIn: await beginSession(user, client, false, context, deps) };
 }
 
 /** The person who is known by the address, if the password or the session is theirs, or a new one. */

@@ -9,11 +9,11 @@ import { hashToken } from '../token.js';
 /** Raises sign_in_refused. */
 export async function redeemSignInLink(
   request: RedeemSignInLinkRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: PeopleDeps,
 ): Promise<RedeemSignInLinkResponse> {
   const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
   const person = userId === undefined ? undefined : await deps.people.find(userId);
   if (person === undefined) throw signInRefused();
-  return { signedIn: await beginSession(person.user, checkedClient(request.client), true, deps) };
+  return { signedIn: await beginSession(person.user, checkedClient(request.client), true, context, deps) };
 }

@@ -9,11 +9,7 @@ import { scopeHash } from '../store/failures.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request for the password, with which the link stays as it is, sign_in_refused and overloaded. */
-export async function resetPassword(
-  request: ResetPasswordRequest,
-  _context: CallContext,
-  deps: PeopleDeps,
-): Promise<ResetPasswordResponse> {
+export async function resetPassword(request: ResetPasswordRequest, context: CallContext, deps: PeopleDeps): Promise<ResetPasswordResponse> {
   const { failures, identities, people, resets, sessions, clock, log } = deps;
   const password = checkedPassword(request.newPassword, 'new_password');
   const hash = hashToken(request.token);
@@ -31,5 +27,5 @@ export async function resetPassword(
   // Whoever wrote the address first may not be its owner, and an identity of theirs would still let them in.
   if (!person.user.emailIsProven) await identities.removeAll(userId);
   log.info({ user_id: person.user.id }, 'password set by a mailed link');
-  return { signedIn: await beginSession(user!, checkedClient(request.client), false, deps) };
+  return { signedIn: await beginSession(user!, checkedClient(request.client), false, context, deps) };
 }

@@ -19,16 +19,16 @@ const messages = {
 /** Raises invalid_request, and sign_in_refused with details.why. */
 export async function signInByIdentity(
   request: SignInByIdentityRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: PeopleDeps,
 ): Promise<SignInByIdentityResponse> {
   const claims = checkedClaims(request.claims);
   const client = checkedClient(request.client);
   const known = (await connected(claims, deps)) ?? (await byEmail(claims, deps));
   if (known?.isDisabled === true) throw refusal('disabled');
-  if (known !== undefined) return { signedIn: await beginSession(known, client, false, deps), isNew: false };
+  if (known !== undefined) return { signedIn: await beginSession(known, client, false, context, deps), isNew: false };
   if (!request.maySignUp) throw refusal('unknown_person');
-  return { signedIn: await beginSession(await added(claims, deps), client, false, deps), isNew: true };
+  return { signedIn: await beginSession(await added(claims, deps), client, false, context, deps), isNew: true };
 }
 
 async function connected(claims: IdentityClaims, { identities, people }: PeopleDeps): Promise<User | undefined> {

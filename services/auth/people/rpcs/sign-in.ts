@@ -7,11 +7,11 @@ import { checkedClient, checkedEmail } from '../fields.js';
 import { checkPassword } from '../throttle.js';
 
 /** Raises invalid_request, sign_in_refused, sign_in_throttled and overloaded. */
-export async function signIn(request: SignInRequest, _context: CallContext, deps: PeopleDeps): Promise<SignInResponse> {
+export async function signIn(request: SignInRequest, context: CallContext, deps: PeopleDeps): Promise<SignInResponse> {
   const email = checkedEmail(request.email);
   const client = checkedClient(request.client);
   const person = await deps.people.findByEmail(email);
   const isRight = await checkPassword({ email, address: client.address }, request.password, person?.password, deps);
   if (!isRight || person === undefined) throw signInRefused();
-  return { signedIn: await beginSession(person.user, client, false, deps) };
+  return { signedIn: await beginSession(person.user, client, false, context, deps) };
 }

@@ -12,7 +12,7 @@ import { emailTaken } from '../store/people.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
 /** Raises invalid_request, already_exists, sign_in_throttled and overloaded. */
-export async function signUp(request: SignUpRequest, _context: CallContext, deps: PeopleDeps): Promise<SignUpResponse> {
+export async function signUp(request: SignUpRequest, context: CallContext, deps: PeopleDeps): Promise<SignUpResponse> {
   const { identities, clock, log } = deps;
   const client = checkedClient(request.client);
   const email = checkedEmail(request.email);
@@ -38,7 +38,7 @@ export async function signUp(request: SignUpRequest, _context: CallContext, deps
   const account = newAccountOf(accountName, nowMs);
   if (!(await identities.addWithAccount({ user, password }, account, undefined))) throw emailTaken();
   log.info({ user_id: user.id, account_id: account.id }, 'signed up');
-  return { signedIn: await beginSession(user, client, false, deps), account };
+  return { signedIn: await beginSession(user, client, false, context, deps), account };
 }
 
 function checkedAccountName(name: string): string {

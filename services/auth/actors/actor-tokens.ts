@@ -1,0 +1,89 @@
+// Signs the tokens by which services know for which user a caller acts (verified by services/kit/rpc/actor-token.ts).
+import { SignJWT } from 'jose/jwt/sign';
+import type { Clock } from '#kit/clock.js';
+import { newId } from '#kit/id.js';
+import { type ActorClaims, actorTokenRules } from '#kit/rpc/actor-token.js';
+import { type ActorToken, type Membership, Role, type Session, type User } from '#proto/auth/v1/people.js';
+import type { SigningKeys } from './signing-keys.js';
+
+/** Short, since a token outlives the session that it was signed for by as much. */
+export const tokenLifeMs = 120_000;
+// A token travels as a header, which HTTP/2 bounds.
+const rolesMax = 50;
+const rememberedMax = 1000;
+
+const roleNames: Readonly<Partial<Record<Role, string>>> = {
+  [Role.ROLE_OWNER]: 'owner',
+  [Role.ROLE_ADMIN]: 'admin',
+  [Role.ROLE_DEVELOPER]: 'developer',
+  [Role.ROLE_BILLING]: 'billing',
+  [Role.ROLE_VIEWER]: 'viewer',
+};
+
+/** For whom a token is. */
+export interface Acting {
+  readonly user: User;
+  readonly session: Session;
+  readonly memberships: readonly Membership[];
+  /** The account that the request concerns, if any. */
+  readonly accountId: string;
+  readonly clientAddress: string;
+  /** The caller that may use the token, as the transport established it. */
+  readonly caller: string;
+}
+
+/** Signs tokens. One that says the same is returned again for half its life, so that services verify it once for many requests. */
+export class ActorTokens {
+  private readonly remembered = new Map<string, { readonly kid: string; readonly token: string; readonly expiresAtMs: number }>();
+
+  constructor(
+    private readonly keys: SigningKeys,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A token for the user of a session. */
+  async sign(acting: Acting): Promise<ActorToken> {
+    const { user, session, caller, clientAddress } = acting;
+    const nowMs = this.clock.nowMs();
+    const { kid, privateKey } = this.keys.current();
+    const said: Omit<ActorClaims, 'iat'> = {
+      azp: caller,
+      sub: user.id,
+      sid: session.id,
+      email: user.email,
+      operator: user.isOperator,
+      roles: rolesOf(acting),
+      client_address: clientAddress,
+    };
+    const name = JSON.stringify(said);
+    const known = this.remembered.get(name);
+    if (known !== undefined && known.kid === kid && known.expiresAtMs - nowMs > tokenLifeMs / 2)
+      return { token: known.token, expiresAtMs: BigInt(known.expiresAtMs) };
+    // Whole seconds, as tokens have them.
+    const issuedAt = Math.floor(nowMs / 1000);
+    const expiresAt = issuedAt + tokenLifeMs / 1000;
+    const { algorithm: alg, audience, issuer, typ } = actorTokenRules;
+    const token = await new SignJWT(said)
+      .setProtectedHeader({ alg, kid, typ })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(expiresAt)
+      .setJti(newId('act', nowMs))
+      .sign(privateKey);
+    const expiresAtMs = expiresAt * 1000;
+    this.remembered.delete(name);
+    if (this.remembered.size >= rememberedMax) this.remembered.delete(this.remembered.keys().next().value!);
+    this.remembered.set(name, { kid, token, expiresAtMs });
+    return { token, expiresAtMs: BigInt(expiresAtMs) };
+  }
+}
+
+/** The roles in at most 50 accounts, that of the request's account always among them. An operator has every role without any. */
+function rolesOf({ user, memberships, accountId }: Acting): Record<string, string> {
+  if (user.isOperator) return {};
+  const known = memberships.filter(({ account, role }) => account !== undefined && roleNames[role] !== undefined);
+  const first = known.filter(({ account }) => account!.id === accountId);
+  const others = known.filter(({ account }) => account!.id !== accountId).slice(0, rolesMax - first.length);
+  return Object.fromEntries([...first, ...others].map(({ account, role }) => [account!.id, roleNames[role]!]));
+}

@@ -1,0 +1,134 @@
+// The keys under which auth signs actor tokens: created here, sealed at rest, shared by all replicas through the database, and replaced
+// from time to time so that services know the next key before anything is signed under it.
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
+import type { Clock } from '#kit/clock.js';
+import { AppError } from '#kit/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import { type ActorKey, actorTokenSecondsMax } from '#kit/rpc/actor-token.js';
+import { repeat } from '#kit/repeat.js';
+import type { SecretBox } from '#kit/secrets/secret-box.js';
+import type { SigningKeyStore, StoredSigningKey } from './signing-key-store.js';
+
+/** How long a new key is published before it signs: every replica has read it by then, and told every service. */
+export const publishedBeforeUseMs = 60_000;
+const readEveryMs = 10_000;
+// Tokens of a replaced key live on, by clocks that may differ.
+const keptAfterUseMs = actorTokenSecondsMax * 1000 + 60_000;
+
+/** What the keys need. */
+export interface SigningKeyDeps {
+  readonly store: SigningKeyStore;
+  readonly box: SecretBox;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long a key signs. */
+  readonly lifeMs: number;
+}
+
+/** The present keys. */
+export class SigningKeys {
+  private stored: readonly StoredSigningKey[] = [];
+  private readonly opened = new Map<string, KeyObject>();
+  private readonly watchers = new Set<() => void>();
+  private stopReading: (() => Promise<void>) | undefined;
+
+  constructor(private readonly deps: SigningKeyDeps) {}
+
+  /** Reads the keys, and creates the first one of an installation. Raises failed_precondition when they cannot be opened. */
+  async start(): Promise<void> {
+    await this.refresh();
+    this.stopReading = repeat(
+      readEveryMs,
+      () => this.refresh(),
+      (error) => this.deps.log.warn({ err: error }, 'the signing keys could not be read; the ones read before stay in use'),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.stopReading?.();
+  }
+
+  /** The key to sign under now: the latest one that has begun. */
+  current(): { readonly kid: string; readonly privateKey: KeyObject } {
+    const key = this.stored[this.presentIndex()]!;
+    return { kid: key.kid, privateKey: this.open(key) };
+  }
+
+  /** The public keys under which valid tokens may be signed, now or within a minute. */
+  published(): ActorKey[] {
+    return this.stored.map(({ kid, publicKey }) => ({ kid, publicKey }));
+  }
+
+  /** Calls the function after each change of the published keys; the function returned ends that. */
+  onChange(changed: () => void): () => void {
+    this.watchers.add(changed);
+    return () => this.watchers.delete(changed);
+  }
+
+  /** Reads what other replicas did, replaces a key whose time is over, and removes those that nothing is signed under any more. */
+  async refresh(): Promise<void> {
+    const { store, clock, lifeMs } = this.deps;
+    const nowMs = clock.nowMs();
+    let stored = await store.list();
+    const latest = stored.at(-1);
+    if (latest === undefined || latest.createdAtMs + lifeMs <= nowMs) {
+      // Another replica may have created it at the same moment; either one's will do.
+      await store.add(await this.newKey((latest?.number ?? 0) + 1, nowMs, latest === undefined ? nowMs : nowMs + publishedBeforeUseMs));
+      stored = await store.list();
+    }
+    const isOver = stored.findLastIndex(({ signsFromMs }) => signsFromMs + keptAfterUseMs <= nowMs);
+    if (isOver > 0) {
+      await store.removeBefore(stored[isOver]!.number);
+      stored = stored.slice(isOver);
+    }
+    for (const key of stored) this.open(key);
+    const hasChanged = stored.map(({ kid }) => kid).join() !== this.stored.map(({ kid }) => kid).join();
+    this.stored = stored;
+    if (hasChanged) for (const changed of this.watchers) changed();
+  }
+
+  private presentIndex(): number {
+    const nowMs = this.deps.clock.nowMs();
+    return Math.max(
+      0,
+      this.stored.findLastIndex(({ signsFromMs }) => signsFromMs <= nowMs),
+    );
+  }
+
+  private async newKey(number: number, createdAtMs: number, signsFromMs: number): Promise<StoredSigningKey> {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const jwk = publicKey.export({ format: 'jwk' });
+    const kid = await calculateJwkThumbprint(jwk);
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
+    this.deps.log.info({ kid }, 'created a signing key');
+    return {
+      number,
+      kid,
+      publicKey: Buffer.from(jwk.x!, 'base64url'),
+      sealedPrivateKey: this.deps.box.seal(pem, purposeOf(kid)),
+      createdAtMs,
+      signsFromMs,
+    };
+  }
+
+  private open({ kid, sealedPrivateKey }: StoredSigningKey): KeyObject {
+    const known = this.opened.get(kid);
+    if (known !== undefined) return known;
+    const pem = this.deps.box.open(sealedPrivateKey, purposeOf(kid));
+    if (pem === undefined) {
+      throw new AppError(
+        'failed_precondition',
+        'The signing keys in the database of auth are sealed under another key than the one in its secret key file. Restore that file, or ' +
+          'delete the rows of the table signing_key: new keys are then created, and only tokens that live for minutes are lost.',
+      );
+    }
+    const privateKey = createPrivateKey(pem);
+    this.opened.set(kid, privateKey);
+    return privateKey;
+  }
+}
+
+function purposeOf(kid: string): string {
+  return `actor signing key ${kid}`;
+}
