@@ -32,13 +32,17 @@ export default {
     {
       ...shared,
       displayName: 'unit',
+      runner: '<rootDir>/tests/support/runner/runner.ts',
       // Beside the code they test; on SQLite, and on MySQL too with TOLLGATE_TEST_MYSQL=1 (a private server, started and ended with
       // the run) or with TOLLGATE_TEST_MYSQL_URL (a server that runs already).
       globalSetup: '<rootDir>/tests/support/mariadb-setup.ts',
       globalTeardown: '<rootDir>/tests/support/mariadb-teardown.ts',
       setupFilesAfterEnv: ['<rootDir>/tests/support/property-runs.ts'],
-      // What two parts make together, by their pure functions, stands in tests/translation.
-      testMatch: ['<rootDir>/{proto,services,gateway,cli,deploy,console}/**/*.test.ts', '<rootDir>/tests/translation/**/*.test.ts'],
+      // What two parts make together, by their pure functions, is in tests/translation.
+      testMatch: [
+        '<rootDir>/{proto,services,gateway,cli,deploy,console}/**/*.test.ts',
+        '<rootDir>/tests/{translation,support}/**/*.test.ts',
+      ],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
     },
     {
@@ -46,7 +50,7 @@ export default {
       displayName: 'e2e',
       // By behaviour, against whole gateways in processes of their own.
       testMatch: ['<rootDir>/tests/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/tests/translation/'],
+      testPathIgnorePatterns: ['<rootDir>/tests/(translation|support)/'],
       setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],
     },
   ],

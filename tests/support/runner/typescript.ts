@@ -1,0 +1,37 @@
+// Lets Node load our TypeScript sources by the import names of the build. Preloaded with --import; imports nothing of ours.
+import { transformSync } from '@swc/core';
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const root = new URL('../../../', import.meta.url).href;
+const packages = `${root}node_modules/`;
+// As `imports` in package.json names them for the build.
+const aliases: readonly (readonly [string, string])[] = [
+  ['#kit/', `${root}services/kit/`],
+  ['#rules/', `${root}proto/rules/`],
+  ['#proto/', `${root}proto/gen/tollgate/`],
+];
+
+registerHooks({
+  resolve(name, context, next) {
+    if (name === '@jest/globals') return next('./globals.ts', { ...context, parentURL: import.meta.url });
+    const alias = aliases.find(([prefix]) => name.startsWith(prefix));
+    if (alias !== undefined) return next(`${alias[1]}${name.slice(alias[0].length).replace(/\.js$/, '.ts')}`, context);
+    const fromSource = context.parentURL?.startsWith(root) && !context.parentURL.startsWith(packages);
+    return next(fromSource && /^\..*\.js$/.test(name) ? name.replace(/\.js$/, '.ts') : name, context);
+  },
+  load(url, context, next) {
+    if (!/\.ts(\?|$)/.test(url) || url.startsWith(packages)) return next(url, context);
+    const filename = fileURLToPath(url);
+    const { code } = transformSync(readFileSync(filename, 'utf8'), {
+      filename,
+      configFile: false,
+      swcrc: false,
+      jsc: { parser: { syntax: 'typescript' }, target: 'es2024', experimental: { keepImportAttributes: true } },
+      module: { type: 'es6' },
+      sourceMaps: 'inline',
+    });
+    return { format: 'module', source: code, shortCircuit: true };
+  },
+});
