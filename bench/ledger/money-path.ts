@@ -5,6 +5,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Access } from '#kit/rpc/access/access.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { openDatabase } from '#kit/db/open.js';
@@ -16,8 +17,8 @@ import { decorateService } from '#kit/rpc/standard-chain.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { DepositSource, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { Ending, MeteringServiceDefinition, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
-import { createLedger, ledgerPolicy, ledgerSettings } from '#services/ledger/index.js';
-import { createMetering, meteringPolicy, meteringSettings } from '#services/metering/index.js';
+import { createLedger, ledgerSettings } from '#services/ledger/index.js';
+import { createMetering, meteringSettings } from '#services/metering/index.js';
 import { percentile } from '../load.ts';
 
 const { values: options } = parseArgs({
@@ -34,17 +35,20 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 const open = (name: string) => openDatabase(`sqlite:${join(folder, `${name}.db`)}`);
 const log = createLogger({ name: 'bench', level: 'error' }, process.stderr);
 const databases = { ledger: open('ledger'), metering: open('metering') };
+const access = new Access();
 const ledgerModule = createLedger(parseSettings(ledgerSettings, {}), {
   db: databases.ledger,
   clock: systemClock,
   log,
+  access,
   auth: { appendAuditEvents: async () => ({}) },
 });
-const ledgerService = decorateService(LedgerServiceDefinition, ledgerModule.service, { policy: ledgerPolicy, log });
+const ledgerService = decorateService(LedgerServiceDefinition, ledgerModule.service, { access, log });
 const meteringModule = createMetering(parseSettings(meteringSettings, {}), {
   db: databases.metering,
   clock: systemClock,
   log,
+  access,
   ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
   catalog: { listPriceVersions: async () => ({ prices: [], nextPageToken: '' }) },
   auth: { appendAuditEvents: async () => ({}) },
@@ -54,7 +58,7 @@ await meteringModule.start();
 const ledger = localClient(LedgerServiceDefinition, ledgerService, { caller: 'gateway' });
 const metering = localClient(
   MeteringServiceDefinition,
-  decorateService(MeteringServiceDefinition, meteringModule.service, { policy: meteringPolicy, log }),
+  decorateService(MeteringServiceDefinition, meteringModule.service, { access, log }),
   { caller: 'gateway' },
 );
 

@@ -1,11 +1,12 @@
 // The ledger as a process of its own for the benchmark of its wire: serves gRPC, and runs callers at its own store when told to.
+import { Access } from '#kit/rpc/access/access.js';
 import { systemClock } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';
 import { serveGrpc } from '#kit/rpc/grpc-server.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { ledgerSettings } from '#services/ledger/config.js';
-import { createLedger, ledgerPolicy } from '#services/ledger/index.js';
+import { createLedger } from '#services/ledger/index.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Engine, openBooks } from './books.ts';
 import { callersOf, runCycles } from './cycles.ts';
@@ -20,9 +21,10 @@ const [engine, accounts, lanes] = process.argv.slice(2) as [Engine, string, stri
 const log = createLogger({ name: 'ledger', level: 'warn' }, process.stderr);
 const books = await openBooks(engine, Number(accounts), Number(lanes));
 const config = { ...parseSettings(ledgerSettings, {}), lanes: Number(lanes) };
-const ledger = createLedger(config, { db: books.db, clock: systemClock, log, auth: { appendAuditEvents: async () => ({}) } });
+const access = new Access();
+const ledger = createLedger(config, { db: books.db, clock: systemClock, log, access, auth: { appendAuditEvents: async () => ({}) } });
 await ledger.start();
-const service = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
+const service = decorateService(LedgerServiceDefinition, ledger.service, { access, log });
 const server = await serveGrpc({ services: [{ definition: LedgerServiceDefinition, service }], address: '127.0.0.1:0', log });
 
 process.on('message', (question: Question) => void answer(question).then((result) => process.send!({ result })));

@@ -16,15 +16,16 @@ import type { Part } from '#kit/lifecycle.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { type ProcessHost, runProcess } from '#kit/process.js';
+import { Access } from '#kit/rpc/access/access.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { grpcPart, offer } from '#kit/service-process.js';
 import { createGateway, gatewaySettings } from '../../gateway/index.js';
-import { authPolicy, authSettings, createAuth, peoplePolicy } from '../../services/auth/index.js';
-import { catalogPolicy, catalogSettings, createCatalog } from '../../services/catalog/index.js';
-import { createInference, ensureSecretKey, inferencePolicy, inferenceSettings } from '../../services/inference/index.js';
-import { alertPolicy, createAlerts, createLedger, ledgerPolicy, ledgerSettings } from '../../services/ledger/index.js';
-import { createMetering, meteringPolicy, meteringSettings } from '../../services/metering/index.js';
+import { authSettings, createAuth } from '../../services/auth/index.js';
+import { catalogSettings, createCatalog } from '../../services/catalog/index.js';
+import { createInference, ensureSecretKey, inferenceSettings } from '../../services/inference/index.js';
+import { createAlerts, createLedger, ledgerSettings } from '../../services/ledger/index.js';
+import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
@@ -71,6 +72,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   };
 
   const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
+  const access = new Access();
+  const chain = { access, log };
   const auth = createAuth(config.auth, {
     secretKey,
     db: databases.auth,
@@ -79,12 +82,12 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     mailer: createMailer(config.mail),
     publicUrl: config.gateway.publicUrl,
   });
-  const people = decorateService(PeopleServiceDefinition, auth.people.service, { policy: peoplePolicy, log });
+  const people = decorateService(PeopleServiceDefinition, auth.people.service, chain);
   const authFor = (caller: string) => localClient(PeopleServiceDefinition, people, { caller });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
-  const catalogService = decorateService(CatalogServiceDefinition, catalog.service, { policy: catalogPolicy, log });
-  const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, auth: authFor('ledger') });
-  const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, { policy: ledgerPolicy, log });
+  const catalogService = decorateService(CatalogServiceDefinition, catalog.service, chain);
+  const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, access, auth: authFor('ledger') });
+  const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, chain);
   const alerts = createAlerts(config.ledger, {
     db: databases.ledger,
     clock,
@@ -98,6 +101,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     db: databases.metering,
     clock,
     log,
+    access,
     ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering' }),
     auth: authFor('metering'),
@@ -107,25 +111,13 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const as = { caller: 'gateway' };
   const gateway = createGateway(config.gateway, {
     peers: {
-      auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, { policy: authPolicy, log }), as),
+      auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
       people: localClient(PeopleServiceDefinition, people, as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
-      alerts: localClient(
-        AlertServiceDefinition,
-        decorateService(AlertServiceDefinition, alerts.service, { policy: alertPolicy, log }),
-        as,
-      ),
-      metering: localClient(
-        MeteringServiceDefinition,
-        decorateService(MeteringServiceDefinition, metering.service, { policy: meteringPolicy, log }),
-        as,
-      ),
-      inference: localClient(
-        InferenceServiceDefinition,
-        decorateService(InferenceServiceDefinition, inference.service, { policy: inferencePolicy, log }),
-        as,
-      ),
+      alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
+      metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, chain), as),
+      inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, chain), as),
     },
     clock,
     log,
@@ -133,19 +125,17 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     spoolDir: config.gateway.spoolDir ?? join(dataDir, 'spool'),
   });
 
-  const operatorDoor = grpcPart(
-    `unix:${socketPath}`,
-    [
-      offer(AuthServiceDefinition, auth, authPolicy),
-      offer(PeopleServiceDefinition, auth.people, peoplePolicy),
-      offer(CatalogServiceDefinition, catalog, catalogPolicy),
-      offer(LedgerServiceDefinition, ledger, ledgerPolicy),
-      offer(AlertServiceDefinition, alerts, alertPolicy),
-      offer(MeteringServiceDefinition, metering, meteringPolicy),
-      offer(InferenceServiceDefinition, inference, inferencePolicy),
-    ],
-    host,
-  );
+  const offers = [
+    offer(AuthServiceDefinition, auth),
+    offer(PeopleServiceDefinition, auth.people),
+    offer(CatalogServiceDefinition, catalog),
+    offer(LedgerServiceDefinition, ledger),
+    offer(AlertServiceDefinition, alerts),
+    offer(MeteringServiceDefinition, metering),
+    offer(InferenceServiceDefinition, inference),
+  ];
+  // Only the user who runs this process can open the socket, so callers on it are believed.
+  const operatorSocket = grpcPart({ address: `unix:${socketPath}`, offers, access, tls: undefined }, host);
 
   let firstRun: FirstRun | undefined;
   const firstRunPart: Part = {
@@ -178,5 +168,5 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
     stop: async () => undefined,
   };
-  return [databasesPart, auth, catalog, ledger, alerts, metering, inference, firstRunPart, operatorDoor, gateway, welcomePart];
+  return [databasesPart, auth, catalog, ledger, alerts, metering, inference, firstRunPart, operatorSocket, gateway, welcomePart];
 }

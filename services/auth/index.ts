@@ -35,8 +35,6 @@ import { KeyStore } from './store/keys.js';
 
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { type AuthConfig, authSettings } from './config.js';
-export { peoplePolicy } from './people/policy.js';
-export { authPolicy } from './policy.js';
 
 /** What auth needs from its process. */
 export interface AuthDeps {

@@ -7,7 +7,7 @@ import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/service-process.js';
-import { authPolicy, authSettings, createAuth, ensureSecretKey, peoplePolicy } from './index.js';
+import { authSettings, createAuth, ensureSecretKey } from './index.js';
 
 await runService({
   name: 'auth',
@@ -35,7 +35,7 @@ await runService({
     });
     return {
       parts: [database, auth],
-      offers: [offer(AuthServiceDefinition, auth, authPolicy), offer(PeopleServiceDefinition, auth.people, peoplePolicy)],
+      offers: [offer(AuthServiceDefinition, auth), offer(PeopleServiceDefinition, auth.people)],
     };
   },
 });

@@ -1,17 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
-import { peerPolicy } from '#kit/rpc/peer-policy.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
-import {
-  type CatalogService,
-  CatalogServiceDefinition,
-  type DeepPartial,
-  type Model,
-  ModelState,
-  type PriceVersion,
-} from '#proto/catalog/v1/catalog.js';
-import { catalogPolicy } from './index.js';
+import { type CatalogService, type DeepPartial, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { context, exampleCatalog, exampleModel, examplePrice } from './testing/examples.js';
 
 async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
@@ -196,32 +187,5 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
     await again.start();
     await again.stop();
     expect((await service.listModels({}, context)).models).toEqual(models);
-  });
-});
-
-describe('who may call the catalog', () => {
-  const allowed = (caller: string, key: keyof CatalogService): boolean => {
-    const definition = CatalogServiceDefinition.methods[key];
-    const guard = peerPolicy(catalogPolicy)({ key, fullName: definition.name, definition });
-    try {
-      void guard({ ...context, caller });
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  const methods = Object.keys(CatalogServiceDefinition.methods) as (keyof CatalogService)[];
-
-  it('is the gateway, to read, and to change what has a draft or no money in it', () => {
-    expect(methods.filter((method) => !allowed('gateway', method))).toEqual(['publishPrice']);
-  });
-
-  it('is the operator, for everything', () => {
-    expect(methods.filter((method) => allowed('operator', method))).toEqual(methods);
-  });
-
-  it('is metering, for the prices of its records, and no other service', () => {
-    expect(methods.filter((method) => allowed('metering', method))).toEqual(['listPriceVersions']);
-    for (const stranger of ['auth', 'ledger', 'inference']) expect(methods.filter((method) => allowed(stranger, method))).toEqual([]);
   });
 });

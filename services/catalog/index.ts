@@ -16,7 +16,6 @@ import { CatalogRpcs } from './service.js';
 import { CatalogStore } from './store.js';
 
 export { type CatalogConfig, catalogSettings } from './config.js';
-export { catalogPolicy } from './policy.js';
 
 /** What the catalog needs from its process. */
 export interface CatalogDeps {

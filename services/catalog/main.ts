@@ -4,7 +4,7 @@ import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { offer, runService } from '#kit/service-process.js';
-import { createCatalog, catalogPolicy, catalogSettings } from './index.js';
+import { createCatalog, catalogSettings } from './index.js';
 
 await runService({
   name: 'catalog',
@@ -18,6 +18,6 @@ await runService({
     const database = databasePart(config.databaseUrl, log);
     const auth = dial(config.authAddress).client(PeopleServiceDefinition);
     const catalog = createCatalog(config, { db: database.db, clock, log, auth });
-    return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog, catalogPolicy)] };
+    return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog)] };
   },
 });

@@ -12,7 +12,6 @@ import { UpstreamStore } from './store.js';
 import { UpstreamRegistry } from './upstreams/registry.js';
 
 export { type InferenceConfig, inferenceSettings } from './config.js';
-export { inferencePolicy } from './policy.js';
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 
 /** What inference needs from its process. */

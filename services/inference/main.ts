@@ -4,7 +4,7 @@ import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { offer, runService } from '#kit/service-process.js';
-import { createInference, ensureSecretKey, inferencePolicy, inferenceSettings } from './index.js';
+import { createInference, ensureSecretKey, inferenceSettings } from './index.js';
 
 await runService({
   name: 'inference',
@@ -26,6 +26,6 @@ await runService({
     const auth = dial(config.authAddress).client(PeopleServiceDefinition);
     const secretKey = ensureSecretKey(config.secretKeyPath);
     const inference = createInference(config, { db: database.db, clock, log, secretKey, auth });
-    return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference, inferencePolicy)] };
+    return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference)] };
   },
 });

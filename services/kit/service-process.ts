@@ -4,23 +4,26 @@ import type { Part, ServiceModule } from './lifecycle.js';
 import type { Logger } from './log.js';
 import { type ProcessHost, runProcess } from './process.js';
 import type { ServiceDefinition, ServiceOf } from './rpc/definition.js';
+import { Access } from './rpc/access/access.js';
 import { type GrpcServer, type ServedService, serveGrpc } from './rpc/grpc-server.js';
-import type { PeerPolicy } from './rpc/peer-policy.js';
-import { decorateService } from './rpc/standard-chain.js';
+import { type ChainOptions, decorateService } from './rpc/standard-chain.js';
+import type { Tls } from './rpc/tls.js';
 
 /** A service that a process offers to others; made by `offer`. */
 export interface Offer {
   readonly module: Pick<ServiceModule<unknown>, 'name' | 'ready'>;
-  served(log: Logger): ServedService;
+  served(chain: ChainOptions): ServedService;
 }
 
 /** The module's service behind the standard chain of decorators. */
-export function offer<D extends ServiceDefinition>(
-  definition: D,
-  module: ServiceModule<ServiceOf<D>>,
-  policy: PeerPolicy<keyof D['methods'] & string>,
-): Offer {
-  return { module, served: (log) => ({ definition, service: decorateService(definition, module.service, { policy, log }) }) };
+export function offer<D extends ServiceDefinition>(definition: D, module: ServiceModule<ServiceOf<D>>): Offer {
+  return { module, served: (chain) => ({ definition, service: decorateService(definition, module.service, chain) }) };
+}
+
+/** What a service process offers to what is built in it. */
+export interface ServiceHost extends ProcessHost {
+  /** Who may call what in this process. */
+  readonly access: Access;
 }
 
 /** Options of `runService`. */
@@ -30,8 +33,10 @@ export interface ServiceProcessOptions<S extends Settings> {
   settings: S;
   /** Where it listens unless TOLLGATE_<NAME>_LISTEN says otherwise: "127.0.0.1:7103". */
   listen: string;
+  /** Who may call what; as the contracts say unless told. */
+  access?: Access;
   /** The parts in the order in which they start, the service's own module among them, and what is served. */
-  build(config: Values<S>, host: ProcessHost): { parts: readonly Part[]; offers: readonly Offer[] };
+  build(config: Values<S>, host: ServiceHost): { parts: readonly Part[]; offers: readonly Offer[] };
 }
 
 /** Runs a service as a process of its own: its parts, then the server that offers it, healthy while it is ready. */
@@ -48,8 +53,9 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
       settings: { service: options.settings, server },
       ownPrefixes: [prefix],
       build(config, host) {
-        const { parts, offers } = options.build(config.service, host);
-        return [...parts, grpcPart(config.server.listen, offers, host)];
+        const access = options.access ?? new Access();
+        const { parts, offers } = options.build(config.service, { ...host, access });
+        return [...parts, grpcPart({ address: config.server.listen, offers, access, tls: host.tls }, host)];
       },
     },
     env,
@@ -59,16 +65,25 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
 // A service that lost its database is out of rotation within a second or two, and back as fast.
 const readyPollMs = 1000;
 
+/** Options of `grpcPart`. */
+export interface GrpcPartOptions {
+  /** host:port or unix:/path. */
+  address: string;
+  offers: readonly Offer[];
+  access: Access;
+  /** Undefined: callers are believed. */
+  tls: Tls | undefined;
+}
+
 /** A gRPC server as a part: health follows the modules' readiness; at the stop calls under way drain first. */
-export function grpcPart(address: string, offers: readonly Offer[], host: ProcessHost): Part {
-  const { log, common, tls } = host;
+export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { log, common }: Pick<ProcessHost, 'log' | 'common'>): Part {
   let server: GrpcServer | undefined;
   let poll: NodeJS.Timeout | undefined;
   return {
     name: 'grpc',
     async start() {
       const running = await serveGrpc({
-        services: offers.map((each) => each.served(log)),
+        services: offers.map((each) => each.served({ access, log })),
         address,
         tls,
         trustNetwork: common.trustNetwork,

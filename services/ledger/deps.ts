@@ -2,6 +2,7 @@
 import type { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import type { Access } from '#kit/rpc/access/access.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
 import type { OperationLane } from './operation-lane.js';
@@ -22,6 +23,8 @@ export interface RpcDeps {
   readonly auditLog: AuditOutbox;
   /** What the last comparison of all books found; set by Verify. */
   readonly lastCheck: { books: BooksCheck | undefined };
+  /** Who may call what on the batch stream. */
+  readonly access: Access;
   readonly config: LedgerConfig;
   readonly clock: Clock;
   readonly log: Logger;

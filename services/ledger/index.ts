@@ -5,6 +5,7 @@ import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
+import type { Access } from '#kit/rpc/access/access.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
 import type { LedgerConfig } from './config.js';
@@ -25,9 +26,7 @@ import { Sweeper } from './sweeper.js';
 
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { createAlerts } from './alerts/create-alerts.js';
-export { alertPolicy } from './alerts/policy.js';
 export { type LedgerConfig, ledgerSettings } from './config.js';
-export { ledgerPolicy } from './policy.js';
 
 /** What the ledger needs from its process. */
 export interface LedgerDeps {
@@ -35,6 +34,7 @@ export interface LedgerDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly access: Access;
   /** Auth, which keeps the audit log. */
   readonly auth: AuditReceiver;
 }
@@ -45,7 +45,7 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
 }
 
 /** The ledger over its own database. `start` migrates and begins to end expired holds. */
-export function createLedger(config: LedgerConfig, { db, clock, log, auth }: LedgerDeps): LedgerModule {
+export function createLedger(config: LedgerConfig, { db, clock, log, access, auth }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const metrics = new LedgerMetrics();
   const lane = metrics.watchLane(createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db)), clock }));
@@ -58,6 +58,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, auth }: Led
     codes: new Codes(db),
     auditLog,
     lastCheck: { books: undefined },
+    access,
     config,
     clock,
     log,

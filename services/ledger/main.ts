@@ -7,7 +7,7 @@ import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/service-process.js';
-import { alertPolicy, createAlerts, createLedger, ensureSecretKey, ledgerPolicy, ledgerSettings } from './index.js';
+import { createAlerts, createLedger, ensureSecretKey, ledgerSettings } from './index.js';
 
 await runService({
   name: 'ledger',
@@ -26,10 +26,10 @@ await runService({
       },
     ),
   },
-  build(config, { log, clock, dial }) {
+  build(config, { log, clock, dial, access }) {
     const database = databasePart(config.databaseUrl, log);
     const auth = dial(config.authAddress).client(PeopleServiceDefinition);
-    const ledger = createLedger(config, { db: database.db, clock, log, auth });
+    const ledger = createLedger(config, { db: database.db, clock, log, access, auth });
     const alerts = createAlerts(config, {
       db: database.db,
       clock,
@@ -41,7 +41,7 @@ await runService({
     });
     return {
       parts: [database, ledger, alerts],
-      offers: [offer(LedgerServiceDefinition, ledger, ledgerPolicy), offer(AlertServiceDefinition, alerts, alertPolicy)],
+      offers: [offer(LedgerServiceDefinition, ledger), offer(AlertServiceDefinition, alerts)],
     };
   },
 });

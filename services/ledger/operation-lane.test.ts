@@ -1,5 +1,6 @@
 // Operations that share a transaction: each has its own outcome, and none is done that nobody waits for.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { isCheckViolation } from '#kit/db/errors.js';
 import { openDatabase } from '#kit/db/open.js';
@@ -124,7 +125,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
   });
 
   it('refuses with overloaded, and does not do, what its queue has no room for', async () => {
-    const module = createLedger({ ...quietConfig, queueMax: 2, lanes: 1 }, ledger);
+    const module = createLedger({ ...quietConfig, queueMax: 2, lanes: 1 }, { ...ledger, access: new Access() });
     const results = await Promise.allSettled([10n, 20n, 40n].map((amount) => module.service.hold(holdRequest(customer, amount))));
     expect(results).toMatchObject([
       { status: 'fulfilled' },
@@ -167,7 +168,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     });
 
   it('finishes what it has been given before it stops', async () => {
-    const module = createLedger(quietConfig, ledger);
+    const module = createLedger(quietConfig, { ...ledger, access: new Access() });
     await module.start();
     let held = 0;
     for (let index = 0; index < 5; index += 1) void module.service.hold(holdRequest(customer, 10n)).then(() => (held += 1));

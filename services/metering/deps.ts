@@ -3,6 +3,7 @@ import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
+import type { Access } from '#kit/rpc/access/access.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
 import type { KeyLane } from './key-lane.js';
@@ -18,6 +19,8 @@ export interface RpcDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Who may call what on the batch stream. */
+  readonly access: Access;
   readonly ledger: Pick<LedgerService, 'checkpoint'>;
   readonly outage: LedgerOutage;
   readonly records: RecordLane;

@@ -5,6 +5,7 @@ import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
+import type { Access } from '#kit/rpc/access/access.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
@@ -26,13 +27,13 @@ import { MeteringRpcs } from './service.js';
 import { isReachable } from './store/records.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
-export { meteringPolicy } from './policy.js';
 
 /** What metering is built on. The composition opens and closes the database. */
 export interface MeteringDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly access: Access;
   readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint' | 'getHolds' | 'listHolds' | 'verify'>;
   /** For the prices that records should have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;

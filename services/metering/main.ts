@@ -7,7 +7,7 @@ import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { batchClient } from '#kit/rpc/batch-client.js';
 import { offer, runService } from '#kit/service-process.js';
-import { createMetering, meteringPolicy, meteringSettings } from './index.js';
+import { createMetering, meteringSettings } from './index.js';
 
 await runService({
   name: 'metering',
@@ -20,7 +20,7 @@ await runService({
     ledgerAddress: text('TOLLGATE_LEDGER_ADDRESS', 'where the ledger is: host:port', { default: '127.0.0.1:7103' }),
   },
   build(config, host) {
-    const { log, clock } = host;
+    const { log, clock, access } = host;
     const database = databasePart(config.databaseUrl, log);
     // Settlements travel together; a checkpoint is one request for many calls already, and would only hold them up.
     const onOneStream = { method: 'apply', operations: ['settle', 'release'], caller: 'metering', log } as const;
@@ -31,7 +31,7 @@ await runService({
     ).client;
     const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
     const auth = host.dial(config.authAddress).client(PeopleServiceDefinition);
-    const metering = createMetering(config, { db: database.db, clock, log, ledger, catalog, auth });
-    return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering, meteringPolicy)] };
+    const metering = createMetering(config, { db: database.db, clock, log, access, ledger, catalog, auth });
+    return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering)] };
   },
 });

@@ -1,6 +1,7 @@
 // A load of holds and settlements on ledgers whose database fails under them, and what must be true of the books afterwards.
 import { expect } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Access } from '#kit/rpc/access/access.js';
 import { systemClock } from '#kit/clock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -27,7 +28,7 @@ export interface Replica {
 /** A ledger on this database, which it migrates when it is the first. */
 export async function startReplica(url: string): Promise<Replica> {
   const db = openDatabase(url, { poolMax: 4 });
-  const ledger = createLedger(quietConfig, { db, clock: systemClock, log, auth: recordedAudit() });
+  const ledger = createLedger(quietConfig, { db, clock: systemClock, log, access: new Access(), auth: recordedAudit() });
   await ledger.start();
   return {
     service: ledger.service,
@@ -123,7 +124,7 @@ export async function expectBooks(url: string, settled: ReadonlyMap<string, bigi
       .select('hold_id', db.knex.raw('COUNT(*) AS entries, SUM(amount_nano_usd) AS amount'));
     const charged = new Map(entries.map((row) => [idFromBytes('req', asBytes(row.hold_id)), `${row.entries} ${row.amount}`]));
     expect(differences(new Map([...settled].map(([id, cost]) => [id, `1 ${cost}`])), charged)).toEqual([]);
-    const { service } = createLedger(quietConfig, { db, clock: systemClock, log, auth: recordedAudit() });
+    const { service } = createLedger(quietConfig, { db, clock: systemClock, log, access: new Access(), auth: recordedAudit() });
     expect(await service.verify({ accountId: '' })).toMatchObject({ sumNanoUsd: 0n, openHolds: 0n, drifts: [] });
   } finally {
     await db.close();

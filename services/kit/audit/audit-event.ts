@@ -1,6 +1,6 @@
 // What an audit event says, and its bounds. Pure.
 import type { Actor, CallContext } from '../rpc/call-context.js';
-import { operator } from '../rpc/peer-policy.js';
+import { operator } from '../rpc/access/access.js';
 
 /** A change as the code that makes it describes it. */
 export interface AuditEvent {

@@ -218,6 +218,6 @@ function invalid(field: string, rule: string): AppError {
 }
 
 /** The circumstances of one operation. Its deadline is kept by whoever queues it, as a timer for each would cost more than its transport. */
-function contextOf({ timeoutMs }: BatchOperation, { caller, signal }: CallContext, nowMs: number): CallContext {
-  return timeoutMs === undefined ? { caller, signal } : { caller, signal, deadlineMs: nowMs + timeoutMs - hopMs };
+function contextOf({ timeoutMs }: BatchOperation, { deadlineMs: _ofStream, ...stream }: CallContext, nowMs: number): CallContext {
+  return timeoutMs === undefined ? stream : { ...stream, deadlineMs: nowMs + timeoutMs - hopMs };
 }

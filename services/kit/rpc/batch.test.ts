@@ -160,18 +160,15 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect(lines.filter(({ msg }) => msg === 'an outcome could not be encoded')).toHaveLength(1);
   });
 
-  it('are each admitted by the policy of their own method', async () => {
-    const client = await clientOf({ release: echoing }, 'metering');
-    const [released, held] = await Promise.allSettled([
+  it('are each admitted by the grant of their own method', async () => {
+    const client = await clientOf({ release: echoing });
+    const [released, settled] = await Promise.allSettled([
       client.release(release('mine'), context()),
-      client.hold(
-        { holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 },
-        context(),
-      ),
+      client.settle({ holdId: 'b', accountId: '', costNanoUsd: 1n, keyId: '' }, context()),
     ]);
     expect(released.status).toBe('fulfilled');
-    expect(held).toMatchObject({
-      reason: { reason: 'peer_not_permitted', message: 'metering may not call tollgate.ledger.v1.LedgerService/Hold.' },
+    expect(settled).toMatchObject({
+      reason: { reason: 'peer_not_permitted', message: expect.stringContaining('"gateway" lacks the grant "ledger.settle".') },
     });
   });
 

@@ -7,8 +7,12 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Instant (epoch milliseconds) after which nobody waits for the answer; absent: no deadline. The transport keeps it. */
   readonly deadlineMs?: number;
-  /** Name of the calling process ("gateway", "metering", "operator" …) as the transport established it; peer policy reads it. */
+  /** Name of the calling process ("gateway", "billing-team", "operator" …) as the transport established it. */
   readonly caller: string;
+  /** What identifies the caller where that is not its name: its SPIFFE id. Serving side only. */
+  readonly identity?: string;
+  /** SHA-256 of the caller's certificate in lower-case hex; absent where the caller is believed without one. Serving side only. */
+  readonly certificateSha256?: string;
   /** The user for whom the caller acts, as a token signed by auth proves it; absent: the caller acts in its own name. Serving side only. */
   readonly actor?: Actor;
   /** The signed token of the acting user: sent with an outgoing call, and not yet verified in an incoming one. */

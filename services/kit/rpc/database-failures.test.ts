@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { probeAccess } from '../testing/access.js';
 import { recordingLogger } from '../testing/log.js';
 import { probe, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { callContext } from './call-context.js';
@@ -20,7 +21,7 @@ function serviceThatFails(error: Error) {
     },
   });
   return {
-    service: decorateService(ProbeServiceDefinition, service, { policy: { echo: [], count: [], watchTicks: [], converse: [] }, log }),
+    service: decorateService(ProbeServiceDefinition, service, { access: probeAccess(), log }),
     lines,
   };
 }

@@ -23,10 +23,11 @@ export interface CallScope {
 }
 
 /**
- * Called once per method when a service is decorated; the result is called once per call. An error that it throws refuses the call. Only a
- * decorator that must wait before it can admit a call returns a promise: most calls cost less without one.
+ * Called once per method when a service is decorated; the result is called once per call, with the request (an `AsyncIterable` where the
+ * method streams its requests). An error that it throws refuses the call. Only a decorator that must wait before it can admit a call returns
+ * a promise: most calls cost less without one.
  */
-export type Decorator = (method: MethodInfo) => (context: CallContext) => CallScope | Promise<CallScope>;
+export type Decorator = (method: MethodInfo) => (context: CallContext, request: unknown) => CallScope | Promise<CallScope>;
 
 /** The service behind these decorators, the first outermost. */
 export function decorate<D extends ServiceDefinition>(
@@ -54,11 +55,11 @@ export function decorateSome<D extends ServiceDefinition, K extends keyof D['met
   return decorated as unknown as Pick<ServiceOf<D>, K>;
 }
 
-type Begin = (context: CallContext) => Required<CallScope> | Promise<Required<CallScope>>;
+type Begin = (context: CallContext, request: unknown) => Required<CallScope> | Promise<Required<CallScope>>;
 
 /** One scope of many: begun from the outermost, ended from the innermost. */
-function chain(begins: readonly ((context: CallContext) => CallScope | Promise<CallScope>)[]): Begin {
-  return (outer) => {
+function chain(begins: readonly ReturnType<Decorator>[]): Begin {
+  return (outer, request) => {
     const scopes: CallScope[] = [];
     let context = outer;
     let within: <T>(step: () => T) => T = (step) => step();
@@ -81,7 +82,7 @@ function chain(begins: readonly ((context: CallContext) => CallScope | Promise<C
     };
     const beginFrom = (first: number): Required<CallScope> | Promise<Required<CallScope>> => {
       for (let index = first; index < begins.length; index += 1) {
-        const scope = begins[index]!(context);
+        const scope = begins[index]!(context, request);
         if (scope instanceof Promise) {
           return scope.then((begun) => {
             enter(begun);
@@ -107,7 +108,7 @@ function nest(outer: <T>(step: () => T) => T, inner: <T>(step: () => T) => T): <
 
 function unary(handler: UnaryHandler, begin: Begin): UnaryHandler {
   return async (request, context) => {
-    const begun = begin(context);
+    const begun = begin(context, request);
     const scope = begun instanceof Promise ? await begun : begun;
     try {
       const response = await scope.within(() => handler(request, scope.context));
@@ -121,7 +122,7 @@ function unary(handler: UnaryHandler, begin: Begin): UnaryHandler {
 
 function stream(handler: StreamHandler, begin: Begin): StreamHandler {
   return async function* (request, context) {
-    const begun = begin(context);
+    const begun = begin(context, request);
     const scope = begun instanceof Promise ? await begun : begun;
     let iterator: AsyncIterator<unknown> | undefined;
     let failure: unknown;

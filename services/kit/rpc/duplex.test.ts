@@ -1,6 +1,7 @@
 // Calls that stream their requests, over every way to reach a service.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '../errors/app-error.js';
+import { probeAccess } from '../testing/access.js';
 import { recordingLogger } from '../testing/log.js';
 import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { type Connection, transports } from '../testing/transports.js';
@@ -10,13 +11,12 @@ import { serveGrpc } from './grpc-server.js';
 import { dialGrpc } from './grpc-client.js';
 import { decorateService } from './standard-chain.js';
 
-const policy = { echo: [], count: [], watchTicks: [], converse: ['gateway'] };
 type Converse = ProbeService['converse'];
 
 const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
 
 const decorated = (converse: Converse): ProbeService =>
-  decorateService(ProbeServiceDefinition, probeService({ converse }), { policy, log: recordingLogger().log });
+  decorateService(ProbeServiceDefinition, probeService({ converse }), { access: probeAccess(), log: recordingLogger().log });
 
 /** Answers each request. */
 const echoing: Converse = async function* (requests) {
@@ -208,7 +208,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     expect(await failureOf(read())).toMatchObject({ reason: 'deadline_exceeded' });
   });
 
-  it('is refused to callers that the policy does not name', async () => {
+  it('is refused to callers without its grant', async () => {
     const client = await clientOf(echoing, 'metering');
     const read = async (): Promise<void> => {
       for await (const _message of client.converse(endless(), context()));

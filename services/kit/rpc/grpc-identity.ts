@@ -1,4 +1,5 @@
 // Who is calling: what the certificate says under TLS; what the caller says where only trusted processes can connect.
+import type { PeerCertificate } from 'node:tls';
 import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { AppError } from '../errors/app-error.js';
 import { callerKey } from './grpc-wire.js';
@@ -6,29 +7,65 @@ import { callerKey } from './grpc-wire.js';
 /** A call as the server holds it, of any kind. */
 export type ServerCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
+/** Who calls, as the connection shows it. */
+export interface Identity {
+  /** The common name or SPIFFE id of the certificate; without TLS the name that the caller gives itself. */
+  readonly caller: string;
+  /** SHA-256 of the certificate in lower-case hex. */
+  readonly certificateSha256?: string;
+}
+
 /**
- * Returns the caller's name: under TLS that of its certificate, elsewhere what it calls itself, or else `assumed`. Raises
+ * Returns the caller: under TLS the one that its certificate shows, elsewhere the one that it calls itself, or else `assumed`. Raises
  * peer_not_permitted when nothing establishes one.
  */
-export function callerOf(call: ServerCall, tls: boolean, assumed?: string): string {
-  const name = tls ? certifiedName(call) : (call.metadata.get(callerKey)[0] ?? assumed);
-  if (typeof name === 'string' && name !== '') return name;
-  const fix = tls ? 'its certificate has not one common name' : `it sent no ${callerKey} metadata`;
-  throw new AppError('peer_not_permitted', `The caller did not say who it is: ${fix}.`);
+export function callerOf(call: ServerCall, tls: boolean, assumed?: string): Identity {
+  const identity = tls ? certifiedIdentity(call) : claimedIdentity(call, assumed);
+  if (identity !== undefined) return identity;
+  const fault = tls ? 'its certificate must have either one common name or one SPIFFE id' : `it must send ${callerKey} metadata`;
+  throw new AppError('peer_not_permitted', `The caller cannot be identified: ${fault}.`);
+}
+
+function claimedIdentity(call: ServerCall, assumed: string | undefined): Identity | undefined {
+  const name = call.metadata.get(callerKey)[0] ?? assumed;
+  return typeof name === 'string' && name !== '' ? { caller: name } : undefined;
 }
 
 // Reading a certificate takes 0.4 ms, more than the rest of a call, and a connection never changes its own.
-const nameOfSession = new WeakMap<object, string | undefined>();
+const identityOfSession = new WeakMap<object, Identity | undefined>();
 
-function certifiedName(call: ServerCall): string | undefined {
+function certifiedIdentity(call: ServerCall): Identity | undefined {
   // grpc-js offers no handle of the connection; should a later version keep it elsewhere, each call reads the certificate again.
   const session = (call as unknown as { call?: { stream?: { session?: object } } }).call?.stream?.session;
-  if (session !== undefined && nameOfSession.has(session)) return nameOfSession.get(session);
-  const commonName = call.getAuthContext().sslPeerCertificate?.subject.CN;
-  // Several common names would be several callers: none counts.
-  const name = typeof commonName === 'string' ? commonName : undefined;
-  if (session !== undefined) nameOfSession.set(session, name);
-  return name;
+  if (session !== undefined && identityOfSession.has(session)) return identityOfSession.get(session);
+  const certificate = call.getAuthContext().sslPeerCertificate;
+  const identity = certificate === undefined ? undefined : identityOf(certificate);
+  if (session !== undefined) identityOfSession.set(session, identity);
+  return identity;
+}
+
+/**
+ * Whom a verified certificate identifies: by its SPIFFE id where it has URIs in its subjectAltName, else by its common name. Undefined when it
+ * has several of either, which could be several callers.
+ */
+export function identityOf({ subject, subjectaltname, fingerprint256 }: PeerCertificate): Identity | undefined {
+  const uris = urisIn(subjectaltname ?? '');
+  const commonName: unknown = subject?.CN;
+  const caller = uris.length > 0 ? (uris.length === 1 && spiffeId.test(uris[0]!) ? uris[0]! : undefined) : commonName;
+  if (typeof caller !== 'string' || caller === '') return undefined;
+  // A common name that looks like a SPIFFE id must not pass for one.
+  if (uris.length === 0 && caller.includes('/')) return undefined;
+  return { caller, certificateSha256: fingerprint256.replaceAll(':', '').toLowerCase() };
+}
+
+/** https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md#2-spiffe-identity */
+export const spiffeId = /^spiffe:\/\/[a-z0-9._-]{1,255}(\/[A-Za-z0-9._-]+)+$/;
+
+// Node joins the names with ", " and puts a value that contains anything special in double quotes, as JSON.
+function urisIn(subjectAltName: string): string[] {
+  return [...subjectAltName.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g)]
+    .filter(([, kind]) => kind === 'URI')
+    .map(([, , value]) => (value!.startsWith('"') ? (JSON.parse(value!) as string) : value!));
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+$/;

@@ -20,7 +20,7 @@ import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js
 import { actorKey, commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
 import { createHealth } from './health.js';
 import { addReflection } from './reflection.js';
-import { operator } from './peer-policy.js';
+import { operator } from './access/access.js';
 import { RequestStream } from './request-stream.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from './tls.js';
@@ -204,10 +204,10 @@ function abortOnCancel(call: ServerCall): AbortController {
 
 function contextOf(call: ServerCall, signal: AbortSignal, { tls, unnamedCaller }: Serving): CallContext {
   const deadlineMs = Number(call.getDeadline());
-  const caller = callerOf(call, tls, unnamedCaller);
+  const identity = callerOf(call, tls, unnamedCaller);
   const [actorToken] = call.metadata.get(actorKey);
   return {
-    caller,
+    ...identity,
     signal,
     ...(Number.isFinite(deadlineMs) ? { deadlineMs } : {}),
     ...(actorToken === undefined ? {} : { actorToken: String(actorToken) }),

@@ -1,22 +1,26 @@
 // The chain of decorators that every service of every process stands behind.
 import type { Logger } from '../log.js';
+import type { Access } from './access/access.js';
 import { databaseFailures } from './database-failures.js';
 import { deadline } from './deadline.js';
 import { decorate, decorateSome } from './decorate.js';
 import type { ServiceDefinition, ServiceOf } from './definition.js';
-import { type PeerPolicy, peerPolicy } from './peer-policy.js';
 import { telemetry } from './telemetry.js';
 
 /** What the standard chain needs to know. */
-export interface ChainOptions<D extends ServiceDefinition> {
+export interface ChainOptions {
   /** Who may call what. */
-  policy: PeerPolicy<keyof D['methods'] & string>;
+  access: Access;
   log: Logger;
 }
 
-/** The service behind telemetry, peer policy, deadline and the meaning of its database's failures, ready for `serveGrpc` or `localClient`. */
-export function decorateService<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, options: ChainOptions<D>): ServiceOf<D> {
-  return decorate(definition, service, [telemetry(options.log), peerPolicy(options.policy), deadline, databaseFailures(options.log)]);
+/** The service behind telemetry, access, deadline and the meaning of its database's failures, ready for `serveGrpc` or `localClient`. */
+export function decorateService<D extends ServiceDefinition>(
+  definition: D,
+  service: ServiceOf<D>,
+  { access, log }: ChainOptions,
+): ServiceOf<D> {
+  return decorate(definition, service, [telemetry(log), access.decorator, deadline, databaseFailures(log)]);
 }
 
 /**
@@ -27,7 +31,7 @@ export function decorateOperations<D extends ServiceDefinition, K extends keyof 
   definition: D,
   service: Pick<ServiceOf<D>, K>,
   keys: readonly K[],
-  options: ChainOptions<D>,
+  { access, log }: ChainOptions,
 ): Pick<ServiceOf<D>, K> {
-  return decorateSome(definition, service, keys, [telemetry(options.log), peerPolicy(options.policy), databaseFailures(options.log)]);
+  return decorateSome(definition, service, keys, [telemetry(log), access.decorator, databaseFailures(log)]);
 }

@@ -4,6 +4,7 @@ import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { AppError } from '../errors/app-error.js';
 import { register, type Telemetry } from '../telemetry-sdk.js';
+import { probeAccess } from '../testing/access.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
@@ -11,8 +12,6 @@ import { type Connection, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from './call-context.js';
 import { messageBytesMax } from './codec.js';
 import { decorateService } from './standard-chain.js';
-
-const policy = { echo: ['gateway', 'metering'], count: ['gateway'], watchTicks: ['gateway'], converse: ['gateway'] };
 
 const spans = new InMemorySpanExporter();
 let telemetry: Telemetry;
@@ -37,7 +36,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     lines = recording.lines;
     connection = await connect(
       ProbeServiceDefinition,
-      decorateService(ProbeServiceDefinition, probeService(methods), { policy, log: recording.log }),
+      decorateService(ProbeServiceDefinition, probeService(methods), { access: probeAccess(), log: recording.log }),
       caller,
     );
     return connection.client;
@@ -293,7 +292,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(await client.echo(probe(''), callContext({ caller: 'gateway' }))).toEqual(probe('metering'));
   });
 
-  it('refuses callers that the policy does not name', async () => {
+  it('refuses callers without the grant', async () => {
     const client = await clientOf({}, 'metering');
     const read = async (): Promise<void> => {
       for await (const _message of client.count(probe(''), context())) throw new Error('no message was due');

@@ -1,5 +1,6 @@
 // A service whose calls travel in batches, for tests of that: the ledger's contract, with methods that a test makes up.
 import { ApplyResponse, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { Access } from '../rpc/access/access.js';
 import type { BatchRequest } from '../rpc/batch-contract.js';
 import { answerBatches } from '../rpc/batch-server.js';
 import type { ServiceOf, UnaryHandler } from '../rpc/definition.js';
@@ -13,20 +14,16 @@ export type BatchedMethods = Partial<Pick<LedgerService, 'hold' | 'settle' | 're
 
 /** What travels on its batch method. */
 export const batchedNames = ['hold', 'settle', 'release'] as const;
-const nobody = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, [] as string[]])) as Record<
-  keyof LedgerService,
-  string[]
->;
-const policy = { ...nobody, hold: ['gateway'], release: ['gateway', 'metering'], settle: ['metering'], apply: ['gateway', 'metering'] };
 
 /** A ledger of these methods, behind its chain, which counts the operations of every message. */
 export function batchedService(methods: BatchedMethods): { service: BatchedLedger; messages: number[]; lines: LogLine[] } {
   const { log, lines } = recordingLogger();
+  const access = new Access();
   const unexpected = async (): Promise<never> => {
     throw new Error('This test did not expect the call.');
   };
   const rpcs = { hold: unexpected, settle: unexpected, release: unexpected, ...methods };
-  const operations = decorateOperations(LedgerServiceDefinition, rpcs, batchedNames, { policy, log });
+  const operations = decorateOperations(LedgerServiceDefinition, rpcs, batchedNames, { access, log });
   const messages: number[] = [];
   const counted = async function* (requests: AsyncIterable<BatchRequest>): AsyncGenerator<BatchRequest> {
     for await (const request of requests) {
@@ -42,5 +39,5 @@ export function batchedService(methods: BatchedMethods): { service: BatchedLedge
       methods: { ...operations } as unknown as Record<string, UnaryHandler>,
     }) as ReturnType<LedgerService['apply']>;
   const service = { ...others, ...rpcs, apply } as unknown as BatchedLedger;
-  return { service: decorateService(LedgerServiceDefinition, service, { policy, log }), messages, lines };
+  return { service: decorateService(LedgerServiceDefinition, service, { access, log }), messages, lines };
 }

@@ -105,8 +105,8 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
       (await outcomesOf(caller, each(newId('req')))).map(
         (outcome) => !(outcome?.$case === 'error' && outcome.value?.reason === 'peer_not_permitted'),
       );
-    expect(await admitted('gateway')).toEqual([true, false, false, true]);
-    expect(await admitted('metering')).toEqual([false, true, true, true]);
+    expect(await admitted('gateway')).toEqual([true, true, false, true]);
+    expect(await admitted('metering')).toEqual([true, true, true, true]);
     expect(await admitted('inference')).toEqual([false, false, false, false]);
   });
 

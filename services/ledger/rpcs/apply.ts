@@ -11,7 +11,6 @@ import {
   LedgerServiceDefinition,
 } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { ledgerPolicy } from '../policy.js';
 import { invalidField } from '../requests/fields.js';
 
 /** What a gateway notes at once; more would hold up the other operations of the stream. */
@@ -23,13 +22,13 @@ const names = ['hold', 'checkpoint', 'settle', 'release'] as const;
 /** The RPCs behind the operations, behind the decorators that they have as calls of their own. */
 export type Operations = Pick<LedgerService, (typeof names)[number]>;
 
-/** Puts who may call what, spans, logs and the database's failures around each operation. */
-export function decoratedOperations(rpcs: Operations, { log }: Pick<RpcDeps, 'log'>): Operations {
+/** Puts access, spans, logs and the database's failures around each operation. */
+export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcDeps, 'access' | 'log'>): Operations {
   const checkpoint: Operations['checkpoint'] = async (request, context) => {
     if (request.items.length > checkpointItemsMax) throw invalidField('items', `at most ${checkpointItemsMax} on this stream`);
     return rpcs.checkpoint(request, context);
   };
-  return decorateOperations(LedgerServiceDefinition, { ...rpcs, checkpoint }, names, { policy: ledgerPolicy, log });
+  return decorateOperations(LedgerServiceDefinition, { ...rpcs, checkpoint }, names, { access, log });
 }
 
 /** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */

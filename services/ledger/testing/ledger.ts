@@ -1,4 +1,5 @@
 // A running ledger on a database of its own, for tests.
+import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger, type Logger } from '#kit/log.js';
@@ -50,7 +51,7 @@ export async function startTestLedger(engine: Engine, config: LedgerConfig = qui
   const stops: (() => Promise<void>)[] = [];
 
   const start = async (on: Database, settings: LedgerConfig): Promise<LedgerService> => {
-    const module = createLedger(settings, { db: on, clock, log, auth });
+    const module = createLedger(settings, { db: on, clock, log, access: new Access(), auth });
     await module.start();
     stops.push(() => module.stop());
     return module.service;

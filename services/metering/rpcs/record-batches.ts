@@ -10,14 +10,13 @@ import {
   RecordBatchesResponse,
 } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { meteringPolicy } from '../policy.js';
 
 /** What can be asked on the stream. */
 export type Operations = Pick<MeteringService, 'recordUsage'>;
 
-/** Puts who may call, spans, logs and the database's failures around each operation. */
-export function decoratedOperations(rpcs: Operations, { log }: Pick<RpcDeps, 'log'>): Operations {
-  return decorateOperations(MeteringServiceDefinition, rpcs, ['recordUsage'], { policy: meteringPolicy, log });
+/** Puts access, spans, logs and the database's failures around each operation. */
+export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcDeps, 'access' | 'log'>): Operations {
+  return decorateOperations(MeteringServiceDefinition, rpcs, ['recordUsage'], { access, log });
 }
 
 /** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */

@@ -1,4 +1,5 @@
 // Metering on a database of its own, with a clock and a ledger that tests hold in hand.
+import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
@@ -66,6 +67,7 @@ export class Harness {
         db,
         clock: this.clock,
         log,
+        access: new Access(),
         ledger: this.ledger.client,
         catalog: { listPriceVersions: async () => ({ prices: [] }) },
         auth: recordedAudit(),

@@ -1,4 +1,5 @@
 // Metering over a real ledger, for tests that compare the two: each on a database of its own, with one clock in the test's hand.
+import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import type { Database, Engine } from '#kit/db/open.js';
@@ -60,6 +61,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
     db: ledgerDatabase.db,
     clock,
     log: silent,
+    access: new Access(),
     auth: recordedAudit(),
   });
   const catalog = [price()];
@@ -74,6 +76,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
     db: meteringDatabase.db,
     clock,
     log,
+    access: new Access(),
     ledger: ledger.service,
     catalog: { listPriceVersions: async ({ modelId }) => ({ prices: catalog.filter((version) => version.modelId === modelId) }) },
     auth: recordedAudit(),

@@ -1,0 +1,48 @@
+// The callers that are part of every installation, and what each may do. All other callers are data, kept by auth.
+import { accessTable } from '#proto/access.js';
+
+/** Every grant that an RPC requires, in order. */
+export const grants: readonly string[] = [...new Set(Object.values(accessTable).map(({ grant }) => grant as string))]
+  .filter((grant) => grant !== '')
+  .sort();
+
+/**
+ * Whether the gateway holds its grants for users. When it is true, an RPC that requires a role is admitted from the gateway only with the
+ * token of a signed-in user who has that role.
+ */
+const gatewayActsForUsers = false;
+
+/** What each process calls, and nothing else. The operator may call everything. */
+export const builtInCallers = {
+  operator: { grants: 'all', forUsers: false },
+  gateway: {
+    grants: [
+      'auth.accounts',
+      'auth.audit',
+      'auth.authenticate',
+      'auth.keys',
+      'auth.sessions',
+      'auth.users',
+      'catalog.read',
+      'catalog.write',
+      'inference.generate',
+      'inference.read',
+      'inference.write',
+      'ledger.alerts',
+      'ledger.deposit',
+      'ledger.hold',
+      'ledger.read',
+      'ledger.redeem',
+      'metering.read',
+      'metering.record',
+      'metering.settle',
+      'process.read',
+    ],
+    forUsers: gatewayActsForUsers,
+  },
+  metering: { grants: ['audit.append', 'catalog.read', 'ledger.hold', 'ledger.read', 'ledger.settle'], forUsers: false },
+  ledger: { grants: ['audit.append'], forUsers: false },
+  catalog: { grants: ['audit.append'], forUsers: false },
+  inference: { grants: ['audit.append'], forUsers: false },
+  auth: { grants: [], forUsers: false },
+} as const;

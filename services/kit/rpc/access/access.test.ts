@@ -1,0 +1,289 @@
+// Who is admitted to which RPC, for which accounts and users, as the caller of a decorated service sees it.
+import { describe, expect, it } from '@jest/globals';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import type { AppError } from '../../errors/app-error.js';
+import { recordingLogger } from '../../testing/log.js';
+import { probe, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
+import { failureOf, untilTrue } from '../../testing/waiting.js';
+import { type Actor, callContext, type CallContext } from '../call-context.js';
+import { decorateOperations, decorateService } from '../standard-chain.js';
+import { Access } from './access.js';
+import type { RegisteredCaller } from './caller-directory.js';
+import type { AccessRule } from './rules.js';
+
+const rpc = 'tollgate.test.v1.ProbeService';
+const open: AccessRule = { grant: 'test.read' };
+
+/** An echo behind this rule, and a call of it. */
+function echoBehind(rule: AccessRule, access = accessWith({ Echo: rule })) {
+  const service = decorateService(ProbeServiceDefinition, probeService({ echo: async (request) => request }), {
+    access,
+    log: recordingLogger().log,
+  });
+  const call = (caller: string, request: object = probe('x'), more: Partial<CallContext> = {}): Promise<unknown> =>
+    service.echo(request as never, { ...callContext({ caller }), ...more });
+  return { access, call };
+}
+
+function accessWith(rules: Record<string, AccessRule>, forUsers = false): Access {
+  const all = Object.fromEntries(['Echo', 'Count', 'WatchTicks', 'Converse'].map((name) => [`${rpc}/${name}`, rules[name] ?? open]));
+  return new Access({
+    table: all,
+    builtIn: { operator: { grants: 'all', forUsers: false }, gateway: { grants: ['test.read', 'test.write'], forUsers } },
+  });
+}
+
+function registered(name: string, changes: Partial<RegisteredCaller> = {}): RegisteredCaller {
+  return { name, identity: `CN=${name}`, grants: new Set(['test.read']), accountIds: undefined, certificates: [], version: 1n, ...changes };
+}
+
+function know(access: Access, ...callers: RegisteredCaller[]): void {
+  access.callers.reset(callers);
+  access.callers.confirm();
+}
+
+describe('a grant', () => {
+  it('admits, and its absence is named with who can add it', async () => {
+    const { access, call } = echoBehind({ grant: 'test.write' });
+    know(access, registered('billing-team'), registered('writer', { grants: new Set(['test.write']) }));
+    await call('writer');
+    await call('gateway');
+    await call('operator');
+    expect(await failureOf(call('billing-team'))).toMatchObject({
+      reason: 'peer_not_permitted',
+      message:
+        '"billing-team" lacks the grant "test.write". An operator can add it: ./tollgate caller update billing-team --may test.write',
+    });
+    expect(await failureOf(call('stranger'))).toMatchObject({
+      reason: 'peer_not_permitted',
+      message: '"stranger" is not a known caller. An operator can add it: ./tollgate caller add stranger --may test.write',
+    });
+  });
+
+  it('is in force from the next call on, and ends with the caller', async () => {
+    const { access, call } = echoBehind({ grant: 'test.write' });
+    know(access, registered('team'));
+    await failureOf(call('team'));
+    access.callers.put(registered('team', { grants: new Set(['test.write']), version: 3n }));
+    await call('team');
+    // What arrives late is older than what is known.
+    access.callers.put(registered('team', { version: 2n }));
+    await call('team');
+    access.callers.remove('team');
+    expect(await failureOf(call('team'))).toMatchObject({ reason: 'peer_not_permitted' });
+  });
+
+  it('of a caller that is data counts only while changes arrive; built-in callers go on', async () => {
+    const { access, call } = echoBehind(open);
+    access.callers.reset([registered('team')]);
+    expect(await failureOf(call('team'))).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
+    access.callers.confirm();
+    await call('team');
+    access.callers.lose();
+    expect(await failureOf(call('team'))).toMatchObject({ reason: 'service_unavailable' });
+    await call('gateway');
+  });
+
+  it('is required of every RPC: one without a rule is not served', () => {
+    const access = new Access({ table: {}, builtIn: {} });
+    expect(() => echoBehind(open, access)).toThrow(`${rpc}/Echo has no access option.`);
+  });
+});
+
+describe('a certificate', () => {
+  const first = 'aa'.repeat(32);
+  const second = 'bb'.repeat(32);
+
+  it('counts while it is one of those that were issued', async () => {
+    const { access, call } = echoBehind(open);
+    know(
+      access,
+      registered('team', {
+        certificates: [
+          { sha256: second, untilMs: undefined },
+          { sha256: first, untilMs: Date.now() + 60_000 },
+        ],
+      }),
+    );
+    await call('team', probe('x'), { certificateSha256: first });
+    await call('team', probe('x'), { certificateSha256: second });
+    access.callers.put(
+      registered('team', {
+        version: 2n,
+        certificates: [
+          { sha256: second, untilMs: undefined },
+          { sha256: first, untilMs: Date.now() - 1 },
+        ],
+      }),
+    );
+    expect(await failureOf(call('team', probe('x'), { certificateSha256: first }))).toMatchObject({
+      reason: 'peer_not_permitted',
+      message: 'This certificate of "team" was replaced. An operator can issue a new one: ./tollgate caller rotate team',
+    });
+    await call('team', probe('x'), { certificateSha256: second });
+  });
+
+  it('with a SPIFFE id is its registered caller by name, and no other caller of that name', async () => {
+    const seen: string[] = [];
+    const access = accessWith({});
+    const service = decorateService(
+      ProbeServiceDefinition,
+      probeService({
+        echo: async (request, context) => {
+          seen.push(context!.caller);
+          return request;
+        },
+      }),
+      { access, log: recordingLogger().log },
+    );
+    know(access, registered('team', { identity: 'spiffe://corp/team' }));
+    await service.echo(probe('x'), callContext({ caller: 'spiffe://corp/team' }));
+    expect(seen).toEqual(['team']);
+    expect(await failureOf(service.echo(probe('x'), callContext({ caller: 'team' })))).toMatchObject({ reason: 'peer_not_permitted' });
+    expect(await failureOf(service.echo(probe('x'), callContext({ caller: 'spiffe://corp/other' })))).toMatchObject({
+      reason: 'peer_not_permitted',
+    });
+  });
+});
+
+describe('a caller that is limited to accounts', () => {
+  const limited = registered('team', { accountIds: new Set(['acct_a', 'acct_b']) });
+  const cases: [string, AccessRule, object, boolean][] = [
+    ['its account', { grant: 'test.read', accountPath: ['accountId'] }, { accountId: 'acct_a' }, true],
+    ['another account', { grant: 'test.read', accountPath: ['accountId'] }, { accountId: 'acct_c' }, false],
+    ['no account', { grant: 'test.read', accountPath: ['accountId'] }, { accountId: '' }, false],
+    ['its accounts, several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: ['acct_a', 'acct_b'] }, true],
+    ['one other among several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: ['acct_a', 'acct_c'] }, false],
+    ['none of several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: [] }, false],
+    ['its account, nested', { grant: 'test.read', accountPath: ['call', 'accountId'] }, { call: { accountId: 'acct_b' } }, true],
+    ['another account, nested', { grant: 'test.read', accountPath: ['call', 'accountId'] }, { call: { accountId: 'acct_c' } }, false],
+    ['an absent message', { grant: 'test.read', accountPath: ['call', 'accountId'] }, { call: undefined }, false],
+    ['items of its accounts', { grant: 'test.read', accountPath: ['items', 'accountId'] }, { items: [{ accountId: 'acct_a' }] }, true],
+    [
+      'one other item',
+      { grant: 'test.read', accountPath: ['items', 'accountId'] },
+      { items: [{ accountId: 'acct_a' }, { accountId: 'x' }] },
+      false,
+    ],
+    ['data of no account', { grant: 'test.read', anyAccount: true }, {}, true],
+    ['what is not about an account', { grant: 'test.read' }, {}, false],
+  ];
+  it.each(cases)('may name %s: %#', async (_, rule, request, isAdmitted) => {
+    const { access, call } = echoBehind(rule);
+    know(access, limited);
+    if (isAdmitted) await call('team', request);
+    else
+      expect(await failureOf(call('team', request))).toMatchObject({
+        reason: 'peer_not_permitted',
+        message: expect.stringContaining('limited to certain accounts'),
+      });
+  });
+
+  it('learns which account is missing', async () => {
+    const { access, call } = echoBehind({ grant: 'test.read', accountPath: ['accountId'] });
+    know(access, limited);
+    expect(await failureOf(call('team', { accountId: 'acct_c' }))).toMatchObject({
+      message:
+        '"team" is limited to certain accounts, and "acct_c" is not one of them. An operator can add it: ./tollgate caller update team --account acct_c',
+    });
+  });
+
+  it('is held to them in each operation of a batch', async () => {
+    const access = new Access();
+    know(access, registered('team', { grants: new Set(['ledger.hold']), accountIds: new Set(['acct_a']) }));
+    const { release, settle } = decorateOperations(
+      LedgerServiceDefinition,
+      { release: async () => ({ hold: undefined }), settle: async () => ({ hold: undefined, entry: undefined }) as never },
+      ['release', 'settle'],
+      { access, log: recordingLogger().log },
+    );
+    const context = callContext({ caller: 'team' });
+    await release({ holdId: 'h', accountId: 'acct_a' }, context);
+    expect(await failureOf(release({ holdId: 'h', accountId: 'acct_b' }, context))).toMatchObject({ reason: 'peer_not_permitted' });
+    expect(await failureOf(settle({ holdId: 'h', accountId: 'acct_a', costNanoUsd: 1n, keyId: '' }, context))).toMatchObject({
+      reason: 'peer_not_permitted',
+    });
+  });
+});
+
+describe('a caller that holds its grants for users', () => {
+  const actor = (isOperator: boolean, roles: Record<string, string>): { actor: Actor } => ({
+    actor: {
+      userId: 'user_1',
+      sessionId: 'session_1',
+      email: 'ada@example.com',
+      isOperator,
+      roles: new Map(Object.entries(roles)),
+      clientAddress: '',
+    },
+  });
+  const rule: AccessRule = { grant: 'test.write', role: 'billing', accountPath: ['accountId'] };
+
+  it.each([
+    ['owner', true],
+    ['admin', true],
+    ['billing', true],
+    ['developer', false],
+    ['viewer', false],
+  ])('needs the role in the account: %s', async (role, isAdmitted) => {
+    const { call } = echoBehind(rule, accessWith({ Echo: rule }, true));
+    const outcome = call('gateway', { accountId: 'acct_a' }, actor(false, { acct_a: role }));
+    if (isAdmitted) await outcome;
+    else expect(await failureOf(outcome)).toMatchObject({ reason: 'role_not_permitted' });
+  });
+
+  it('is refused without a user, for another account and for no account, but not for an operator', async () => {
+    const { call } = echoBehind(rule, accessWith({ Echo: rule }, true));
+    expect(await failureOf(call('gateway', { accountId: 'acct_a' }))).toMatchObject({ reason: 'peer_not_permitted' });
+    expect(await failureOf(call('gateway', { accountId: 'acct_b' }, actor(false, { acct_a: 'owner' })))).toMatchObject({
+      reason: 'role_not_permitted',
+    });
+    expect(await failureOf(call('gateway', { accountId: '' }, actor(false, { '': 'owner' })))).toMatchObject({
+      reason: 'role_not_permitted',
+    });
+    await call('gateway', { accountId: 'acct_b' }, actor(true, {}));
+    await call('operator', { accountId: 'acct_b' });
+  });
+
+  it('needs an operator where the role is operator, and any user where it is user', async () => {
+    const { call } = echoBehind(
+      { grant: 'test.write', role: 'operator' },
+      accessWith({ Echo: { grant: 'test.write', role: 'operator' } }, true),
+    );
+    expect(await failureOf(call('gateway', {}, actor(false, { acct_a: 'owner' })))).toMatchObject({ reason: 'role_not_permitted' });
+    await call('gateway', {}, actor(true, {}));
+    const any = echoBehind({ grant: 'test.write', role: 'user' }, accessWith({ Echo: { grant: 'test.write', role: 'user' } }, true));
+    await any.call('gateway', {}, actor(false, {}));
+    expect(await failureOf(any.call('gateway', {}))).toMatchObject({ reason: 'peer_not_permitted' });
+  });
+});
+
+describe('a stream', () => {
+  it.each([
+    ['revoked', (access: Access) => access.callers.remove('team')],
+    ['no longer kept current', (access: Access) => access.callers.lose()],
+  ])('ends when its caller is %s', async (_, end) => {
+    const access = accessWith({});
+    know(access, registered('team'));
+    const service = decorateService(
+      ProbeServiceDefinition,
+      probeService({
+        async *watchTicks(_request, context) {
+          yield probe('1');
+          await new Promise((resolve) => context!.signal.addEventListener('abort', resolve));
+          throw context!.signal.reason as AppError;
+        },
+      }),
+      { access, log: recordingLogger().log },
+    );
+    const texts: string[] = [];
+    let failure: AppError | undefined;
+    const reading = (async () => {
+      for await (const { text } of service.watchTicks(probe(''), callContext({ caller: 'team' }))) texts.push(text);
+    })().catch((error: AppError) => (failure = error));
+    await untilTrue(() => texts.length === 1);
+    end(access);
+    await reading;
+    expect(['peer_not_permitted', 'service_unavailable']).toContain(failure?.reason);
+  });
+});

@@ -1,0 +1,168 @@
+// Decorator: who may call which RPC, for which accounts and for which users. The rules come from the contracts; what each caller holds is
+// built in for the processes of the installation and kept by auth for all others.
+import { accessTable } from '#proto/access.js';
+import { builtInCallers } from '#rules/callers.js';
+import { AppError } from '../../errors/app-error.js';
+import type { CallContext } from '../call-context.js';
+import type { CallScope, Decorator } from '../decorate.js';
+import { accountIdsAt } from './account-ids.js';
+import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';
+import { type AccessRule, type AccessTable, type BuiltInCallers, satisfies } from './rules.js';
+
+/** The caller that every RPC admits: the command line and the program that composes the system. */
+export const operator = 'operator';
+
+/** What access is decided by; tests give their own tables. */
+export interface AccessOptions {
+  readonly table?: AccessTable;
+  readonly builtIn?: BuiltInCallers;
+}
+
+/** Decides who may call what in one process. */
+export class Access {
+  /** The callers that are data, to be kept current by `followCallers`; until then they are refused. */
+  readonly callers = new CallerDirectory();
+  private readonly table: AccessTable;
+  private readonly builtIn: ReadonlyMap<string, { readonly grants: 'all' | ReadonlySet<string>; readonly forUsers: boolean }>;
+
+  constructor({ table = accessTable, builtIn = builtInCallers }: AccessOptions = {}) {
+    this.table = table;
+    this.builtIn = new Map(
+      Object.entries(builtIn).map(([name, { grants, forUsers }]) => [
+        name,
+        { grants: grants === 'all' ? grants : new Set(grants), forUsers },
+      ]),
+    );
+  }
+
+  /**
+   * Refuses a call with peer_not_permitted unless its caller holds the RPC's grant for every account that the request names; with
+   * role_not_permitted when the user for whom the caller acts lacks the required role; and with service_unavailable when the caller is
+   * not built in and this process cannot know whether it may still call. Throws for a method without a rule.
+   */
+  readonly decorator: Decorator = (method) => {
+    const rule = this.table[method.fullName];
+    if (rule === undefined) throw new Error(`${method.fullName} has no access option.`);
+    const isStream = method.definition.responseStream;
+    const accountIdsOf = (request: unknown): string[] | undefined =>
+      rule.accountPath === undefined ? undefined : accountIdsAt(request, rule.accountPath);
+    return (context, request) => {
+      const builtIn = context.identity === undefined ? this.builtIn.get(context.caller) : undefined;
+      if (builtIn !== undefined) {
+        if (builtIn.grants !== 'all' && rule.grant !== '' && !builtIn.grants.has(rule.grant))
+          throw grantMissing(context.caller, rule.grant);
+        if (builtIn.forUsers && rule.role !== undefined) assertRole(context, rule, method.fullName, accountIdsOf(request));
+        return { context };
+      }
+      const admit = (): RegisteredCaller => this.admit(context, rule, method.fullName, accountIdsOf(request));
+      const { name } = admit();
+      this.callers.noteSeen(name);
+      const named = name === context.caller ? context : { ...context, caller: name, identity: context.identity ?? context.caller };
+      return isStream ? this.whileAdmitted(named, admit) : { context: named };
+    };
+  };
+
+  private admit(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): RegisteredCaller {
+    if (!this.callers.isCurrent()) {
+      throw new AppError('service_unavailable', 'Grants cannot be checked at the moment; try again.', { retryAfterMs: 1000 });
+    }
+    const caller = this.callers.find(context.identity ?? context.caller);
+    if (caller === undefined) throw unknownCaller(context, rule.grant);
+    assertCertificate(caller, context);
+    if (rule.grant !== '' && !caller.grants.has(rule.grant)) throw grantMissing(caller.name, rule.grant);
+    if (caller.accountIds !== undefined && rule.perOperation !== true && rule.anyAccount !== true) {
+      assertAccounts(caller, rpc, accountIds);
+    }
+    return caller;
+  }
+
+  /** Ends a stream when its caller is no longer admitted. */
+  private whileAdmitted(context: CallContext, admit: () => void): CallScope {
+    const call = new AbortController();
+    const onAbort = (): void => call.abort(context.signal.reason);
+    let refusal: unknown;
+    const stopListening = this.callers.onChange(() => {
+      try {
+        admit();
+      } catch (error) {
+        refusal ??= error;
+        call.abort(error);
+      }
+    });
+    context.signal.addEventListener('abort', onAbort, { once: true });
+    if (context.signal.aborted) onAbort();
+    return {
+      context: { ...context, signal: call.signal },
+      end(error) {
+        stopListening();
+        context.signal.removeEventListener('abort', onAbort);
+        return refusal ?? error;
+      },
+    };
+  }
+}
+
+function assertCertificate(caller: RegisteredCaller, { certificateSha256 }: CallContext): void {
+  // Without TLS there is no certificate: callers are believed there, and only the operator and this process itself can connect.
+  if (certificateSha256 === undefined || caller.certificates.length === 0) return;
+  const nowMs = Date.now();
+  const counts = caller.certificates.some(
+    ({ sha256, untilMs }) => sha256 === certificateSha256 && (untilMs === undefined || nowMs < untilMs),
+  );
+  if (counts) return;
+  throw new AppError(
+    'peer_not_permitted',
+    `This certificate of "${caller.name}" was replaced. An operator can issue a new one: ./tollgate caller rotate ${caller.name}`,
+  );
+}
+
+function assertAccounts(caller: RegisteredCaller, rpc: string, accountIds: string[] | undefined): void {
+  const { name, accountIds: permitted } = caller;
+  const refused = accountIds?.find((id) => id === '' || !permitted!.has(id));
+  if (accountIds !== undefined && accountIds.length > 0 && refused === undefined) return;
+  const fault =
+    accountIds === undefined
+      ? `and ${rpc} is not about a single account`
+      : refused === undefined || refused === ''
+        ? 'and the request must name one of them'
+        : `and "${refused}" is not one of them`;
+  const fix =
+    refused === undefined || refused === '' ? '' : ` An operator can add it: ./tollgate caller update ${name} --account ${refused}`;
+  throw new AppError('peer_not_permitted', `"${name}" is limited to certain accounts, ${fault}.${fix}`);
+}
+
+function assertRole(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): void {
+  const { actor } = context;
+  const role = rule.role!;
+  if (actor === undefined) {
+    throw new AppError('peer_not_permitted', `"${context.caller}" may call ${rpc} only for a signed-in user, and the call names none.`);
+  }
+  if (actor.isOperator || role === 'user') return;
+  const isMember =
+    accountIds !== undefined && accountIds.length > 0 && accountIds.every((id) => id !== '' && satisfies(actor.roles.get(id), role));
+  if (isMember) return;
+  throw new AppError(
+    'role_not_permitted',
+    role === 'operator' ? 'Only an operator may do this.' : `This requires the role "${role}" in the account.`,
+  );
+}
+
+function grantMissing(name: string, grant: string): AppError {
+  return new AppError(
+    'peer_not_permitted',
+    `"${name}" lacks the grant "${grant}". An operator can add it: ./tollgate caller update ${name} --may ${grant}`,
+  );
+}
+
+function unknownCaller({ caller }: CallContext, grant: string): AppError {
+  const may = grant === '' ? '' : ` --may ${grant}`;
+  const fix = caller.startsWith('spiffe://')
+    ? `./tollgate caller add NAME --identity ${printable(caller)}${may}`
+    : `./tollgate caller add ${printable(caller)}${may}`;
+  return new AppError('peer_not_permitted', `"${printable(caller)}" is not a known caller. An operator can add it: ${fix}`);
+}
+
+/** A name that somebody else chose, safe to show. */
+function printable(name: string): string {
+  return name.replace(/[^\w.:/@+-]/g, '?').slice(0, 200);
+}

@@ -1,0 +1,101 @@
+// The callers that are data, as this process knows them: a copy of what auth keeps. When the copy may be old, nobody in it is admitted.
+
+/** A caller that an operator added. */
+export interface RegisteredCaller {
+  readonly name: string;
+  /** "CN=billing-team", or a SPIFFE id. */
+  readonly identity: string;
+  readonly grants: ReadonlySet<string>;
+  /** Undefined: every account. */
+  readonly accountIds: ReadonlySet<string> | undefined;
+  /** SHA-256 fingerprints (lower-case hex) of the certificates that count, each with the instant (epoch ms) when it stops counting; empty: any. */
+  readonly certificates: readonly { readonly sha256: string; readonly untilMs: number | undefined }[];
+  /** Grows with every change. */
+  readonly version: bigint;
+}
+
+/** A change older than this may not have arrived, so after it callers are refused. */
+export const staleAfterMs = 1000;
+
+/** The copy of one process. */
+export class CallerDirectory {
+  private byIdentity = new Map<string, RegisteredCaller>();
+  private heardAtMs: number | undefined;
+  private staleTimer: NodeJS.Timeout | undefined;
+  private readonly listeners = new Set<() => void>();
+  private readonly seenAtMs = new Map<string, number>();
+
+  /** Replaces everything. */
+  reset(callers: readonly RegisteredCaller[]): void {
+    this.byIdentity = new Map(callers.map((caller) => [caller.identity, caller]));
+    this.changed();
+  }
+
+  /** Adds or replaces a caller, unless what is known of it is newer. */
+  put(caller: RegisteredCaller): void {
+    const known = this.byName(caller.name);
+    if (known !== undefined && known.version > caller.version) return;
+    if (known !== undefined) this.byIdentity.delete(known.identity);
+    this.byIdentity.set(caller.identity, caller);
+    this.changed();
+  }
+
+  /** Removes a caller that was revoked. */
+  remove(name: string): void {
+    const known = this.byName(name);
+    if (known === undefined) return;
+    this.byIdentity.delete(known.identity);
+    this.changed();
+  }
+
+  /** Notes that up to now nothing else has changed. */
+  confirm(): void {
+    this.heardAtMs = performance.now();
+    clearTimeout(this.staleTimer);
+    this.staleTimer = setTimeout(() => this.changed(), staleAfterMs + 1).unref();
+  }
+
+  /** Notes that the copy is no longer kept current. */
+  lose(): void {
+    clearTimeout(this.staleTimer);
+    this.heardAtMs = undefined;
+    this.changed();
+  }
+
+  /** Whether the copy is at most a second old. */
+  isCurrent(): boolean {
+    return this.heardAtMs !== undefined && performance.now() - this.heardAtMs <= staleAfterMs;
+  }
+
+  /** The caller with this common name or SPIFFE id, if it is known. */
+  find(identity: string): RegisteredCaller | undefined {
+    return this.byIdentity.get(identity.startsWith('spiffe://') ? identity : `CN=${identity}`);
+  }
+
+  /** Calls the function after each change and when the copy becomes stale, until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Notes that the caller was admitted now. */
+  noteSeen(name: string): void {
+    this.seenAtMs.set(name, Date.now());
+  }
+
+  /** When callers were admitted last (epoch ms), each since the previous call of this function. */
+  takeSeen(): [name: string, atMs: number][] {
+    const seen = [...this.seenAtMs];
+    this.seenAtMs.clear();
+    return seen;
+  }
+
+  private byName(name: string): RegisteredCaller | undefined {
+    for (const caller of this.byIdentity.values()) if (caller.name === name) return caller;
+    return undefined;
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -1,0 +1,44 @@
+// What the contracts say of who may call an RPC, and what callers hold. Plain data.
+
+/** The least role that admits the user for whom a caller acts; an operator satisfies every role. */
+export type RequiredRole = 'user' | 'viewer' | 'developer' | 'billing' | 'admin' | 'owner' | 'operator';
+
+/** The access option of one RPC (proto/tollgate/options/v1/access.proto). */
+export interface AccessRule {
+  /** Empty for an RPC that is checked per operation. */
+  readonly grant: string;
+  readonly role?: RequiredRole;
+  /** Where the request names its account: ["call", "accountId"]. */
+  readonly accountPath?: readonly string[];
+  /** Open to callers that are limited to accounts, although the request names none. */
+  readonly anyAccount?: boolean;
+  /** Each operation on the stream is checked by the access of the RPC of its name. */
+  readonly perOperation?: boolean;
+}
+
+/** The rule of each RPC by its full name: "tollgate.ledger.v1.LedgerService/Hold". */
+export type AccessTable = Readonly<Record<string, AccessRule>>;
+
+/** A caller that is part of the installation. */
+export interface BuiltInCaller {
+  readonly grants: 'all' | readonly string[];
+  /** Holds its grants for users: an RPC that requires a role is admitted only with an actor who has it. */
+  readonly forUsers: boolean;
+}
+
+/** The callers that are part of the installation, by name. */
+export type BuiltInCallers = Readonly<Record<string, BuiltInCaller>>;
+
+// Which roles satisfy a required role in an account.
+const satisfying: Readonly<Record<string, readonly string[]>> = {
+  viewer: ['viewer', 'developer', 'billing', 'admin', 'owner'],
+  developer: ['developer', 'admin', 'owner'],
+  billing: ['billing', 'admin', 'owner'],
+  admin: ['admin', 'owner'],
+  owner: ['owner'],
+};
+
+/** Whether a member with this role in an account satisfies the required role. */
+export function satisfies(role: string | undefined, required: RequiredRole): boolean {
+  return role !== undefined && satisfying[required]?.includes(role) === true;
+}

@@ -1,0 +1,18 @@
+// Who may call the services that tests make up.
+import { accessTable } from '#proto/access.js';
+import { Access } from '../rpc/access/access.js';
+
+/** Access to the probe service: a grant for each of its RPCs. The gateway holds all of them, metering one. */
+export function probeAccess(): Access {
+  const grants = ['Echo', 'Count', 'WatchTicks', 'Converse'].map(
+    (name) => [`tollgate.test.v1.ProbeService/${name}`, `test.${name.toLowerCase()}`] as const,
+  );
+  return new Access({
+    table: { ...accessTable, ...Object.fromEntries(grants.map(([rpc, grant]) => [rpc, { grant }])) },
+    builtIn: {
+      operator: { grants: 'all', forUsers: false },
+      gateway: { grants: grants.map(([, grant]) => grant), forUsers: false },
+      metering: { grants: ['test.echo'], forUsers: false },
+    },
+  });
+}
