@@ -90,7 +90,6 @@ export function auditCommand(cli: Cli): Command {
           ok: found.fault === '',
           fault: found.fault === '' ? null : found.fault,
           entries_checked: Number(found.entriesChecked),
-          entries_unchained: Number(found.entriesUnchained),
           last: last === '' ? null : last,
         };
         cli.out.show(
@@ -99,7 +98,6 @@ export function auditCommand(cli: Cli): Command {
             columns: [
               { title: 'log', text: () => (json.ok ? 'as it was written' : 'changed') },
               { title: 'entries checked', text: () => found.entriesChecked.toString() },
-              { title: 'older than the chain', text: () => (found.entriesUnchained === 0n ? '' : found.entriesUnchained.toString()) },
               { title: 'last entry', text: () => last },
             ],
           },

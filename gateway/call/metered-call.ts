@@ -130,7 +130,6 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         targets: [...callable.targets],
         maxOutputTokens: held.outputCapTokens,
         inputTokensMax: held.inputTokensMax,
-        tellAttempts: true,
       },
       context,
     );

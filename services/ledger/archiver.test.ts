@@ -31,7 +31,6 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       reads: new Reads(db),
       audit: new Audit(db),
       store: new ArchiveStore(db),
-      catchUp: async () => undefined,
       clock,
       log,
     });
@@ -145,7 +144,6 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       reads: new Reads(db),
       audit: new Audit(db),
       store,
-      catchUp: async () => undefined,
       clock,
       log,
     });
@@ -213,7 +211,6 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       reads: new Reads(db),
       audit: new Audit(db),
       store: new ArchiveStore(db),
-      catchUp: async () => undefined,
       clock,
       log,
     });
@@ -221,14 +218,5 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(new Set(lines().map(({ id }) => id)).size).toBe(6);
     expect(await entries()).toHaveLength(1);
     expect(await drifts()).toEqual([]);
-  });
-
-  it('gives entries of a version that knew no day theirs', async () => {
-    await settle(customer, 30n);
-    await ledger.db.knex('journal').update({ day: 0 });
-    await archiver.archive(folder);
-    const days = await ledger.db.knex('journal').distinct('day');
-    // A file has no partitions, and nothing else reads the day.
-    expect(days.map(({ day }) => Number(day))).toEqual([engine === 'sqlite' ? 0 : Math.floor(ledger.clock.nowMs() / msPerDay)]);
   });
 });

@@ -26,15 +26,11 @@ interface Part extends ArchivedPart {
   readonly entries: readonly Entry[];
 }
 
-type MendedTo = Awaited<ReturnType<ArchiveStore['mendDays']>>;
-
 export interface ArchiverDeps {
   readonly config: Pick<LedgerConfig, 'archiveDir' | 'archiveIntervalMs' | 'retentionDays'>;
   readonly reads: Reads;
   readonly audit: Audit;
   readonly store: ArchiveStore;
-  /** Adds up for statements what a version without them wrote, while its entries are all there. */
-  readonly catchUp: () => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -43,7 +39,6 @@ export interface ArchiverDeps {
 export class Archiver {
   private stopRepeating: () => Promise<void> = async () => {};
   private isStopping = false;
-  private areDaysMended = false;
 
   constructor(private readonly deps: ArchiverDeps) {}
 
@@ -71,8 +66,6 @@ export class Archiver {
     const { clock, config, store } = this.deps;
     const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
     await store.noteUntil(untilMs);
-    await this.deps.catchUp();
-    await this.mendDays();
     let archived = 0;
     let gathered: Part[] = [];
     let count = 0;
@@ -99,15 +92,6 @@ export class Archiver {
     for (const part of parts) if (await store.remove(part)) removed += part.entries.length;
     log.info({ path, entries: entries.length, removed }, 'old entries of the journal were archived');
     return removed;
-  }
-
-  /** Looks through the whole journal, so only once in the life of a process: versions that write no day are not started any more. */
-  private async mendDays(): Promise<void> {
-    if (this.areDaysMended || this.deps.store.isWithoutPartitions) return;
-    let end: MendedTo;
-    do end = await this.deps.store.mendDays(end, entriesOfPart);
-    while (end !== undefined && !this.isStopping);
-    this.areDaysMended = !this.isStopping;
   }
 
   /** The old parts of all accounts, each account's one after another. */

@@ -12,7 +12,6 @@ import type { LedgerConfig } from './config.js';
 import type { RpcDeps } from './deps.js';
 import { LedgerMetrics, observeLedger } from './ledger-metrics.js';
 import { migrations } from './migrations/index.js';
-import { MonthKeeper } from './month-keeper.js';
 import { createOperationLane } from './operation-lane.js';
 import { ledgerService } from './service.js';
 import { ArchiveStore } from './store/archive.js';
@@ -65,8 +64,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   };
   const sweeper = new Sweeper(deps);
   let endObserving = (): void => {};
-  const monthKeeper = new MonthKeeper(deps);
-  const archiver = new Archiver({ ...deps, store: new ArchiveStore(db), catchUp: () => monthKeeper.catchUpAll() });
+  const archiver = new Archiver({ ...deps, store: new ArchiveStore(db) });
   return {
     name: 'ledger',
     auditLog,
@@ -76,13 +74,11 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
       auditLog.start();
       sweeper.start();
       endObserving = observeLedger(deps);
-      monthKeeper.start();
       archiver.start();
     },
     async stop() {
       endObserving();
       await archiver.stop();
-      await monthKeeper.stop();
       await sweeper.stop();
       await lane.idle();
       await auditLog.stop();

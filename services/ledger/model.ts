@@ -19,16 +19,14 @@ export interface AccountBucket {
   readonly openings?: readonly MonthOpening[] | undefined;
 }
 
-/** What an account's journal adds up to beside what is credited and spent, and how far it was added up. */
+/** What an account's journal adds up to besides what is credited and spent. */
 export interface MonthSums {
-  /** The month of the last entry that was added up; see months.ts. */
+  /** The month of the last entry; see months.ts. */
   readonly month: number;
   /** Of all deposits. What is credited beyond it are adjustments. */
   readonly depositedNanoUsd: bigint;
   /** Of all refunds, those of late settlements among them. What is spent and this together are all charges. */
   readonly refundedNanoUsd: bigint;
-  /** The last entry that was added up; behind the account's last one where a version before statements wrote entries. */
-  readonly summedSeq: bigint;
 }
 
 /** The account's sums at the beginning of a month that has an entry. */
@@ -74,7 +72,7 @@ export interface HoldRecord {
   readonly lastSeq: bigint;
   /** Given back by Refund; at most what was captured. */
   readonly refundedNanoUsd: bigint;
-  /** Number of its last charge; 0 for none, or when a version before refunds wrote the row. */
+  /** Number of its last charge; 0 for none. */
   readonly chargeSeq: bigint;
 }
 

@@ -6,7 +6,7 @@ import { type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, MonthOpening, MonthSums } from './model.js';
 
 /** The sums of an account that has no entry. Month 0 is before every month. */
-export const noSums: MonthSums = { month: 0, depositedNanoUsd: 0n, refundedNanoUsd: 0n, summedSeq: 0n };
+export const noSums: MonthSums = { month: 0, depositedNanoUsd: 0n, refundedNanoUsd: 0n };
 
 /** The number of the month of an instant: twelve for each year, so that the next month is the next number. */
 export function monthAt(ms: number): number {
@@ -44,15 +44,14 @@ function since(laterNanoUsd: bigint, earlierNanoUsd: bigint): bigint {
 }
 
 /**
- * The account's sums after an entry that comes next in its journal, and the opening of a month if the entry begins one. `before` is the
- * account as the entry found it. Sums that do not reach up to it (a version without them wrote in between) stay as they are.
+ * Returns the account's sums after the next entry in its journal, and the opening of a month if the entry begins one. `before` is the
+ * account before the entry.
  */
 export function sumEntry(
   before: AccountBucket,
   entry: Pick<Entry, 'kind' | 'amountNanoUsd' | 'createdAtMs' | 'seq'>,
 ): { sums: MonthSums; opening: MonthOpening | undefined } {
   const { sums } = before;
-  if (sums.summedSeq !== entry.seq - 1n) return { sums, opening: undefined };
   const month = Math.max(sums.month, monthAt(Number(entry.createdAtMs)));
   const { depositedNanoUsd, refundedNanoUsd } = sums;
   const opening =
@@ -70,7 +69,6 @@ export function sumEntry(
     month,
     depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),
     refundedNanoUsd: wrapped(refundedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_REFUND ? entry.amountNanoUsd : 0n)),
-    summedSeq: entry.seq,
   };
   return { sums: after, opening };
 }

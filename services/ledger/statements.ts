@@ -1,22 +1,17 @@
-// An account's months as they are now: read without locks, and caught up first where a version without statements wrote entries.
+// An account's months as they are now, read without locks.
 import { AppError } from '#kit/errors/app-error.js';
 import type { Statement } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
-import { catchUp } from './month-keeper.js';
 import { figuresOf, monthAt, type MonthFigures, monthText, startOfMonthMs } from './months.js';
 
-/** The months, oldest first, and how one is told. Raises service_unavailable while much is still to be added up. */
+/** Returns the months, oldest first, and a function that renders one as a statement. */
 export async function statementsOf(
   accountId: string,
   deps: Pick<RpcDeps, 'reads' | 'months' | 'clock' | 'config'>,
 ): Promise<{ months: MonthFigures[]; render: (figures: MonthFigures) => Statement }> {
   const { reads, months, clock, config } = deps;
-  let account = await reads.account(accountId);
-  if (account !== undefined && account.sums.summedSeq !== account.seq) {
-    await catchUp(accountId, months);
-    account = await reads.account(accountId);
-  }
-  // The account before its months: whatever was entered since belongs to neither.
+  // The account is read before its months, so entries made in between belong to neither.
+  const account = await reads.account(accountId);
   const nowMs = clock.nowMs();
   const figures = account === undefined ? [] : figuresOf(account, await months.openings(accountId), monthAt(nowMs));
   const archivedSeq = await reads.baseSeq(accountId);

@@ -68,8 +68,8 @@ export interface AuditEntry {
   readonly action: string;
   readonly target_id: string;
   readonly detail: Readonly<Record<string, unknown>>;
-  readonly number: number | null;
-  readonly hash: string | null;
+  readonly number: number;
+  readonly hash: string;
 }
 
 export interface AuditCheck {

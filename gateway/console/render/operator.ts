@@ -28,7 +28,7 @@ export function renderUserForOperator(user: User) {
   return { ...renderUser(user), is_disabled: user.isDisabled, email_is_proven: user.emailIsProven, created_at: instant(user.createdAtMs) };
 }
 
-/** An entry of the audit log; `number` and `hash` are null where it is older than the chain. */
+/** Renders an entry of the audit log. */
 export function renderAuditEntry(entry: AuditEntry) {
   return {
     id: entry.id,
@@ -41,7 +41,7 @@ export function renderAuditEntry(entry: AuditEntry) {
     action: entry.action,
     target_id: entry.targetId,
     detail: JSON.parse(entry.detailJson) as unknown,
-    number: entry.number === 0n ? null : Number(entry.number),
-    hash: entry.hash.length === 0 ? null : Buffer.from(entry.hash).toString('hex'),
+    number: Number(entry.number),
+    hash: Buffer.from(entry.hash).toString('hex'),
   };
 }

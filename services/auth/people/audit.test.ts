@@ -69,7 +69,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
   it('numbers entries without gaps, however many are added at once', async () => {
     const entries = await Promise.all(Array.from({ length: 20 }, (_, index) => append({ action: 'key.create', targetId: `key ${index}` })));
     expect(new Set(entries.map(({ number }) => Number(number)))).toEqual(new Set(Array.from({ length: 20 }, (_, index) => index + 4)));
-    expect(await verify()).toMatchObject({ fault: '', entriesChecked: 23n, entriesUnchained: 0n, lastNumber: 23n });
+    expect(await verify()).toMatchObject({ fault: '', entriesChecked: 23n, lastNumber: 23n });
   });
 
   it('is chained as written down, so that anybody can check an export', async () => {

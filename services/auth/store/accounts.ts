@@ -77,8 +77,7 @@ export class AccountStore {
       const digits = search.slice('acct_'.length);
       query.whereBetween('id', ['0', 'f'].map((digit) => Buffer.from(digits.padEnd(32, digit), 'hex')) as [Buffer, Buffer]);
     } else if (search !== '') {
-      // Names of before, and those that the version before still writes, are compared as the engine knows letters: SQLite knows those of ASCII.
-      query.whereRaw('(INSTR(search_name, ?) > 0 OR INSTR(LOWER(name), ?) > 0)', [folded(search), folded(search)]);
+      query.whereRaw('INSTR(search_name, ?) > 0', [folded(search)]);
     }
     const rows: Row[] = await query;
     return rows.map(toAccount);

@@ -26,7 +26,7 @@ describe('attempts', () => {
     const failed: FailedAttempt[] = [];
     const words: string[] = [];
     try {
-      for await (const message of inference.service.generate(textRequest('Hi', { tellAttempts: true, ...request }), {
+      for await (const message of inference.service.generate(textRequest('Hi', request), {
         ...operator,
         signal,
       })) {
@@ -151,10 +151,5 @@ describe('attempts', () => {
     setTimeout(() => left.abort(), 50);
     const { failed, error } = await told({ targets: [targetOf('slow-headers'), targetOf('text')] }, left.signal);
     expect([failed, error]).toEqual([[], 'cancelled']);
-  });
-
-  it('are not told to those who do not ask', async () => {
-    const { failed, words } = await told({ tellAttempts: undefined, targets: [targetOf('status-500'), targetOf('text')] });
-    expect([failed, words[0]]).toEqual([[], 'started']);
   });
 });

@@ -39,7 +39,7 @@ export async function* generate(
         // A field that this target's format cannot honour may be no trouble for the next.
         const isRetryable = !watchdog.signal.aborted && hasReason(error, 'unsupported_field', ...retryableReasons);
         const next = isRetryable ? targets[position + 1] : undefined;
-        if (request.tellAttempts === true && !context.signal.aborted) yield note.failed(error, next?.target);
+        if (!context.signal.aborted) yield note.failed(error, next?.target);
         if (next === undefined) throw error;
       }
     }

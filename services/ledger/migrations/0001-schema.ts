@@ -28,7 +28,6 @@ export const schema: Migration = {
         month ${sql.int32} NOT NULL,
         deposited_nano_usd ${sql.int64} NOT NULL,
         refunded_nano_usd ${sql.int64} NOT NULL,
-        summed_seq ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id, scope_id),
         CHECK (cap_nano_usd IS NULL OR spent_nano_usd + held_nano_usd <= cap_nano_usd)
       ) ${sql.tableOptions}`,

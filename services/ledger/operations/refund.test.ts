@@ -61,11 +61,6 @@ describe('Refund', () => {
     expect(applied.changes.hold).toMatchObject({ state: HOLD_STATE_RELEASED, refundedNanoUsd: 60n });
   });
 
-  row('F1', 'leads to the last entry of a hold of which an older version did not note the charge', () => {
-    const old = { ...settled, chargeSeq: 0n };
-    expect(replyOf(apply(touched(old), refundOperation(1n), nowMs)).entry.linkedEntryId).toBe(entryId(accountId, 8n));
-  });
-
   row('F2', 'gives back all that is left', () => {
     expect(entriesOf(apply(touched(settled), refundOperation(undefined), nowMs))).toEqual([[EntryKind.ENTRY_KIND_REFUND, 70n]]);
     const partly = { ...settled, refundedNanoUsd: 30n };

@@ -26,7 +26,7 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   const { account, entry } = post(
     before,
     postings.refund,
-    { amountNanoUsd, reference: hold.id, keyId: hold.keyId, idempotencyKey, reason, linkedEntryId: entryId(accountId, chargeSeqOf(hold)) },
+    { amountNanoUsd, reference: hold.id, keyId: hold.keyId, idempotencyKey, reason, linkedEntryId: entryId(accountId, hold.chargeSeq) },
     nowMs,
   );
   const key = touched.key ?? emptyKey(accountId, hold.keyId);
@@ -40,11 +40,6 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
       entries: [entry],
     },
   );
-}
-
-/** The version before refunds did not note which entry was the charge; the hold's last one then leads to it. */
-function chargeSeqOf(hold: HoldRecord): bigint {
-  return hold.chargeSeq === 0n ? hold.lastSeq : hold.chargeSeq;
 }
 
 function notFinal(hold: HoldRecord): AppError {

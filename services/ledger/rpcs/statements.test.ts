@@ -9,11 +9,9 @@ import { failureOf } from '#kit/testing/waiting.js';
 import { type Entry, EntryKind, ListEntriesRequest, ListStatementsRequest, type Statement } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from '../archiver.js';
 import { effectOf } from '../journal.js';
-import { MonthKeeper } from '../month-keeper.js';
 import { monthOfText, monthText, startOfMonthMs } from '../months.js';
 import { ArchiveStore } from '../store/archive.js';
 import { Audit } from '../store/audit.js';
-import { Months } from '../store/months.js';
 import { Reads } from '../store/reads.js';
 import { accountColumns, accountScope } from '../store/rows.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
@@ -197,14 +195,12 @@ describe.each(testEngines)('statements on %s', (engine) => {
       }
       const before = await check(customer.accountId);
       const { db, clock, log } = ledger;
-      const months = new Months(db);
       const config = { ...quietConfig, retentionDays: 35 };
       const archiver = new Archiver({
         config,
         reads: new Reads(db),
         audit: new Audit(db),
         store: new ArchiveStore(db),
-        catchUp: () => new MonthKeeper({ months, log }).catchUpAll(),
         clock,
         log,
       });
@@ -218,53 +214,6 @@ describe.each(testEngines)('statements on %s', (engine) => {
     } finally {
       rmSync(folder, { recursive: true });
     }
-  });
-
-  it('are made up for where a version without them wrote the journal', async () => {
-    const customer = await fundedCustomer(ledger.service, 100_000n);
-    for (let month = 0; month < 3; month += 1) {
-      for (let call = 0; call < 4; call += 1) await settle(customer, 50n, 40n);
-      await ledger.service.deposit(depositRequest(customer, 7n));
-      ledger.clock.advance(31 * msPerDay);
-    }
-    const expected = await check(customer.accountId);
-    const forget = async (summedSeq: number): Promise<void> => {
-      const lead = accountColumns(customer.accountId, engine);
-      const kept = expected.filter((_, index) => index === 0 && summedSeq > 0);
-      const sums = {
-        month: kept.length > 0 ? monthOfText(kept[0]!.month)! : 0,
-        deposited_nano_usd: summedSeq > 0 ? 100_000 : 0,
-        refunded_nano_usd: 0,
-        summed_seq: summedSeq,
-      };
-      await ledger.db
-        .knex('bucket')
-        .where({ ...lead, scope_id: accountScope })
-        .update(sums);
-      await ledger.db
-        .knex('journal_month')
-        .where({ ...lead })
-        .where('month', '>', sums.month)
-        .delete();
-      await ledger.db
-        .knex('journal_note')
-        .where({ ...lead })
-        .where('seq', '>', summedSeq)
-        .delete();
-    };
-    // By whoever asks, from the first entry on and from the middle of it.
-    for (const summedSeq of [0, 3]) {
-      await forget(summedSeq);
-      // What the newer version writes meanwhile waits for its turn.
-      await settle(customer, 1n, 0n);
-      expect(await check(customer.accountId)).toEqual(expected);
-    }
-    await forget(0);
-    const keeper = new MonthKeeper({ months: new Months(ledger.db), log: ledger.log });
-    expect(await keeper.catchUpAll()).toBe(1);
-    expect(await keeper.catchUpAll()).toBe(0);
-    await ledger.service.deposit(depositRequest(customer, 7n));
-    expect((await check(customer.accountId)).slice(0, 3)).toEqual(expected.slice(0, 3));
   });
 
   it('are verified as the rest of the books', async () => {

@@ -30,11 +30,6 @@ const deleteHolds = textOfRows((rows) => `DELETE FROM hold WHERE ${keyedHolds(ro
 export class ArchiveStore {
   constructor(private readonly db: Database) {}
 
-  /** A SQLite file, where nothing reads the day of an entry. */
-  get isWithoutPartitions(): boolean {
-    return this.db.engine === 'sqlite';
-  }
-
   /**
    * Removes what is archived: charges and their corrections, and ended holds that no later entry is about. Deposits, adjustments and
    * refunds stay, for their idempotency keys lead to them. False when somebody else has archived this account meanwhile, or when one of the
@@ -110,36 +105,5 @@ export class ArchiveStore {
       }
     });
     return rows.length;
-  }
-
-  /**
-   * Gives entries after this place the day that a version before days did not write; at most `limit`, in the order of the key. Where they
-   * end; undefined: there are no more.
-   */
-  async mendDays(after: Row | undefined, limit: number): Promise<Row | undefined> {
-    const query = this.db.knex('journal').select('slot', 'account_id', 'seq', 'created_at_ms').where({ day: 0 });
-    if (after !== undefined) {
-      const { slot, account_id, seq } = after;
-      query.where((later) =>
-        later
-          .where('slot', '>', slot as number)
-          .orWhere((same) => same.where({ slot }).where('account_id', '>', account_id as Buffer))
-          .orWhere((same) => same.where({ slot, account_id }).where('seq', '>', seq as string)),
-      );
-    }
-    const rows: Row[] = await query.orderBy(['slot', 'account_id', 'seq']).limit(limit);
-    if (rows.length === 0) return undefined;
-    await this.db.plainTransaction(async (tx) => {
-      for (const row of rows) {
-        const day = asBigInt(row['created_at_ms']) / 86_400_000n;
-        await tx.run('UPDATE journal SET day = ? WHERE slot = ? AND account_id = ? AND seq = ? AND day = 0', [
-          day,
-          row['slot'],
-          row['account_id'],
-          row['seq'],
-        ]);
-      }
-    });
-    return rows.at(-1);
   }
 }

@@ -26,7 +26,6 @@ export const bucketTable = new Table('bucket', {
     'month',
     'deposited_nano_usd',
     'refunded_nano_usd',
-    'summed_seq',
   ],
 });
 
@@ -113,7 +112,7 @@ export function isAccountRow([, , scope]: Values): boolean {
   return accountScope.equals(asBytes(scope));
 }
 
-export function toAccount([, account, , cap, spent, held, seq, , , month, deposited, refunded, summedSeq]: Values): AccountBucket {
+export function toAccount([, account, , cap, spent, held, seq, , , month, deposited, refunded]: Values): AccountBucket {
   return {
     accountId: idFromBytes('acct', asBytes(account)),
     creditedNanoUsd: asBigInt(cap),
@@ -124,13 +123,12 @@ export function toAccount([, account, , cap, spent, held, seq, , , month, deposi
       month: asNumber(month),
       depositedNanoUsd: asBigInt(deposited),
       refundedNanoUsd: asBigInt(refunded),
-      summedSeq: asBigInt(summedSeq),
     },
   };
 }
 
 export function fromAccount(account: AccountBucket, { slot, account_id }: AccountColumns): Values {
-  const { month, depositedNanoUsd, refundedNanoUsd, summedSeq } = account.sums;
+  const { month, depositedNanoUsd, refundedNanoUsd } = account.sums;
   return [
     slot,
     account_id,
@@ -144,7 +142,6 @@ export function fromAccount(account: AccountBucket, { slot, account_id }: Accoun
     month,
     depositedNanoUsd,
     refundedNanoUsd,
-    summedSeq,
   ];
 }
 
@@ -192,7 +189,6 @@ export function fromKey(key: KeyBucket, { slot, account_id }: AccountColumns): V
     key.limitNanoUsd ?? null,
     key.limitVersion,
     0,
-    0n,
     0n,
     0n,
   ];

@@ -1,7 +1,6 @@
 // Writes what a working set changed: one awaited statement per table and kind of change.
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Values } from '#kit/db/table.js';
-import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { isNoted } from '../months.js';
 import type { WorkingSet } from '../working-set.js';
 import type { AccountColumnsOf } from './account-columns.js';
@@ -58,11 +57,9 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
     set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))),
   );
   await tx.insert(operationTable, operations);
-  // Entries that were not added up are noted when they are.
-  const isSummed = (entry: Entry): boolean => entry.seq <= (set.of(entry.accountId).account.get(entry.accountId)?.sums.summedSeq ?? 0n);
   await tx.insert(
     noteTable,
-    set.entries.filter((entry) => isNoted(entry) && isSummed(entry)).map((entry) => fromNoted(entry, columns.of(entry.accountId))),
+    set.entries.filter(isNoted).map((entry) => fromNoted(entry, columns.of(entry.accountId))),
   );
   await tx.insert(monthTable, openings);
 }

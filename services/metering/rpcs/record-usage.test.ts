@@ -110,15 +110,6 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     );
   });
 
-  it('of the version before has no attempts', async () => {
-    const stored = await record(service, report());
-    await harness.db
-      .knex('usage_record')
-      .update({ attempts: null })
-      .where({ id: idToBytes('req', stored.call!.id) });
-    expect((await find(service, stored.call!.id))?.call?.attempts).toEqual([]);
-  });
-
   it('is settled at the ledger at once, for its account and key', async () => {
     const request = report();
     const { id, accountId, keyId } = request.call!;

@@ -10,8 +10,8 @@ const AuditEntry = view('AuditEntry', {
   actor_user_id: nullable(Text, 'Null: it was done by a command.'),
   caller: { ...Text, description: 'The process that sent the request, such as gateway or operator.' },
   account_id: nullable(Text),
-  number: nullable(Count, 'Null: older than the chain.'),
-  hash: nullable(Text, 'Over the entry and the hash of the one before.'),
+  number: Count,
+  hash: { ...Text, description: 'Covers the entry and the hash of the previous entry.' },
 });
 
 const filter = {
@@ -56,7 +56,6 @@ export const auditArea: Area = {
             ok: Flag,
             fault: nullable(Text),
             entries_checked: Count,
-            entries_unchained: Type.Integer({ minimum: 0, description: 'Those that are older than the chain.' }),
             last: nullable(Type.Object({ number: Count, hash: Text })),
           }),
         ),

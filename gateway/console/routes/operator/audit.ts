@@ -109,7 +109,6 @@ function verifyAudit(deps: ConsoleDeps): Middleware {
       ok: found.fault === '',
       fault: orNull(found.fault),
       entries_checked: Number(found.entriesChecked),
-      entries_unchained: Number(found.entriesUnchained),
       last: found.lastNumber === 0n ? null : { number: Number(found.lastNumber), hash: Buffer.from(found.lastHash).toString('hex') },
     };
   };

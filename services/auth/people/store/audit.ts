@@ -5,7 +5,7 @@ import { type AuditEvent, type AuditRecord, auditRecord } from '#kit/audit/audit
 import { type AuditLog, orderedIds } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
 import type { AuditEntry } from '#proto/auth/v1/people.js';
@@ -102,12 +102,6 @@ export class AuditStore implements AuditLog {
   chainEnd(): Promise<ChainEnd> {
     return endOfChain(this.db.knex('audit_chain'));
   }
-
-  /** How many entries are older than the chain. */
-  async countUnchained(): Promise<bigint> {
-    const [row]: Row[] = await this.db.knex('audit_entry').whereNull('number').count({ entries: '*' });
-    return asBigInt(row?.['entries'] ?? 0);
-  }
 }
 
 async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<void> {
@@ -174,7 +168,7 @@ function toEntry(row: Row): AuditEntry {
     action: asText(row['action']),
     targetId: asText(row['target_id']),
     detailJson: asText(row['detail']),
-    number: optional(row['number'], asBigInt) ?? 0n,
-    hash: optional(row['hash'], asBytes) ?? Buffer.alloc(0),
+    number: asBigInt(row['number']),
+    hash: asBytes(row['hash']),
   };
 }
