@@ -53,5 +53,4 @@ export class Months {
     const rows: Row[] = await query.orderBy(`${table}.seq`, options.oldestFirst ? 'asc' : 'desc').limit(options.limit);
     return rows.map((row) => toEntry(journalTable.valuesOf(row)));
   }
-
 }

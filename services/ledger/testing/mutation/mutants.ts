@@ -246,11 +246,7 @@ export const mutants: readonly Mutant[] = [
   ...of('store/write.ts', 'store', [
     ['changed buckets are not written', 'await tx.overwrite(bucketTable, buckets);', ''],
     ['changed holds are not written', 'await tx.overwrite(holdTable, holds);', ''],
-    [
-      'entries are not written',
-      'await tx.insert(journalTable, set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))));',
-      '',
-    ],
+    ['entries are not written', 'set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))),', '[],'],
     ['idempotency keys are not written', 'await tx.insert(operationTable, operations);', ''],
   ]),
   ...of('store/load.ts', 'store', [

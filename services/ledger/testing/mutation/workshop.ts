@@ -19,10 +19,12 @@ export interface Workshop {
 /** Compiles everything that the checks need. `root` is that of the checkout. */
 export function createWorkshop(root: string): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-mutants-'));
-  const imports = { '#kit/*.js': './services/kit/*.js', '#proto/*.js': './proto/gen/tollgate/*.js' };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', imports }));
+  const { type, imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { type: string; imports: object };
+  // The compiled sources are in this folder itself, not in dist.
+  const here = JSON.stringify({ type, imports }).replaceAll('./dist/', './');
+  writeFileSync(join(folder, 'package.json'), here);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/gen/**/*.ts'], { cwd: root });
+  const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/gen/**/*.ts', 'proto/rules/**/*.ts'], { cwd: root });
   for (const source of sources.filter((name) => !name.endsWith('.test.ts'))) {
     write(join(folder, source.replace(/\.ts$/, '.js')), compile(readFileSync(join(root, source), 'utf8')));
   }
