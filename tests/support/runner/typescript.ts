@@ -6,12 +6,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = new URL('../../../', import.meta.url).href;
 const packages = `${root}node_modules/`;
-// As `imports` in package.json names them for the build.
-const aliases: readonly (readonly [string, string])[] = [
-  ['#kit/', `${root}services/kit/`],
-  ['#rules/', `${root}proto/rules/`],
-  ['#proto/', `${root}proto/gen/tollgate/`],
-];
+const { imports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { imports: Record<string, string> };
+/** Import names of the build and the sources behind them: `#kit/*.js` in dist/services/kit is services/kit. */
+const aliases = Object.entries(imports).map(
+  ([name, built]) => [name.replace('*.js', ''), built.replace('./dist/', root).replace('*.js', '')] as const,
+);
 
 registerHooks({
   resolve(name, context, next) {
