@@ -31,6 +31,19 @@ describe('upstreams', () => {
     expect(gateway.state.secrets.get('acme')).toBe('from-typing');
   });
 
+  it('show that a secret is set, even one that is too short to show a part of it', async () => {
+    gateway.state.upstreams.push(
+      Upstream.fromPartial({ id: 'open' }),
+      Upstream.fromPartial({ id: 'short', hasSecret: true }),
+      Upstream.fromPartial({ id: 'long', hasSecret: true, secretLastFour: 'wxyz' }),
+    );
+    const { stdout } = await tollgate(gateway, ['upstream', 'list']);
+    const shown = (id: string): string => stdout.split('\n').find((line) => line.startsWith(id))!;
+    expect(shown('open')).toMatch(/\bnone\b/);
+    expect(shown('short')).toMatch(/\bset\b/);
+    expect(shown('long')).toContain('…wxyz');
+  });
+
   it('are not switched where configuration rules', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', managed: true, enabled: true }));
     expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({

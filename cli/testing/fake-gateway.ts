@@ -443,7 +443,8 @@ function inference(state: FakeState): object {
     putUpstream: async ({ upstream, secret }: { upstream: Upstream; secret?: string }) => {
       if (secret !== undefined) state.secrets.set(upstream.id, secret);
       const index = state.upstreams.findIndex((known) => known.id === upstream.id);
-      const stored = Upstream.fromPartial({ ...upstream, secretLastFour: (state.secrets.get(upstream.id) ?? '').slice(-4) });
+      const kept = state.secrets.get(upstream.id) ?? '';
+      const stored = Upstream.fromPartial({ ...upstream, hasSecret: kept !== '', secretLastFour: kept.length < 12 ? '' : kept.slice(-4) });
       state.upstreams.splice(index === -1 ? state.upstreams.length : index, 1, stored);
       return { upstream: stored };
     },

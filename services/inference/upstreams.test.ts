@@ -50,6 +50,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
     baseUrl: stub.baseUrl,
     secretLastFour: '',
+      hasSecret: false,
     allowPrivateNetwork: true,
     enabled: true,
     managed: false,
@@ -69,7 +70,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
   it('are added, used, listed without their secret, and removed', async () => {
     const { upstream } = await put();
-    expect(upstream).toEqual({ ...wanted(), secretLastFour: 'cret', createdAtMs: BigInt(clock.nowMs()) });
+    expect(upstream).toEqual({ ...wanted(), hasSecret: true, secretLastFour: 'cret', createdAtMs: BigInt(clock.nowMs()) });
     expect(finishedOf(await call()).usageReported).toBe(true);
     expect(stub.requests[0]!.headers.authorization).toBe(`Bearer ${stubApiKey}`);
     expect((await service.listUpstreams({}, operator)).upstreams.map(({ id }) => id)).toEqual(['sandbox', 'mine']);
@@ -85,7 +86,8 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     const moved = await service.putUpstream({ upstream: wanted({ baseUrl: `${stub.baseUrl}/` }) } as PutUpstreamRequest, operator);
     expect(moved.upstream).toMatchObject({ baseUrl: stub.baseUrl, secretLastFour: 'cret', createdAtMs });
     expect(finishedOf(await call()).usageReported).toBe(true);
-    expect((await put({}, '')).upstream?.secretLastFour).toBe('');
+    expect((await put({}, 'short')).upstream).toMatchObject({ hasSecret: true, secretLastFour: '' });
+    expect((await put({}, '')).upstream).toMatchObject({ hasSecret: false, secretLastFour: '' });
     await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
     await put({ enabled: false });
     await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });

@@ -274,6 +274,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     };
     const upstream = { id: 'acme', wire_format: 'chat_completions', base_url: stub.baseUrl, allow_private_network: true };
     expect(await ask('POST', '/operator/upstreams', { upstream, secret: wrong }, 201)).toMatchObject({
+      has_secret: true,
       secret_last_four: 'abcd',
       locked: null,
       enabled: true,

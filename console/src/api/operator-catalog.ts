@@ -130,6 +130,8 @@ export interface Upstream {
   readonly id: string;
   readonly wire_format: 'chat_completions' | 'messages' | 'sandbox';
   readonly base_url: string | null;
+  readonly has_secret: boolean;
+  /** Null where there is none, or one that is too short to show a part of it. */
   readonly secret_last_four: string | null;
   readonly allow_private_network: boolean;
   readonly enabled: boolean;

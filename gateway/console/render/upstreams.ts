@@ -19,6 +19,7 @@ export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[
     id: upstream.id,
     wire_format: words.wireFormat.of(upstream.wireFormat),
     base_url: orNull(upstream.baseUrl),
+    has_secret: upstream.hasSecret,
     secret_last_four: orNull(upstream.secretLastFour),
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,

@@ -24,6 +24,7 @@ beforeEach(async () => {
       wireFormat,
       baseUrl: stub.baseUrl,
       secretLastFour: '',
+      hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
       managed: false,

@@ -118,6 +118,7 @@ describe('attempts', () => {
       wireFormat: WireFormat.WIRE_FORMAT_MESSAGES,
       baseUrl: 'http://127.0.0.1:9/v1',
       secretLastFour: '',
+      hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
       managed: false,

@@ -28,6 +28,7 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}): Prom
       wireFormat,
       baseUrl: stub.baseUrl,
       secretLastFour: '',
+      hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
       managed: false,

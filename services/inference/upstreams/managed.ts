@@ -52,13 +52,14 @@ function vendor(
   const upstream = createHttpUpstream(format, settings, deps);
   return [
     {
-      shown: { ...shown(id, format, baseUrl, lastFour(secret)), managedBy: setting, allowPrivateNetwork: !isVendorsOwn },
+      shown: { ...shown(id, format, baseUrl, secret), managedBy: setting, allowPrivateNetwork: !isVendorsOwn },
       upstream,
       remote: { format, settings },
     },
   ];
 }
 
-function shown(id: string, wireFormat: WireFormat, baseUrl: string, secretLastFour: string): UpstreamMessage {
-  return { id, wireFormat, baseUrl, secretLastFour, allowPrivateNetwork: false, enabled: true, managed: true, createdAtMs: 0n };
+function shown(id: string, wireFormat: WireFormat, baseUrl: string, secret: string): UpstreamMessage {
+  const secretFields = { hasSecret: secret !== '', secretLastFour: lastFour(secret) };
+  return { id, wireFormat, baseUrl, ...secretFields, allowPrivateNetwork: false, enabled: true, managed: true, createdAtMs: 0n };
 }

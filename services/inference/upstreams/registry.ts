@@ -146,6 +146,7 @@ export class UpstreamRegistry {
 
 /** A stored upstream as it is shown. */
 export function toMessage(row: UpstreamRow): UpstreamMessage {
-  const { id, wireFormat, baseUrl, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
-  return { id, wireFormat, baseUrl, secretLastFour, allowPrivateNetwork, enabled, managed: false, createdAtMs };
+  const { id, wireFormat, baseUrl, sealedSecret, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
+  const hasSecret = sealedSecret !== undefined;
+  return { id, wireFormat, baseUrl, hasSecret, secretLastFour, allowPrivateNetwork, enabled, managed: false, createdAtMs };
 }

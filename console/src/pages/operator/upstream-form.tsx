@@ -24,13 +24,13 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const form = useId();
   const [id, setId] = useState('');
   const [fields, setFields] = useState<UpstreamFields>(() => (upstream === undefined ? blank : fieldsOf(upstream)));
-  const [secretChange, setSecretChange] = useState<SecretChange>(upstream?.secret_last_four == null ? 'replace' : 'keep');
+  const [secretChange, setSecretChange] = useState<SecretChange>(upstream?.has_secret === true ? 'keep' : 'replace');
   const [secret, setSecret] = useState('');
   const save = useMutation({
     mutationFn: () => {
       if (upstream === undefined) return createUpstream(id.trim(), fields, secret.trim());
       const isUntouched =
-        secretChange === 'keep' || (secretChange === 'replace' && upstream.secret_last_four === null && secret.trim() === '');
+        secretChange === 'keep' || (secretChange === 'replace' && !upstream.has_secret && secret.trim() === '');
       return updateUpstream(upstream.id, fields, isUntouched ? undefined : secretChange === 'drop' ? '' : secret.trim());
     },
     onSuccess: async () => {
@@ -91,9 +91,9 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
           error={at('base_url')}
           spellCheck={false}
         />
-        {upstream?.secret_last_four != null && (
+        {upstream?.has_secret === true && (
           <div className="flex flex-col items-start gap-1">
-            <span className="text-sm font-medium">{t.presentSecret({ lastFour: upstream.secret_last_four })}</span>
+            <span className="text-sm font-medium">{upstream.secret_last_four === null ? t.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}</span>
             <Segmented
               label={t.secret}
               value={secretChange}
@@ -109,11 +109,11 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
         )}
         {secretChange === 'replace' && (
           <TextField
-            label={upstream?.secret_last_four == null ? t.secret : t.newSecret}
+            label={upstream?.has_secret === true ? t.newSecret : t.secret}
             hint={t.secretHint}
             type="password"
             autoComplete="new-password"
-            required={upstream?.secret_last_four != null}
+            required={upstream?.has_secret === true}
             value={secret}
             onChange={(event) => setSecret(event.target.value)}
             error={secretFault}

@@ -128,8 +128,10 @@ function useEnable({ id, enabled }: Upstream, onDone: () => void) {
   });
 }
 
-function What({ upstream: { base_url, wire_format, secret_last_four, allow_private_network, locked, models } }: { upstream: Upstream }) {
+function What({ upstream }: { upstream: Upstream }) {
+  const { base_url, wire_format, has_secret, secret_last_four, allow_private_network, locked, models } = upstream;
   const t = useText(upstreamsText);
+  const lastFour = secret_last_four === null ? t.shortSecret : <code>{`…${secret_last_four}`}</code>;
   const formats = { chat_completions: t.chatCompletions, messages: t.messages, sandbox: t.sandbox };
   return (
     <Facts
@@ -142,7 +144,7 @@ function What({ upstream: { base_url, wire_format, secret_last_four, allow_priva
           </>,
         ],
         [t.format, formats[wire_format]],
-        base_url !== null && [t.secret, secret_last_four === null ? t.noSecret : <code>{`…${secret_last_four}`}</code>],
+        base_url !== null && [t.secret, has_secret ? lastFour : t.noSecret],
         [t.models, models.length === 0 ? <span className="text-soft">{t.noModels}</span> : <Models models={models} />],
       ]}
     />

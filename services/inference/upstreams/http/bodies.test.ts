@@ -67,6 +67,7 @@ describe('what an upstream may send in place of a stream', () => {
       wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
       baseUrl,
       secretLastFour: '',
+      hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
       managed: false,
