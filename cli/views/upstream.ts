@@ -25,7 +25,10 @@ export const upstreamView: View<Upstream> = {
     { title: 'upstream', text: (upstream) => upstream.id },
     { title: 'format', text: (upstream) => wireFormats.of(upstream.wireFormat) },
     { title: 'address', text: (upstream) => upstream.baseUrl || 'built in' },
-    { title: 'secret', text: ({ hasSecret, secretLastFour }) => (!hasSecret ? 'none' : secretLastFour === '' ? 'set' : `…${secretLastFour}`) },
+    {
+      title: 'secret',
+      text: ({ hasSecret, secretLastFour }) => (!hasSecret ? 'none' : secretLastFour === '' ? 'set' : `…${secretLastFour}`),
+    },
     { title: 'state', text: (upstream) => (upstream.enabled ? 'enabled' : 'disabled') },
     { title: 'set by', text: (upstream) => (upstream.managed ? (upstream.managedBy ?? 'built in') : 'operator') },
     { title: 'last test', text: ({ lastTest }) => (lastTest === undefined ? 'never' : testWords(lastTest)) },

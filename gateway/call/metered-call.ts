@@ -77,7 +77,7 @@ export type CallStep =
  */
 export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
   const startedAtMs = deps.clock.nowMs();
-  const callable = deps.models.resolve(request.parsed.model);
+  const callable = deps.models.resolve(request.parsed.model, startedAtMs);
   assertPermitted(request.key, callable.model);
   assertReads(callable.model, request.parsed.needs);
   assertForms(callable.model, request.parsed, request.format);

@@ -12,7 +12,7 @@ import { type FeedState, feedState, watch, type Watch } from './watch.js';
 /** A model that can be called now. */
 export interface CallableModel {
   readonly model: Model;
-  /** In force at this instant. */
+  /** In force when the call began. */
   readonly price: PriceVersion;
   /** The enabled upstreams that serve it, in order of preference. */
   readonly targets: readonly Target[];
@@ -34,8 +34,8 @@ export interface ModelReplica {
   isServed(model: Model): boolean;
   /** A model by id or alias. Raises model_unknown, naming the model that was probably meant. */
   find(name: string): Model;
-  /** A model by id or alias, priced and routed. Raises model_unknown, model_unpriced or model_unavailable. */
-  resolve(name: string): CallableModel;
+  /** A model by id or alias, routed, with the price in force at `atMs` (now if absent). Raises model_unknown, model_unpriced or model_unavailable. */
+  resolve(name: string, atMs?: number): CallableModel;
 }
 
 /** Creates the copy. */
@@ -81,8 +81,8 @@ export function createModelReplica(deps: {
   }
 
   /** Scheduled prices start at their very instant, whether or not a new snapshot has arrived. */
-  function priceNow(model: Model): PriceVersion | undefined {
-    const nowMs = BigInt(clock.nowMs());
+  function priceAt(model: Model, atMs: number): PriceVersion | undefined {
+    const nowMs = BigInt(atMs);
     let inForce = model.price;
     for (const price of scheduled) {
       if (price.modelId !== model.id || price.effectiveFromMs > nowMs) continue;
@@ -123,12 +123,14 @@ export function createModelReplica(deps: {
     feed: () => feedState(following),
     isInferenceReached: () => inferenceAnswered && upstreamIds !== undefined,
     list: () =>
-      models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED).map((model) => ({ ...model, price: priceNow(model) })),
+      models
+        .filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED)
+        .map((model) => ({ ...model, price: priceAt(model, clock.nowMs()) })),
     isServed: (model) => targetsOf(model).length > 0,
     find,
-    resolve(name) {
+    resolve(name, atMs = clock.nowMs()) {
       const model = find(name);
-      const price = priceNow(model);
+      const price = priceAt(model, atMs);
       if (price === undefined) {
         throw new AppError(
           'model_unpriced',

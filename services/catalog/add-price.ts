@@ -2,13 +2,13 @@
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { isSamePrice, priceVersionsMax, startMsMax } from './price.js';
+import { isSamePrice, priceVersionsMax, startMsMax, startOf } from './price.js';
 import { priceIdPrefix } from './rows.js';
 import type { CatalogChange } from './store.js';
 
 /**
- * Stores `wanted` for good, whose model exists; without a start it starts at `nowMs`. A repeat of a version with a start of its own
- * answers with the stored one. `fieldPrefix` stands before the names of fields in refusals. Raises invalid_request for a start in the
+ * Stores `wanted` for good, whose model exists; `startOf` says when it starts. A repeat of a version with a start of its own returns
+ * the stored one. `fieldPrefix` stands before the names of fields in refusals. Raises invalid_request for a start in the
  * past, already_exists when another version starts at that millisecond, failed_precondition when the model has too many versions.
  */
 export async function addPrice(
@@ -18,13 +18,13 @@ export async function addPrice(
   fieldPrefix: string,
   draftVersion?: bigint,
 ): Promise<PriceVersion> {
+  const versions = await change.prices(wanted.modelId);
   const next = PriceVersion.fromPartial({
     ...wanted,
     id: newId(priceIdPrefix, nowMs),
-    effectiveFromMs: wanted.effectiveFromMs === 0n ? BigInt(nowMs) : wanted.effectiveFromMs,
+    effectiveFromMs: startOf(wanted, versions, nowMs),
     createdAtMs: BigInt(nowMs),
   });
-  const versions = await change.prices(next.modelId);
   const sameStart = versions.find(({ effectiveFromMs }) => effectiveFromMs === next.effectiveFromMs);
   if (sameStart !== undefined && isSamePrice(sameStart, next)) return sameStart;
   refuseBadStart(next.effectiveFromMs, nowMs, fieldPrefix);

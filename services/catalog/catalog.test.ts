@@ -111,6 +111,20 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await priceNow()).toEqual(price);
     });
 
+    it('starts one that replaces another a moment ahead, and pushes it before it starts', async () => {
+      const old = await publish();
+      const watching = service.watchCatalog({}, context)[Symbol.asyncIterator]();
+      await watching.next();
+      const next = await publish({ outputNanoUsdPerMtok: 1n });
+      expect(next.effectiveFromMs).toBe(BigInt(clock.nowMs() + 1000));
+      let pushed = (await watching.next()).value;
+      while (pushed.snapshot === undefined) pushed = (await watching.next()).value;
+      expect(pushed.snapshot).toMatchObject({ models: [{ price: old }], scheduledPrices: [next] });
+      await watching.return?.();
+      clock.advance(1000);
+      expect(await priceNow()).toEqual(next);
+    });
+
     it('puts a scheduled one in force at its start and not a millisecond sooner', async () => {
       const old = await publish();
       const next = await publish({ effectiveFromMs: BigInt(clock.nowMs() + 5000), outputNanoUsdPerMtok: 1n, reasoningNanoUsdPerMtok: 2n });
@@ -166,7 +180,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       const past = await publish();
       clock.advance(1000);
       const present = await publish({ outputNanoUsdPerMtok: 1n });
-      const future = await publish({ effectiveFromMs: BigInt(clock.nowMs() + 1000) });
+      const future = await publish({ effectiveFromMs: BigInt(clock.nowMs() + 5000) });
       expect((await service.listPriceVersions({ modelId: 'small' }, context)).prices).toEqual([future, present, past]);
     });
 

@@ -34,7 +34,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
     wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
     baseUrl: stub.baseUrl,
     secretLastFour: '',
-      hasSecret: false,
+    hasSecret: false,
     allowPrivateNetwork: true,
     enabled: true,
     managed: false,

@@ -50,7 +50,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
     baseUrl: stub.baseUrl,
     secretLastFour: '',
-      hasSecret: false,
+    hasSecret: false,
     allowPrivateNetwork: true,
     enabled: true,
     managed: false,

@@ -52,7 +52,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const keys = createKeyLane({ config, ...deps, grace });
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, metrics, grace });
-  const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog) };
+  const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopKeySweeper = async (): Promise<void> => {};
   let endObserving = (): void => {};

@@ -459,7 +459,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       await system.json('price', 'publish', id, '--draft', String(drafted.version)),
     ];
     expect(again).toEqual(first);
-    expect((await model(id)).price!.usd_per_million_tokens.output).toBe('6');
+    await eventually(async () => ((await model(id)).price!.usd_per_million_tokens.output === '6' ? true : undefined));
     expect(await system.tryCli('price', 'publish', id, '--input', '1')).toMatchObject({ code: 2 });
 
     await system.cli('price', 'draft', id, '--input', '2', '--from', '30d');

@@ -70,7 +70,11 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.getByText('The price is published').waitFor();
     await page.getByRole('button', { name: 'Prepare a price' }).waitFor();
     const history = page.getByRole('table', { name: 'All prices' });
-    expect(await history.getByRole('row').nth(1).innerText()).toMatch(/In force.*\$0\.750000001.*\$4\.25/s);
+    await history
+      .getByRole('row')
+      .nth(1)
+      .filter({ hasText: /In force.*\$0\.750000001.*\$4\.25/s })
+      .waitFor();
     expect(await history.getByRole('row').nth(2).innerText()).toContain('Past');
 
     await eventually(async () => ((await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).includes('4.25') ? true : undefined));

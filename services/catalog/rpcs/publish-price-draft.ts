@@ -5,7 +5,7 @@ import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto
 import { addPrice } from '../add-price.js';
 import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../model.js';
-import { priceInForce } from '../price.js';
+import { priceInForce, startOf } from '../price.js';
 import { draftChanged } from './put-price-draft.js';
 
 /**
@@ -27,8 +27,8 @@ export async function publishPriceDraft(
     if (draft?.version !== version) throw draftChanged(model.id, draft);
     const wanted = draft.price!;
     const nowMs = clock.nowMs();
-    const startMs = wanted.effectiveFromMs === 0n ? nowMs : Number(wanted.effectiveFromMs);
-    const before = priceInForce(await change.prices(model.id), startMs)?.id ?? '';
+    const versions = await change.prices(model.id);
+    const before = priceInForce(versions, Number(startOf(wanted, versions, nowMs)))?.id ?? '';
     if (beforePriceId !== undefined && beforePriceId !== before) {
       throw new AppError(
         'failed_precondition',

@@ -65,8 +65,10 @@ async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ 
     deps.db,
     calls.map(({ callId }) => callId),
   );
-  const onRecord = [...own.records.values()].flatMap(({ call }) => (call?.price === undefined ? [] : [call.price]));
-  const prices = await deps.prices.find(onRecord);
+  const used = [...own.records.values()].flatMap(({ call }) =>
+    call?.price === undefined ? [] : [{ price: call.price, startedAtMs: call.startedAtMs }],
+  );
+  const prices = await deps.prices.find(used);
   const items = calls.map(({ callId, accountId }) => ({ holdId: callId, accountId }));
   const { holds, archivedUntilMs } = await deps.ledger.getHolds({ items }, callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }));
   const holdsByName = new Map<string, Hold>(holds.map((hold) => [`${hold.accountId} ${hold.id}`, hold]));

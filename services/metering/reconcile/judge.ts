@@ -1,7 +1,8 @@
 // Judges one call by all that is known of it in metering and in the ledger. Pure.
-import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
+
+import type { DatedPrice } from './price-book.js';
 
 /** The ledger's sweeper looks every second; a hold that is open this long after its expiry was forgotten. */
 const overdueMs = 60_000;
@@ -34,7 +35,7 @@ export interface Evidence extends CallName {
   readonly isInFlight: boolean;
   readonly hold: Hold | undefined;
   /** What the catalog has under the id of the record's price version; undefined: nothing. */
-  readonly price: PriceVersion | undefined;
+  readonly price: DatedPrice | undefined;
 }
 
 /** When a call is judged, and by what. */
@@ -100,9 +101,10 @@ function judgeRecorded(evidence: Evidence, record: UsageRecord, rules: Rules, ad
   return !evidence.isClosed && judgeUnsettled(evidence, record, rules, add);
 }
 
-function judgePrice({ call }: UsageRecord, inCatalog: PriceVersion | undefined, add: Add): void {
+function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: Add): void {
   const onRecord = call?.price;
-  if (onRecord === undefined || inCatalog === undefined) {
+  const inCatalog = known?.price;
+  if (call === undefined || onRecord === undefined || inCatalog === undefined) {
     add(DriftCheck.DRIFT_CHECK_PRICE, `price version ${onRecord?.id ?? ''} that the catalog does not know`, 0n, 0n);
     return;
   }
@@ -113,6 +115,11 @@ function judgePrice({ call }: UsageRecord, inCatalog: PriceVersion | undefined, 
   }
   if (onRecord.modelId !== inCatalog.modelId)
     add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);
+  const { startedAtMs } = call;
+  if (startedAtMs < inCatalog.effectiveFromMs)
+    add(DriftCheck.DRIFT_CHECK_PRICE, 'start of a call whose price began later', startedAtMs, inCatalog.effectiveFromMs);
+  if (known?.untilMs !== undefined && startedAtMs >= known.untilMs)
+    add(DriftCheck.DRIFT_CHECK_PRICE, 'start of a call whose price had ended', startedAtMs, known.untilMs);
 }
 
 const priceFields = {

@@ -1,25 +1,55 @@
-// The catalog's price versions by id. They never change, so each is asked for once.
+// The catalog's price versions by id, each with the instant until which it was in force.
+import type { Clock } from '#kit/clock.js';
 import { hasReason } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { CatalogService, PriceVersion } from '#proto/catalog/v1/catalog.js';
 
-const versionsMax = 10_000;
+const modelsMax = 1000;
 const timeoutMs = 10_000;
+/** How far the clocks of gateways, metering and catalog may differ. */
+const clockSkewMs = 60_000;
 
-/** Price versions that were asked for so far. */
+/** A price version and the start of the version that replaced it; undefined: none is known. */
+export interface DatedPrice {
+  readonly price: PriceVersion;
+  readonly untilMs: bigint | undefined;
+}
+
+/** A version that a record names, and when its call began. */
+export interface UsedPrice {
+  readonly price: Pick<PriceVersion, 'id' | 'modelId'>;
+  readonly startedAtMs: bigint;
+}
+
+/** The price versions of models that were queried so far. */
 export class PriceBook {
-  private readonly versions = new Map<string, PriceVersion>();
+  private readonly models = new Map<string, { readonly readAtMs: number; readonly prices: ReadonlyMap<string, DatedPrice> }>();
 
-  constructor(private readonly catalog: Pick<CatalogService, 'listPriceVersions'>) {}
+  constructor(
+    private readonly catalog: Pick<CatalogService, 'listPriceVersions'>,
+    private readonly clock: Clock,
+  ) {}
 
-  /** Of each of these, what the catalog has under its id; those that it does not know are left out. Raises what the catalog raises. */
-  async find(wanted: readonly PriceVersion[]): Promise<ReadonlyMap<string, PriceVersion>> {
-    const missing = wanted.filter(({ id }) => !this.versions.has(id));
-    if (this.versions.size > versionsMax) this.versions.clear();
-    for (const modelId of new Set(missing.map((price) => price.modelId))) {
-      for (const version of await this.ofModel(modelId)) this.versions.set(version.id, version);
+  /**
+   * Returns what the catalog has under the id of each of these; versions that it does not know are left out. No price ever starts in the
+   * past, so what a model's versions say about a call is final once they were read after it began. Raises what the catalog raises.
+   */
+  async find(used: readonly UsedPrice[]): Promise<ReadonlyMap<string, DatedPrice>> {
+    if (this.models.size > modelsMax) this.models.clear();
+    const latest = new Map<string, number>();
+    for (const { price, startedAtMs } of used)
+      latest.set(price.modelId, Math.max(latest.get(price.modelId) ?? 0, Number(startedAtMs) + clockSkewMs));
+    const found = new Map<string, DatedPrice>();
+    for (const [modelId, neededMs] of latest) {
+      let model = this.models.get(modelId);
+      if (model === undefined || model.readAtMs < neededMs) {
+        const readAtMs = this.clock.nowMs();
+        model = { readAtMs, prices: dated(await this.ofModel(modelId)) };
+        this.models.set(modelId, model);
+      }
+      for (const [id, price] of model.prices) found.set(id, price);
     }
-    return this.versions;
+    return found;
   }
 
   private async ofModel(modelId: string): Promise<PriceVersion[]> {
@@ -30,4 +60,9 @@ export class PriceBook {
       throw error;
     }
   }
+}
+
+function dated(versions: readonly PriceVersion[]): Map<string, DatedPrice> {
+  const inOrder = versions.toSorted((a, b) => (a.effectiveFromMs < b.effectiveFromMs ? -1 : 1));
+  return new Map(inOrder.map((price, index) => [price.id, { price, untilMs: inOrder[index + 1]?.effectiveFromMs }]));
 }

@@ -65,6 +65,29 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_CHARGE, 'charge', charge, 0n);
   });
 
+  it('finds a call that began after its price was replaced, or before its price began', async () => {
+    const startedAtMs = BigInt(money.clock.nowMs());
+    const [used] = money.catalog;
+    const next = { ...used!, id: newId('price'), effectiveFromMs: startedAtMs + 1n };
+    money.catalog.push(next);
+    expect((await money.reconcile()).drifts).toEqual([]);
+    next.effectiveFromMs = startedAtMs;
+    const { drifts } = await money.reconcile();
+    expect(drifts).toHaveLength(2);
+    for (const drift of drifts)
+      expect(drift).toMatchObject({
+        check: DriftCheck.DRIFT_CHECK_PRICE,
+        what: 'start of a call whose price had ended',
+        stored: startedAtMs,
+        expected: startedAtMs,
+      });
+    next.effectiveFromMs = startedAtMs + 1n;
+    money.catalog[0] = { ...used!, effectiveFromMs: startedAtMs + 1n };
+    expect((await money.reconcile()).found).toMatchObject({
+      'start of a call whose price began later': [startedAtMs, startedAtMs + 1n],
+    });
+  });
+
   it('finds a price that was altered, on a record and in the catalog', async () => {
     await record().update({ cache_read_nano_usd_per_mtok: 7n });
     await expectDrift(DriftCheck.DRIFT_CHECK_PRICE, 'cache read price', 7n, 100_000_000n);

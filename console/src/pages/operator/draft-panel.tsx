@@ -16,6 +16,10 @@ import { toast } from '../../ui/toast.js';
 import { Usd } from '../../ui/values.js';
 import { useClassNames, useWarningText } from './price-words.js';
 
+/** A start within this is the start of a price that was published for now. */
+const soonMs = 5000;
+const marginMs = 200;
+
 export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: () => void }) {
   const t = useText(modelsText);
   const time = useTime();
@@ -24,7 +28,12 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
   const renew = () => client.invalidateQueries({ queryKey: catalogKeys.all });
   const publish = useMutation({
     mutationFn: () => publishDraft(draft.model_id, draft),
-    onSuccess: () => toast(t.published),
+    onSuccess: ({ effective_from }) => {
+      toast(t.published);
+      // A price that replaces another starts a moment later, so that every gateway knows it; then it is shown in force.
+      const waitMs = Date.parse(effective_from) - Date.now();
+      if (waitMs > 0 && waitMs < soonMs) setTimeout(() => void renew(), waitMs + marginMs);
+    },
     // Refused or not, what is below is shown as it stands now: another operator may have changed it.
     onSettled: async () => {
       setAsked(undefined);

@@ -29,8 +29,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const save = useMutation({
     mutationFn: () => {
       if (upstream === undefined) return createUpstream(id.trim(), fields, secret.trim());
-      const isUntouched =
-        secretChange === 'keep' || (secretChange === 'replace' && !upstream.has_secret && secret.trim() === '');
+      const isUntouched = secretChange === 'keep' || (secretChange === 'replace' && !upstream.has_secret && secret.trim() === '');
       return updateUpstream(upstream.id, fields, isUntouched ? undefined : secretChange === 'drop' ? '' : secret.trim());
     },
     onSuccess: async () => {
@@ -93,7 +92,9 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
         />
         {upstream?.has_secret === true && (
           <div className="flex flex-col items-start gap-1">
-            <span className="text-sm font-medium">{upstream.secret_last_four === null ? t.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}</span>
+            <span className="text-sm font-medium">
+              {upstream.secret_last_four === null ? t.secret : t.presentSecret({ lastFour: upstream.secret_last_four })}
+            </span>
             <Segmented
               label={t.secret}
               value={secretChange}
