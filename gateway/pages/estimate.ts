@@ -1,5 +1,8 @@
-// What calls of a given size would cost, by the same arithmetic as a charge: each line rounded up to a nano-dollar. Pure.
+// What calls of a given size would cost, by the function that charges calls. Pure.
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { LineKind } from '#proto/metering/v1/metering.js';
 import { parseUsd } from '#rules/money.js';
+import { chargeFor } from '#rules/pricing.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 
 /** How large a call is, and how many there are. */
@@ -25,7 +28,6 @@ export interface EstimateLine {
   readonly nanoUsd: bigint;
 }
 
-const mtok = 1_000_000n;
 const sizeMax = 1_000_000_000;
 
 /** What the calculator shows before anybody has filled it in. */
@@ -50,25 +52,41 @@ export function readSize(query: Readonly<Record<string, string | string[] | unde
   };
 }
 
-/** The lines of one call, its sum, and the sum of all calls. */
+/** The lines of the calculator, with the line of a charge that each shows. */
+const shownLines = [
+  ['input', LineKind.LINE_KIND_INPUT, 'input'],
+  ['cached', LineKind.LINE_KIND_CACHE_READ, 'cache_read'],
+  ['written', LineKind.LINE_KIND_CACHE_WRITE_5M, 'cache_write_5m'],
+  ['written1h', LineKind.LINE_KIND_CACHE_WRITE_1H, 'cache_write_1h'],
+  ['output', LineKind.LINE_KIND_OUTPUT, 'output'],
+  ['reasoning', LineKind.LINE_KIND_REASONING, 'reasoning'],
+] as const;
+
+/** Returns the lines of one call, its sum, and the sum of all calls. Input and output are shown even where there are none. */
 export function estimate(
   prices: NonNullable<CatalogModel['usd_per_million_tokens']>,
   size: Size,
 ): { lines: EstimateLine[]; call: bigint; all: bigint } {
-  const line = (kind: EstimateLine['kind'], tokens: number, usdPerMtok: string): EstimateLine => {
-    const nanoUsdPerMtok = parseUsd(usdPerMtok)!;
-    return { kind, tokens, usdPerMtok, nanoUsd: (BigInt(tokens) * nanoUsdPerMtok + mtok - 1n) / mtok };
-  };
-  // As a charge has them: reasoning is a line of its own only where it has a price of its own, and output is then what remains.
-  const reasoning = prices.reasoning === undefined ? 0 : size.reasoning;
-  const lines = [
-    line('input', size.input, prices.input),
-    line('cached', size.cached, prices.cache_read),
-    line('written', size.written, prices.cache_write_5m),
-    line('written1h', size.written1h, prices.cache_write_1h),
-    line('output', size.output - reasoning, prices.output),
-    ...(prices.reasoning === undefined ? [] : [line('reasoning', reasoning, prices.reasoning)]),
-  ].filter(({ kind, tokens }) => tokens > 0 || kind === 'input' || kind === 'output');
-  const call = lines.reduce((sum, { nanoUsd }) => sum + nanoUsd, 0n);
-  return { lines, call, all: call * BigInt(size.calls) };
+  const counts = TokenCounts.fromPartial({
+    inputTokens: size.input,
+    cacheReadTokens: size.cached,
+    cacheWrite5mTokens: size.written,
+    cacheWrite1hTokens: size.written1h,
+    outputTokens: size.output,
+    reasoningTokens: size.reasoning,
+  });
+  const { lineItems, chargeNanoUsd } = chargeFor(counts, {
+    inputNanoUsdPerMtok: parseUsd(prices.input)!,
+    cacheReadNanoUsdPerMtok: parseUsd(prices.cache_read)!,
+    cacheWrite5mNanoUsdPerMtok: parseUsd(prices.cache_write_5m)!,
+    cacheWrite1hNanoUsdPerMtok: parseUsd(prices.cache_write_1h)!,
+    outputNanoUsdPerMtok: parseUsd(prices.output)!,
+    reasoningNanoUsdPerMtok: prices.reasoning === undefined ? undefined : parseUsd(prices.reasoning),
+  });
+  const lines = shownLines.flatMap(([kind, lineKind, price]): EstimateLine[] => {
+    const item = lineItems.find((candidate) => candidate.kind === lineKind);
+    if (item === undefined && kind !== 'input' && kind !== 'output') return [];
+    return [{ kind, tokens: item?.tokens ?? 0, usdPerMtok: prices[price]!, nanoUsd: item?.amountNanoUsd ?? 0n }];
+  });
+  return { lines, call: chargeNanoUsd, all: chargeNanoUsd * BigInt(size.calls) };
 }

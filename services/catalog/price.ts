@@ -1,12 +1,7 @@
 // Which price is in force when, and what a valid price is. Pure: the instant is an argument.
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { lines, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import type { Fault } from './fault.js';
-
-/**
- * The highest unit price, as the contract says: 100,000 USD per million tokens, far above any real one. Metering charges nothing
- * dearer, for the sum of a call's lines must stay within an int64; so a dearer price must not be published.
- */
-export const unitPriceNanoUsdMax = 100_000_000_000_000n;
 
 /** How many versions a model may have: ListPriceVersions answers with all of them. */
 export const priceVersionsMax = 1000;
@@ -43,32 +38,11 @@ export function scheduledPrices(prices: readonly PriceVersion[], nowMs: number):
 
 /** Whether two versions charge the same from the same instant on: then one is a repeat of the other. */
 export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
-  return (
-    a.modelId === b.modelId &&
-    a.effectiveFromMs === b.effectiveFromMs &&
-    a.reasoningNanoUsdPerMtok === b.reasoningNanoUsdPerMtok &&
-    unitPriceFields.every(([, read]) => read(a) === read(b))
-  );
+  return a.modelId === b.modelId && a.effectiveFromMs === b.effectiveFromMs && lines.every(({ price }) => price(a) === price(b));
 }
 
-/** Every unit price out of bounds; empty when the price is valid. The model and the start are not looked at. */
+/** Returns every unit price that is out of bounds; empty when the price is valid. The model and the start are not checked. */
 export function priceFaults(price: PriceVersion): Fault[] {
   const message = `must be from 0 to ${unitPriceNanoUsdMax}`;
-  const faults = unitPriceFields.filter(([, read]) => !isUnitPrice(read(price))).map(([field]) => ({ field, message }));
-  if (price.reasoningNanoUsdPerMtok !== undefined && !isUnitPrice(price.reasoningNanoUsdPerMtok)) {
-    faults.push({ field: 'reasoning_nano_usd_per_mtok', message });
-  }
-  return faults;
-}
-
-const unitPriceFields: readonly [field: string, read: (price: PriceVersion) => bigint][] = [
-  ['input_nano_usd_per_mtok', (price) => price.inputNanoUsdPerMtok],
-  ['cache_read_nano_usd_per_mtok', (price) => price.cacheReadNanoUsdPerMtok],
-  ['cache_write_5m_nano_usd_per_mtok', (price) => price.cacheWrite5mNanoUsdPerMtok],
-  ['cache_write_1h_nano_usd_per_mtok', (price) => price.cacheWrite1hNanoUsdPerMtok],
-  ['output_nano_usd_per_mtok', (price) => price.outputNanoUsdPerMtok],
-];
-
-function isUnitPrice(nanoUsd: bigint): boolean {
-  return nanoUsd >= 0n && nanoUsd <= unitPriceNanoUsdMax;
+  return pricesOutOfBounds(price).map((field) => ({ field, message }));
 }

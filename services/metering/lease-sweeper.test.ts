@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
-import { nanoUsdPerMtokMax } from './charge.js';
+import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { call, price, report, startedAtMs, tokens } from './testing/calls.js';
 import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from './testing/harness.js';
 
@@ -283,7 +283,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
   it('must end when they could never be recorded, while those beside them go on', async () => {
     const { service } = await harness.replica();
     const [before, after] = [call(), call()];
-    const unpriceable = call({ price: price({ inputNanoUsdPerMtok: nanoUsdPerMtokMax + 1n }) });
+    const unpriceable = call({ price: price({ inputNanoUsdPerMtok: unitPriceNanoUsdMax + 1n }) });
     const items = [before, unpriceable, call({ id: 'x' }), after].map((each) => ({ call: each, tokens: tokens() }));
     expect(await checkpoint(service, ...items, { call: undefined, tokens: undefined })).toEqual([true, false, false, true, false]);
     expect(harness.ledger.checkpoints[0]?.items.map((item) => item.holdId)).toEqual([before.id, after.id]);

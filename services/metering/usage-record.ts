@@ -2,7 +2,7 @@
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Ending, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
-import { chargeFor } from './charge.js';
+import { chargeFor } from '#rules/pricing.js';
 import { endingDetailOf, type PricedCall } from './validate-call.js';
 import { validateUsage } from './validate-usage.js';
 

@@ -4,12 +4,11 @@ import { isId } from '#kit/id.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Attempt, type Call, Ending, Format } from '#proto/metering/v1/metering.js';
-import { nanoUsdPerMtokMax } from './charge.js';
+import { pricesOutOfBounds, tokensMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 
 const nameCharsMax = 200;
 const clientRequestIdCharsMax = 128;
 const endingDetailCharsMax = 200;
-const uint32Max = 4_294_967_295;
 // The year 9999: far enough, and safe as a number.
 const instantMsMax = 253_402_300_799_999n;
 
@@ -78,17 +77,8 @@ function validatePrice(price: PriceVersion | undefined, field: string): PriceVer
   requireThat(price.modelId.length <= nameCharsMax, `${field}.model_id`, `must have at most ${nameCharsMax} characters`);
   requireThat(isInstant(price.effectiveFromMs), `${field}.effective_from_ms`, 'must be an instant in epoch milliseconds');
   requireThat(isInstant(price.createdAtMs), `${field}.created_at_ms`, 'must be an instant in epoch milliseconds');
-  const unitPrices = {
-    input: price.inputNanoUsdPerMtok,
-    cache_read: price.cacheReadNanoUsdPerMtok,
-    cache_write_5m: price.cacheWrite5mNanoUsdPerMtok,
-    cache_write_1h: price.cacheWrite1hNanoUsdPerMtok,
-    output: price.outputNanoUsdPerMtok,
-    reasoning: price.reasoningNanoUsdPerMtok ?? 0n,
-  };
-  for (const [name, value] of Object.entries(unitPrices)) {
-    requireThat(value >= 0n && value <= nanoUsdPerMtokMax, `${field}.${name}_nano_usd_per_mtok`, `must be from 0 to ${nanoUsdPerMtokMax}`);
-  }
+  const [outOfBounds] = pricesOutOfBounds(price);
+  requireThat(outOfBounds === undefined, `${field}.${outOfBounds}`, `must be from 0 to ${unitPriceNanoUsdMax}`);
   return price;
 }
 
@@ -110,7 +100,7 @@ export function requireHash(bytes: Uint8Array, field: string): void {
 
 /** Raises invalid_request unless the value is a whole number of milliseconds that fits 32 bits. */
 export function requireUint32(value: number, field: string): void {
-  requireThat(isUint32(value), field, `must be a whole number from 0 to ${uint32Max}`);
+  requireThat(isUint32(value), field, `must be a whole number from 0 to ${tokensMax}`);
 }
 
 /** A cause for people, cut to what is stored. */
@@ -122,7 +112,7 @@ export function endingDetailOf(...parts: readonly string[]): string {
 }
 
 function isUint32(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= uint32Max;
+  return Number.isInteger(value) && value >= 0 && value <= tokensMax;
 }
 
 function isInstant(valueMs: bigint): boolean {

@@ -2,17 +2,7 @@
 // and the record is quarantined: a caller never pays for an upstream's nonsense.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { UsageSource } from '#proto/metering/v1/metering.js';
-
-const countMax = 4_294_967_295;
-
-const classes = [
-  'inputTokens',
-  'cacheReadTokens',
-  'cacheWrite5mTokens',
-  'cacheWrite1hTokens',
-  'outputTokens',
-  'reasoningTokens',
-] as const satisfies readonly (keyof TokenCounts)[];
+import { lines, tokensMax } from '#rules/pricing.js';
 
 /** Counts that keep every rule, and which rules the counts as they came broke. */
 export interface ValidatedUsage {
@@ -31,11 +21,11 @@ export interface ValidatedUsage {
 export function validateUsage(reported: TokenCounts, source: UsageSource, outputCapTokens: number): ValidatedUsage {
   const brokenRules: string[] = [];
   const tokens = { ...reported };
-  for (const name of classes) {
+  for (const { count: name } of lines) {
     const count = reported[name];
-    if (Number.isInteger(count) && count >= 0 && count <= countMax) continue;
+    if (Number.isInteger(count) && count >= 0 && count <= tokensMax) continue;
     brokenRules.push(`count_out_of_range (${name} ${count})`);
-    tokens[name] = count > countMax ? countMax : 0;
+    tokens[name] = count > tokensMax ? tokensMax : 0;
   }
   if (source === UsageSource.USAGE_SOURCE_REPORTED && tokens.outputTokens > outputCapTokens) {
     brokenRules.push(`output_above_cap (${tokens.outputTokens} of ${outputCapTokens})`);

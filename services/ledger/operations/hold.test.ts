@@ -30,6 +30,18 @@ describe('Hold', () => {
     expect(changes.account?.heldNanoUsd).toBe(60n);
   });
 
+  row('H11', 'grants a hold of zero to an empty account and to a key at its limit, and sets nothing aside', () => {
+    const free = { amountNanoUsd: 0n, minAmountNanoUsd: 0n };
+    for (const rows of [
+      { ...fresh, account: undefined },
+      { ...fresh, account: account({ creditedNanoUsd: 5n, spentNanoUsd: 5n }), key: key({ limitNanoUsd: 1n, spentNanoUsd: 5n }) },
+    ]) {
+      const { changes } = apply(rows, holdOperation(free), nowMs);
+      expect(changes.hold).toMatchObject({ state: HOLD_STATE_OPEN, amountNanoUsd: 0n });
+      expect(changes.account?.heldNanoUsd).toBe(0n);
+    }
+  });
+
   row('H3', 'says that the balance is empty, with the amounts', () => {
     const rows = { ...fresh, account: account({ creditedNanoUsd: 139n, spentNanoUsd: 100n, heldNanoUsd: 20n }) };
     const { refusal } = expectRefused(rows, holdOperation(), 'balance_empty');

@@ -27,8 +27,9 @@ const int64Max = 2n ** 63n - 1n;
 export function holdOperation(request: HoldRequest): HoldOperation {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const keyId = checkedId('key_id', 'key', request.keyId);
-  const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
-  const minAmountNanoUsd = checkedAmount('min_amount_nano_usd', request.minAmountNanoUsd, 1n);
+  // A call of a model that is free needs a hold like any other, but nothing is set aside for it.
+  const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 0n);
+  const minAmountNanoUsd = checkedAmount('min_amount_nano_usd', request.minAmountNanoUsd, amountNanoUsd === 0n ? 0n : 1n);
   if (minAmountNanoUsd > amountNanoUsd) throw invalidField('min_amount_nano_usd', 'at most amount_nano_usd');
   const ttlMs = checkedTtl('ttl_ms', request.ttlMs);
   // Without it a forgotten limit would look like none.

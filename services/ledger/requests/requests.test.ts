@@ -19,7 +19,7 @@ const cases: [string, (service: LedgerService) => Promise<unknown>][] = [
   ['key_limit', (service) => service.hold(holdRequest(customer, 1n, { keyLimit: undefined }))],
   ['key_limit.limit_nano_usd', (service) => service.hold(holdRequest(customer, 1n, { keyLimit: { limitNanoUsd: -1n, version: 1n } }))],
   ['key_limit.version', (service) => service.hold(holdRequest(customer, 1n, { keyLimit: { limitNanoUsd: 1n, version: -1n } }))],
-  ['amount_nano_usd', (service) => service.hold(holdRequest(customer, 0n))],
+  ['amount_nano_usd', (service) => service.hold(holdRequest(customer, -1n))],
   ['amount_nano_usd', (service) => service.hold(holdRequest(customer, tooMuch))],
   ['min_amount_nano_usd', (service) => service.hold(holdRequest(customer, 5n, { minAmountNanoUsd: 0n }))],
   ['min_amount_nano_usd', (service) => service.hold(holdRequest(customer, 5n, { minAmountNanoUsd: 6n }))],

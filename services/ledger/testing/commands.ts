@@ -78,7 +78,7 @@ const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
     .record({
       name: of,
       key: keyNumber,
-      least: units(30, 1),
+      least: units(30),
       more: units(30),
       ttlMs,
       limit: fc.option(units(120), { nil: undefined, freq: 3 }),
@@ -90,7 +90,7 @@ const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       keyId: names.keys[key]!,
       limitNanoUsd: limit === undefined ? undefined : amountOf(names, limit),
       limitVersion: BigInt(version),
-      amountNanoUsd: amountOf(names, least + more),
+      amountNanoUsd: amountOf(names, least === 0 ? 0 : least + more),
       minAmountNanoUsd: amountOf(names, least),
       ttlMs: ttl,
       fingerprint: fingerprintOf([key, least, more, ttl]),

@@ -76,7 +76,8 @@ export class Facts {
       assert(reply.hold !== undefined && known.granted === undefined, 'a hold was granted twice');
       const { amountNanoUsd: amount } = reply.hold;
       assert(amount >= operation.minAmountNanoUsd && amount <= operation.amountNanoUsd, 'a hold has another amount');
-      assert(isWithinLimit, 'a hold exceeds the limit of its key');
+      // A limit may be lowered below what is spent; a hold of nothing is granted all the same.
+      assert(isWithinLimit || amount === 0n, 'a hold exceeds the limit of its key');
       known.granted = { amount, keyId: operation.keyId };
     }
     if (operation.kind === 'settle') {

@@ -147,6 +147,8 @@ export class ReferenceLedger {
     if (keyAvailable !== undefined && keyAvailable < minimum) return { refused: 'key_limit_reached' };
     if (available < minimum) return { refused: 'balance_held' };
     const amount = smallest(wanted, available, keyAvailable ?? wanted);
+    this.knownAccounts.add(accountId);
+    this.limits.set(`${accountId} ${keyId}`, newer);
     const hold: ModelHold = {
       accountId,
       keyId,

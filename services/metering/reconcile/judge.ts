@@ -1,7 +1,7 @@
 // Judges one call by all that is known of it in metering and in the ledger. Pure.
 import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
+import { lines } from '#rules/pricing.js';
 import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
-
 import type { DatedPrice } from './price-book.js';
 
 /** The ledger's sweeper looks every second; a hold that is open this long after its expiry was forgotten. */
@@ -108,10 +108,13 @@ function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: A
     add(DriftCheck.DRIFT_CHECK_PRICE, `price version ${onRecord?.id ?? ''} that the catalog does not know`, 0n, 0n);
     return;
   }
-  for (const [name, what] of Object.entries(priceFields)) {
-    const [stored, expected] = [onRecord[name as keyof typeof priceFields], inCatalog[name as keyof typeof priceFields]];
-    // -1 stands for a price that there is not.
-    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, what, stored ?? -1n, expected ?? -1n);
+  const { effectiveFromMs } = onRecord;
+  if (effectiveFromMs !== inCatalog.effectiveFromMs)
+    add(DriftCheck.DRIFT_CHECK_PRICE, 'start of the price', effectiveFromMs, inCatalog.effectiveFromMs);
+  for (const { name, price } of lines) {
+    // -1 stands for a class that has no price of its own.
+    const [stored, expected] = [price(onRecord) ?? -1n, price(inCatalog) ?? -1n];
+    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, `${name.replaceAll('_', ' ')} price`, stored, expected);
   }
   if (onRecord.modelId !== inCatalog.modelId)
     add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);
@@ -121,16 +124,6 @@ function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: A
   if (known?.untilMs !== undefined && startedAtMs >= known.untilMs)
     add(DriftCheck.DRIFT_CHECK_PRICE, 'start of a call whose price had ended', startedAtMs, known.untilMs);
 }
-
-const priceFields = {
-  effectiveFromMs: 'start of the price',
-  inputNanoUsdPerMtok: 'input price',
-  cacheReadNanoUsdPerMtok: 'cache read price',
-  cacheWrite5mNanoUsdPerMtok: 'price of a cache write for 5 minutes',
-  cacheWrite1hNanoUsdPerMtok: 'price of a cache write for 1 hour',
-  outputNanoUsdPerMtok: 'output price',
-  reasoningNanoUsdPerMtok: 'reasoning price',
-} as const satisfies Partial<Record<keyof PriceVersion, string>>;
 
 function judgeSettlement(
   { hold }: Evidence,

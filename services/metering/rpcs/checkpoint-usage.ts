@@ -8,7 +8,7 @@ import {
   type CheckpointUsageResponse,
   UsageSource,
 } from '#proto/metering/v1/metering.js';
-import { chargeFor } from '../charge.js';
+import { chargeFor } from '#rules/pricing.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerAway } from '../ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/open-calls.js';

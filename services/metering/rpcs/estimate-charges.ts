@@ -4,7 +4,7 @@ import type { CallContext } from '#kit/rpc/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type EstimateChargesRequest, type EstimateChargesResponse, UsageSource } from '#proto/metering/v1/metering.js';
-import { chargeFor, nanoUsdPerMtokMax } from '../charge.js';
+import { chargeFor, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { validateUsage } from '../validate-usage.js';
 
 const pricesMax = 4000;
@@ -15,16 +15,7 @@ export async function estimateCharges({ prices, tokens }: EstimateChargesRequest
   if (prices.length > pricesMax) throw invalid('prices', `must have at most ${pricesMax} entries`);
   if (tokens.length > sizesMax) throw invalid('tokens', `must have at most ${sizesMax} entries`);
   for (const [index, price] of prices.entries()) {
-    const figures = [
-      price.inputNanoUsdPerMtok,
-      price.cacheReadNanoUsdPerMtok,
-      price.cacheWrite5mNanoUsdPerMtok,
-      price.cacheWrite1hNanoUsdPerMtok,
-      price.outputNanoUsdPerMtok,
-      price.reasoningNanoUsdPerMtok ?? 0n,
-    ];
-    if (figures.some((figure) => figure < 0n || figure > nanoUsdPerMtokMax))
-      throw invalid(`prices[${index}]`, `must have figures from 0 to ${nanoUsdPerMtokMax}`);
+    if (pricesOutOfBounds(price).length > 0) throw invalid(`prices[${index}]`, `must have figures from 0 to ${unitPriceNanoUsdMax}`);
   }
   const sizes = tokens.map((counts) => validateUsage(counts, UsageSource.USAGE_SOURCE_ESTIMATED, 0).tokens);
   const estimate = (size: TokenCounts, price: PriceVersion) => {

@@ -1,7 +1,8 @@
 // Prices of models for operators: draft, look at the difference, publish.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { parseUsd } from '#rules/money.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
+import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { noteAudit } from '../../audit.js';
 import { contextOf } from '../../call-contexts.js';
@@ -110,11 +111,10 @@ async function renderWithDiff(draft: PriceDraft, diff: PriceDiff, deps: ConsoleD
   return { ...renderDraft(draft), diff: renderDiff(diff, costs) };
 }
 
-const usdMax = 100_000_000_000_000n;
-
 function nanoUsdOf(field: string, usd: string): bigint {
   const nanoUsd = parseUsd(usd)!;
-  if (nanoUsd > usdMax) throw new AppError('invalid_request', `${field}: must be at most 100000`, { details: { field } });
+  if (nanoUsd > unitPriceNanoUsdMax)
+    throw new AppError('invalid_request', `${field}: must be at most ${formatUsd(unitPriceNanoUsdMax)}`, { details: { field } });
   return nanoUsd;
 }
 

@@ -1,11 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LineKind } from '#proto/metering/v1/metering.js';
-import { chargeFor, nanoUsdPerMtokMax } from './charge.js';
-import { price, tokens } from './testing/calls.js';
+import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { affordableTokens, chargeFor, costAtMost, costBound, lines, pricesOutOfBounds, unitPriceNanoUsdMax } from './pricing.js';
+
+const tokens = (counts: Partial<TokenCounts>): TokenCounts => TokenCounts.fromPartial(counts);
+const price = (prices: Partial<PriceVersion>): PriceVersion => PriceVersion.fromPartial(prices);
 
 const count = fc.nat({ max: 4_294_967_295 });
-const unitPrice = fc.bigInt({ min: 0n, max: nanoUsdPerMtokMax });
+// Free classes and the smallest prices are where rounding decides.
+const unitPrice = fc.oneof(
+  fc.constantFrom(0n, 0n, 1n, 1_000_000n, unitPriceNanoUsdMax),
+  fc.bigInt({ min: 0n, max: 2_000_000n }),
+  fc.bigInt({ min: 0n, max: unitPriceNanoUsdMax }),
+);
 const anyTokens = fc
   .record({
     inputTokens: count,
@@ -96,5 +105,89 @@ describe('a charge', () => {
         expect(after >= before).toBe(true);
       }),
     );
+  });
+});
+
+describe('the bound of a cost', () => {
+  const fewOrMany = fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 200_000 }));
+  const input = fc.tuple(fewOrMany, fewOrMany, fewOrMany, fewOrMany);
+
+  it('is never less than the charge, whatever is cached, priced and reasoned', () => {
+    fc.assert(
+      fc.property(anyPrice, input, fewOrMany, fewOrMany, fc.integer({ min: 1, max: 8 }), (prices, [a, b, c, d], answer, text, answers) => {
+        const outputTokens = answer * answers;
+        const counts = tokens({
+          inputTokens: a,
+          cacheReadTokens: b,
+          cacheWrite5mTokens: c,
+          cacheWrite1hTokens: d,
+          outputTokens,
+          reasoningTokens: Math.max(0, outputTokens - text),
+        });
+        const bound = costBound(prices, a + b + c + d, answers);
+        expect(costAtMost(bound, answer) >= chargeFor(counts, prices).chargeNanoUsd).toBe(true);
+      }),
+    );
+  });
+
+  it('is exceeded by no more than the rounding of the other lines', () => {
+    // One token of each class, each at a price that rounds up to one nano-dollar.
+    const prices = price(Object.fromEntries(priceFields.map((field) => [field, 1n])));
+    const counts = tokens({
+      inputTokens: 1,
+      cacheReadTokens: 1,
+      cacheWrite5mTokens: 1,
+      cacheWrite1hTokens: 1,
+      outputTokens: 2,
+      reasoningTokens: 1,
+    });
+    expect(chargeFor(counts, prices).chargeNanoUsd).toBe(6n);
+    expect(costAtMost(costBound(prices, 4, 1), 2)).toBe(6n);
+  });
+
+  it('reserves nothing for classes that are free', () => {
+    expect(costAtMost(costBound(price({}), 1000, 3), 1000)).toBe(0n);
+    expect(costAtMost(costBound(price({ inputNanoUsdPerMtok: 1_000_000n }), 1000, 1), 1000)).toBe(1000n);
+    expect(costAtMost(costBound(price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: 0n }), 1000, 1), 1000)).toBe(1000n);
+  });
+
+  it('affords as many tokens as an amount pays for, and not one more', () => {
+    fc.assert(
+      fc.property(
+        anyPrice,
+        fewOrMany,
+        fc.integer({ min: 1, max: 8 }),
+        fc.bigInt({ min: 0n, max: 10n ** 13n }),
+        (prices, inputTokens, answers, amount) => {
+          const bound = costBound(prices, inputTokens, answers);
+          const cap = 100_000;
+          const affordable = affordableTokens(bound, amount, cap);
+          if (affordable > 0) expect(costAtMost(bound, affordable) <= amount).toBe(true);
+          if (affordable < cap) expect(costAtMost(bound, affordable + 1) > amount).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+const priceFields = [
+  'inputNanoUsdPerMtok',
+  'cacheReadNanoUsdPerMtok',
+  'cacheWrite5mNanoUsdPerMtok',
+  'cacheWrite1hNanoUsdPerMtok',
+  'outputNanoUsdPerMtok',
+  'reasoningNanoUsdPerMtok',
+] as const;
+
+describe('the table of lines', () => {
+  it('has a line for every kind of line item, in their order', () => {
+    const kinds = Object.values(LineKind).filter((kind) => typeof kind === 'number' && kind > 0);
+    expect(lines.map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  it.each(priceFields)('bounds %s on both sides', (field) => {
+    const name = field.replace(/(?<=[a-z])(?=[A-Z]|\d)/g, '_').toLowerCase();
+    for (const bad of [-1n, unitPriceNanoUsdMax + 1n]) expect(pricesOutOfBounds(price({ [field]: bad }))).toEqual([name]);
+    for (const good of [0n, unitPriceNanoUsdMax]) expect(pricesOutOfBounds(price({ [field]: good }))).toEqual([]);
   });
 });
