@@ -65,6 +65,9 @@ header{column-gap:.6rem}
 .n{text-align:left;white-space:normal}
 }`;
 
+// The policy below allows just this text, so no template may add as much as a space to it.
+const styleElement = new Html(`<style>${style}</style>`);
+
 /** Allows what these pages hold: their own style, and forms that lead back here. */
 export const contentSecurityPolicy = [
   "default-src 'none'",
@@ -87,9 +90,7 @@ export function page(options: { title: string; description: string; root: string
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
         <meta name="description" content="${description}" />
-        <style>
-          ${new Html(style)}
-        </style>
+        ${styleElement}
       </head>
       <body>
         <header>

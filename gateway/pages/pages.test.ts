@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { catalogCsv } from './catalog-csv.js';
 import { estimate, readSize, sizeDefault } from './estimate.js';
 import { html } from './html.js';
 import { speechOf } from './language.js';
+import { contentSecurityPolicy, page } from './page.js';
 
 describe('html', () => {
   it('escapes whatever is put in, so that no text becomes markup', () => {
@@ -14,6 +16,14 @@ describe('html', () => {
         expect(written.match(/"/g)).toHaveLength(2);
       }),
     );
+  });
+});
+
+describe('a page', () => {
+  it('has the very style that its policy allows', () => {
+    const text = page({ title: 't', description: 'd', root: './', content: html`` });
+    const [, style] = /<style>([^]*?)<\/style>/.exec(text)!;
+    expect(contentSecurityPolicy).toContain(`'sha256-${createHash('sha256').update(style!).digest('base64')}'`);
   });
 });
 
