@@ -1,5 +1,5 @@
-// AuthService, one line per RPC.
-import { callContext } from '#kit/rpc/call-context.js';
+// AuthService: its RPCs, bound to what they need.
+import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from './deps.js';
 import { authenticate } from './rpcs/authenticate.js';
@@ -18,22 +18,22 @@ import { watchKeys } from './rpcs/watch-keys.js';
 
 /** The implementation of the contract over these dependencies. */
 export function authService(deps: RpcDeps): AuthService {
-  return {
-    createAccount: (request, context = unknownCaller) => createAccount(request, context, deps),
-    getAccount: (request, context = unknownCaller) => getAccount(request, context, deps),
-    listAccounts: (request, context = unknownCaller) => listAccounts(request, context, deps),
-    updateAccount: (request, context = unknownCaller) => updateAccount(request, context, deps),
-    createKey: (request, context = unknownCaller) => createKey(request, context, deps),
-    getKey: (request, context = unknownCaller) => getKey(request, context, deps),
-    listKeys: (request, context = unknownCaller) => listKeys(request, context, deps),
-    updateKey: (request, context = unknownCaller) => updateKey(request, context, deps),
-    revokeKey: (request, context = unknownCaller) => revokeKey(request, context, deps),
-    rotateKey: (request, context = unknownCaller) => rotateKey(request, context, deps),
-    authenticate: (request, context = unknownCaller) => authenticate(request, context, deps),
-    getHealth: () => getHealth(deps.db),
-    watchKeys: (request, context = unknownCaller) => watchKeys(request, context, deps),
-  };
+  return bindRpcs<AuthService, RpcDeps>(
+    {
+      createAccount,
+      getAccount,
+      listAccounts,
+      updateAccount,
+      createKey,
+      getKey,
+      listKeys,
+      updateKey,
+      revokeKey,
+      rotateKey,
+      authenticate,
+      getHealth,
+      watchKeys,
+    },
+    deps,
+  );
 }
-
-/** The generated interface leaves the context optional; a transport always passes one. */
-const unknownCaller = callContext({ caller: 'unknown' });

@@ -12,7 +12,7 @@ import { migrations } from './migrations/index.js';
 import { plantSeed } from './plant-seed.js';
 import { parseSeed } from './seed.js';
 import seedFile from './seed/models.json' with { type: 'json' };
-import { CatalogRpcs } from './service.js';
+import { catalogService } from './service.js';
 import { CatalogStore } from './store.js';
 
 export { type CatalogConfig, catalogSettings } from './config.js';
@@ -34,7 +34,7 @@ export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: C
   const feed = new CatalogFeed({ store, clock, log, pollIntervalMs, heartbeatIntervalMs });
   return {
     name: 'catalog',
-    service: new CatalogRpcs({ db, store, feed, audit, clock, heartbeatIntervalMs }),
+    service: catalogService({ db, store, feed, audit, clock, heartbeatIntervalMs }),
     async start() {
       await migrate(db, migrations);
       audit.start();

@@ -1,6 +1,6 @@
-// The generated interface, one line per RPC.
-import type { CallContext } from '#kit/rpc/call-context.js';
-import type * as messages from '#proto/catalog/v1/catalog.js';
+// CatalogService: its RPCs, bound to what they need.
+import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
+import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from './deps.js';
 import { getHealth } from './rpcs/get-health.js';
 import { discardPriceDraft } from './rpcs/discard-price-draft.js';
@@ -15,20 +15,23 @@ import { putModel } from './rpcs/put-model.js';
 import { putPriceDraft } from './rpcs/put-price-draft.js';
 import { watchCatalog } from './rpcs/watch-catalog.js';
 
-/** The RPCs of the catalog. */
-export class CatalogRpcs implements messages.CatalogService {
-  constructor(private readonly deps: RpcDeps) {}
-
-  listModels = (request: messages.ListModelsRequest, context: CallContext) => listModels(request, context, this.deps);
-  getModel = (request: messages.GetModelRequest, context: CallContext) => getModel(request, context, this.deps);
-  putModel = (request: messages.PutModelRequest, context: CallContext) => putModel(request, context, this.deps);
-  publishPrice = (request: messages.PublishPriceRequest, context: CallContext) => publishPrice(request, context, this.deps);
-  listPriceVersions = (request: messages.ListPriceVersionsRequest, context: CallContext) => listPriceVersions(request, context, this.deps);
-  putPriceDraft = (request: messages.PutPriceDraftRequest, context: CallContext) => putPriceDraft(request, context, this.deps);
-  getPriceDraft = (request: messages.GetPriceDraftRequest, context: CallContext) => getPriceDraft(request, context, this.deps);
-  listPriceDrafts = (request: messages.ListPriceDraftsRequest, context: CallContext) => listPriceDrafts(request, context, this.deps);
-  discardPriceDraft = (request: messages.DiscardPriceDraftRequest, context: CallContext) => discardPriceDraft(request, context, this.deps);
-  publishPriceDraft = (request: messages.PublishPriceDraftRequest, context: CallContext) => publishPriceDraft(request, context, this.deps);
-  watchCatalog = (request: messages.WatchCatalogRequest, context: CallContext) => watchCatalog(request, context, this.deps);
-  getHealth = () => getHealth(this.deps.db);
+/** The implementation of the contract over these dependencies. */
+export function catalogService(deps: RpcDeps): CatalogService {
+  return bindRpcs<CatalogService, RpcDeps>(
+    {
+      listModels,
+      getModel,
+      putModel,
+      publishPrice,
+      listPriceVersions,
+      putPriceDraft,
+      getPriceDraft,
+      listPriceDrafts,
+      discardPriceDraft,
+      publishPriceDraft,
+      watchCatalog,
+      getHealth,
+    },
+    deps,
+  );
 }

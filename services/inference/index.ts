@@ -7,7 +7,7 @@ import type { Logger } from '#kit/log.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { InferenceConfig } from './config.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
-import { InferenceRpcs } from './service.js';
+import { inferenceService } from './service.js';
 import { UpstreamStore } from './store.js';
 import { UpstreamRegistry } from './upstreams/registry.js';
 
@@ -36,7 +36,7 @@ export function createInference(
   const registry = new UpstreamRegistry({ config, clock, log, store, box });
   return {
     name: 'inference',
-    service: new InferenceRpcs({ db, config, store, registry, box, audit, clock, log }),
+    service: inferenceService({ db, config, store, registry, box, audit, clock, log }),
     async start() {
       await store.migrate();
       audit.start();

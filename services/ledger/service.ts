@@ -1,5 +1,5 @@
-// LedgerService, one line per RPC.
-import { callContext } from '#kit/rpc/call-context.js';
+// LedgerService: its RPCs, bound to what they need.
+import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
 import { adjust } from './rpcs/adjust.js';
@@ -33,42 +33,38 @@ import { verify } from './rpcs/verify.js';
 
 /** The implementation of the contract over these dependencies. */
 export function ledgerService(deps: RpcDeps): LedgerService {
-  const rpcs = unaryRpcs(deps);
-  const operations = decoratedOperations(rpcs, deps);
-  return { ...rpcs, apply: (requests, context = unknownCaller) => apply(requests, context, operations, deps) };
+  const rpcs = bindRpcs<Omit<LedgerService, 'apply'>, RpcDeps>(
+    {
+      hold,
+      checkpoint,
+      settle,
+      release,
+      expireHolds,
+      deposit,
+      adjust,
+      getBalance,
+      listBalances,
+      listKeySpend,
+      getHealth,
+      getHold,
+      listOpenHolds,
+      listEntries,
+      findEntry,
+      verify,
+      refund,
+      getHolds,
+      listHolds,
+      listStatements,
+      getStatement,
+      getEntry,
+      createRedemptionCodes,
+      listRedemptionCodes,
+      voidRedemptionCodes,
+      redeemCode,
+      listJournal,
+    },
+    deps,
+  );
+  const streamDeps = { ...deps, operations: decoratedOperations(rpcs, deps) };
+  return { ...rpcs, ...bindRpcs<Pick<LedgerService, 'apply'>, typeof streamDeps>({ apply }, streamDeps) };
 }
-
-function unaryRpcs(deps: RpcDeps): Omit<LedgerService, 'apply'> {
-  return {
-    hold: (request, context = unknownCaller) => hold(request, context, deps),
-    checkpoint: (request, context = unknownCaller) => checkpoint(request, context, deps),
-    settle: (request, context = unknownCaller) => settle(request, context, deps),
-    release: (request, context = unknownCaller) => release(request, context, deps),
-    expireHolds: (request, context = unknownCaller) => expireHolds(request, context, deps),
-    deposit: (request, context = unknownCaller) => deposit(request, context, deps),
-    adjust: (request, context = unknownCaller) => adjust(request, context, deps),
-    getBalance: (request, context = unknownCaller) => getBalance(request, context, deps),
-    listBalances: (request, context = unknownCaller) => listBalances(request, context, deps),
-    listKeySpend: (request, context = unknownCaller) => listKeySpend(request, context, deps),
-    getHealth: (request, context = unknownCaller) => getHealth(request, context, deps),
-    getHold: (request, context = unknownCaller) => getHold(request, context, deps),
-    listOpenHolds: (request, context = unknownCaller) => listOpenHolds(request, context, deps),
-    listEntries: (request, context = unknownCaller) => listEntries(request, context, deps),
-    findEntry: (request, context = unknownCaller) => findEntry(request, context, deps),
-    verify: (request, context = unknownCaller) => verify(request, context, deps),
-    refund: (request, context = unknownCaller) => refund(request, context, deps),
-    getHolds: (request, context = unknownCaller) => getHolds(request, context, deps),
-    listHolds: (request, context = unknownCaller) => listHolds(request, context, deps),
-    listStatements: (request, context = unknownCaller) => listStatements(request, context, deps),
-    getStatement: (request, context = unknownCaller) => getStatement(request, context, deps),
-    getEntry: (request, context = unknownCaller) => getEntry(request, context, deps),
-    createRedemptionCodes: (request, context = unknownCaller) => createRedemptionCodes(request, context, deps),
-    listRedemptionCodes: (request, context = unknownCaller) => listRedemptionCodes(request, context, deps),
-    voidRedemptionCodes: (request, context = unknownCaller) => voidRedemptionCodes(request, context, deps),
-    redeemCode: (request, context = unknownCaller) => redeemCode(request, context, deps),
-    listJournal: (request, context = unknownCaller) => listJournal(request, context, deps),
-  };
-}
-
-/** The generated interface leaves the context optional; a transport always passes one. */
-const unknownCaller = callContext({ caller: 'unknown' });

@@ -23,7 +23,7 @@ import { OutboxWorker } from './outbox-worker.js';
 import { ReconcileJob } from './reconcile/job.js';
 import { PriceBook } from './reconcile/price-book.js';
 import { createRecordLane } from './record-lane.js';
-import { MeteringRpcs } from './service.js';
+import { meteringService } from './service.js';
 import { isReachable } from './store/records.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
@@ -60,7 +60,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const folder = new Folder({ config, ...deps });
   return {
     name: 'metering',
-    service: new MeteringRpcs({ config, ...deps, outage, records, keys, outbox, reconcile, metrics, audit }),
+    service: meteringService({ config, ...deps, outage, records, keys, outbox, reconcile, metrics, audit }),
     async start() {
       await migrate(db, migrations);
       audit.start();

@@ -1,5 +1,5 @@
-// PeopleService, one line per RPC.
-import { callContext } from '#kit/rpc/call-context.js';
+// PeopleService: its RPCs, bound to what they need.
+import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 import type { PeopleDeps } from './deps.js';
 import { acceptInvitation } from './rpcs/accept-invitation.js';
@@ -37,41 +37,41 @@ import { verifyAudit } from './rpcs/verify-audit.js';
 
 /** The implementation of the contract over these dependencies. */
 export function peopleService(deps: PeopleDeps): PeopleService {
-  return {
-    createUser: (request, context = unknownCaller) => createUser(request, context, deps),
-    listUsers: (request, context = unknownCaller) => listUsers(request, context, deps),
-    updateUser: (request, context = unknownCaller) => updateUser(request, context, deps),
-    setPassword: (request, context = unknownCaller) => setPassword(request, context, deps),
-    updateProfile: (request, context = unknownCaller) => updateProfile(request, context, deps),
-    confirmPassword: (request, context = unknownCaller) => confirmPassword(request, context, deps),
-    signUp: (request, context = unknownCaller) => signUp(request, context, deps),
-    signInByIdentity: (request, context = unknownCaller) => signInByIdentity(request, context, deps),
-    connectIdentity: (request, context = unknownCaller) => connectIdentity(request, context, deps),
-    listIdentities: (request, context = unknownCaller) => listIdentities(request, context, deps),
-    disconnectIdentity: (request, context = unknownCaller) => disconnectIdentity(request, context, deps),
-    signIn: (request, context = unknownCaller) => signIn(request, context, deps),
-    requestPasswordReset: (request, context = unknownCaller) => requestPasswordReset(request, context, deps),
-    resetPassword: (request, context = unknownCaller) => resetPassword(request, context, deps),
-    getMailOptions: (request, context = unknownCaller) => getMailOptions(request, context, deps),
-    createSignInLink: (request, context = unknownCaller) => createSignInLink(request, context, deps),
-    redeemSignInLink: (request, context = unknownCaller) => redeemSignInLink(request, context, deps),
-    getSession: (request, context = unknownCaller) => getSession(request, context, deps),
-    listSessions: (request, context = unknownCaller) => listSessions(request, context, deps),
-    endSessions: (request, context = unknownCaller) => endSessions(request, context, deps),
-    invite: (request, context = unknownCaller) => invite(request, context, deps),
-    listInvitations: (request, context = unknownCaller) => listInvitations(request, context, deps),
-    getInvitation: (request, context = unknownCaller) => getInvitation(request, context, deps),
-    revokeInvitation: (request, context = unknownCaller) => revokeInvitation(request, context, deps),
-    acceptInvitation: (request, context = unknownCaller) => acceptInvitation(request, context, deps),
-    listMembers: (request, context = unknownCaller) => listMembers(request, context, deps),
-    putMember: (request, context = unknownCaller) => putMember(request, context, deps),
-    removeMember: (request, context = unknownCaller) => removeMember(request, context, deps),
-    appendAudit: (request, context = unknownCaller) => appendAudit(request, context, deps),
-    appendAuditEvents: (request, context = unknownCaller) => appendAuditEvents(request, context, deps),
-    listAudit: (request, context = unknownCaller) => listAudit(request, context, deps),
-    verifyAudit: (request, context = unknownCaller) => verifyAudit(request, context, deps),
-  };
+  return bindRpcs<PeopleService, PeopleDeps>(
+    {
+      createUser,
+      listUsers,
+      updateUser,
+      setPassword,
+      updateProfile,
+      confirmPassword,
+      signUp,
+      signInByIdentity,
+      connectIdentity,
+      listIdentities,
+      disconnectIdentity,
+      signIn,
+      requestPasswordReset,
+      resetPassword,
+      getMailOptions,
+      createSignInLink,
+      redeemSignInLink,
+      getSession,
+      listSessions,
+      endSessions,
+      invite,
+      listInvitations,
+      getInvitation,
+      revokeInvitation,
+      acceptInvitation,
+      listMembers,
+      putMember,
+      removeMember,
+      appendAudit,
+      appendAuditEvents,
+      listAudit,
+      verifyAudit,
+    },
+    deps,
+  );
 }
-
-/** The generated interface leaves the context optional; a transport always passes one. */
-const unknownCaller = callContext({ caller: 'unknown' });

@@ -1,9 +1,14 @@
 // GetHealth: what runs this service.
-import type { Database } from '#kit/db/open.js';
 import { processInfo } from '#kit/process-info.js';
-import type { GetHealthResponse } from '#proto/auth/v1/auth.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetHealthRequest, GetHealthResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
 
-/** Asks the database, too. */
-export async function getHealth(db: Database): Promise<GetHealthResponse> {
+/** Queries the database too. */
+export async function getHealth(
+  _request: GetHealthRequest,
+  _context: CallContext,
+  { db }: Pick<RpcDeps, 'db'>,
+): Promise<GetHealthResponse> {
   return { process: await processInfo(db) };
 }

@@ -35,8 +35,7 @@ export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcD
 export function apply(
   requests: AsyncIterable<ApplyRequest>,
   context: CallContext,
-  operations: Operations,
-  { log }: Pick<RpcDeps, 'log'>,
+  { operations, log }: Pick<RpcDeps, 'log'> & { readonly operations: Operations },
 ): AsyncIterable<ApplyResponse> {
   const methods = { ...operations } as unknown as Record<string, UnaryHandler>;
   const weightOf = ({ $case, value }: { $case: string; value: unknown }): number =>

@@ -1,6 +1,7 @@
 // GetHealth: what runs metering, what waits for the ledger, and what upstreams told wrongly.
 import { processInfo } from '#kit/process-info.js';
-import type { GetHealthResponse } from '#proto/metering/v1/metering.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetHealthRequest, GetHealthResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { readOutboxState } from '../store/outbox.js';
 import { countQuarantined } from '../store/records.js';
@@ -16,8 +17,12 @@ interface Count {
 
 const counts = new WeakMap<object, Count>();
 
-/** Asks the database, too. */
-export async function getHealth({ db, clock }: Pick<RpcDeps, 'db' | 'clock'>): Promise<GetHealthResponse> {
+/** Queries the database too. */
+export async function getHealth(
+  _request: GetHealthRequest,
+  _context: CallContext,
+  { db, clock }: Pick<RpcDeps, 'db' | 'clock'>,
+): Promise<GetHealthResponse> {
   const nowMs = clock.nowMs();
   let count = counts.get(db);
   if (count === undefined || nowMs - count.atMs >= countKeptMs) {

@@ -49,7 +49,9 @@ describe.each(testEngines)('records on a stream on %s', (engine) => {
   it('are for gateways alone', async () => {
     const request = report();
     const outcomes = await outcomesOf('ledger', [request]);
-    expect(outcomes).toMatchObject([{ $case: 'error', value: { code: 7, message: expect.stringContaining('may not call') } }]);
+    expect(outcomes).toMatchObject([
+      { $case: 'error', value: { code: 7, message: expect.stringContaining('lacks the grant "metering.record"') } },
+    ]);
     expect(await find(service, request.call!.id)).toBeUndefined();
   });
 });

@@ -23,8 +23,7 @@ export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcD
 export function recordBatches(
   requests: AsyncIterable<RecordBatchesRequest>,
   context: CallContext,
-  operations: Operations,
-  { log }: Pick<RpcDeps, 'log'>,
+  { operations, log }: Pick<RpcDeps, 'log'> & { readonly operations: Operations },
 ): AsyncIterable<RecordBatchesResponse> {
   const methods = { ...operations } as unknown as Record<string, UnaryHandler>;
   return answerBatches(requests, context, { responseType: RecordBatchesResponse, methods, log }) as AsyncIterable<RecordBatchesResponse>;
