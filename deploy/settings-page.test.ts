@@ -6,7 +6,7 @@ import { gatewaySettings } from '../gateway/index.js';
 import { authSettings } from '../services/auth/index.js';
 import { catalogSettings } from '../services/catalog/index.js';
 import { inferenceSettings } from '../services/inference/index.js';
-import { ledgerSettings } from '../services/ledger/index.js';
+import { ledgerSettings, paymentSettings } from '../services/ledger/index.js';
 import { meteringSettings } from '../services/metering/index.js';
 import { distributedSettings } from './distributed/config.js';
 import { settingsPage } from './settings-page.js';
@@ -34,7 +34,7 @@ const page = settingsPage([
   { title: 'Gateway', readBy: service('the gateway'), settings: gatewaySettings },
   { title: 'auth', readBy: service('auth'), settings: authSettings },
   { title: 'catalog', readBy: service('the catalog'), settings: catalogSettings },
-  { title: 'ledger', readBy: service('the ledger'), settings: ledgerSettings },
+  { title: 'ledger', readBy: service('the ledger'), settings: { ...ledgerSettings, ...paymentSettings } },
   { title: 'metering', readBy: service('metering'), settings: meteringSettings },
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
   {

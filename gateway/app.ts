@@ -13,8 +13,6 @@ import { first } from './http/middleware/request-context.js';
 import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/errors.js';
 import { consoleOpenapi } from './console/reference/document.js';
-import type { PaymentProvider } from './payments/provider.js';
-import { paymentWebhook } from './payments/webhook.js';
 import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './http/request-state.js';
 import { getKey, getUsage } from './routes/account.js';
@@ -24,14 +22,13 @@ import { docs } from './routes/docs.js';
 import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
+import { stripeWebhook } from './routes/payment-webhook.js';
 import { catalogFile, catalogHtml, forBrowsers, modelHtml } from './routes/pages.js';
 import type { SpoolState } from './call/spool/spool.js';
 
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {
   readonly keys: KeyReplica;
-  /** Undefined: nobody can pay here. */
-  readonly payments: PaymentProvider | undefined;
   /** The parts without which calls cannot be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
@@ -87,12 +84,7 @@ export function createApp(deps: AppDeps): Koa {
     forBrowsers((ctx: Context) => ctx.redirect('console/')),
     nothingThere,
   );
-  if (deps.payments !== undefined) {
-    router.post(
-      `/payments/${deps.payments.name}/webhook`,
-      paymentWebhook(deps.payments, { ledger: deps.peers.ledger, log: deps.log, rpcTimeoutMs: deps.config.rpcTimeoutMs }),
-    );
-  }
+  router.post('/payments/stripe/webhook', stripeWebhook(deps.peers.payments));
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
   // A connectivity probe that one widely used client sends at its start.

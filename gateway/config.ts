@@ -1,5 +1,4 @@
 // Settings of the gateway.
-import { paymentSettings } from './payments/settings.js';
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
@@ -144,7 +143,6 @@ export const gatewaySettings = {
     maxMs: 60_000,
     default: 1000,
   }),
-  ...paymentSettings,
   trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
   proxies: integer(
     'TOLLGATE_GATEWAY_PROXIES',

@@ -12,7 +12,6 @@ import { createCheckpoints } from './call/checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { type Connections, watchConnections } from './http/connections.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
-import { createPayments } from './payments/create-payments.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -56,7 +55,6 @@ export interface GatewayDeps {
 export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway {
   const { peers, clock, log } = deps;
   const { rpcTimeoutMs } = config;
-  const payments = createPayments(config, { clock, log });
   const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
   const models = createModelReplica({
     catalog: peers.catalog,
@@ -119,7 +117,6 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await checkpoints.start();
       const app = createApp({
         peers,
-        payments,
         models,
         keys,
         checkpoints,

@@ -5,6 +5,7 @@ import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { type Settings, text } from '#kit/config/settings.js';
 import { runProcess } from '#kit/process.js';
@@ -36,6 +37,7 @@ await runProcess({
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
         ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
         alerts: host.dial(peers.ledger).client(AlertServiceDefinition),
+        payments: host.dial(peers.ledger).client(PaymentServiceDefinition),
         metering: batchClient(MeteringServiceDefinition, host.dial(peers.metering).client(MeteringServiceDefinition), records).client,
         inference: host.dial(peers.inference).client(InferenceServiceDefinition),
       },

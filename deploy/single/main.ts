@@ -7,6 +7,7 @@ import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { claimAdminSocket } from '#kit/admin-socket.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
@@ -24,7 +25,7 @@ import { createGateway, gatewaySettings } from '../../gateway/index.js';
 import { authSettings, createAuth } from '../../services/auth/index.js';
 import { catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createInference, ensureSecretKey, inferenceSettings } from '../../services/inference/index.js';
-import { createAlerts, createLedger, ledgerSettings } from '../../services/ledger/index.js';
+import { createAlerts, createLedger, createPayments, ledgerSettings, paymentSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
@@ -39,6 +40,7 @@ const settings = {
   auth: authSettings,
   catalog: catalogSettings,
   ledger: ledgerSettings,
+  payments: paymentSettings,
   metering: meteringSettings,
   inference: inferenceSettings,
   gateway: gatewaySettings,
@@ -97,6 +99,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     mail: config.mail,
     publicUrl: config.gateway.publicUrl,
   });
+  const payments = createPayments(config.payments, { ledger, clock, log });
   const metering = createMetering(config.metering, {
     db: databases.metering,
     clock,
@@ -116,6 +119,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
+      payments: localClient(PaymentServiceDefinition, decorateService(PaymentServiceDefinition, payments.service, chain), as),
       metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, chain), as),
       inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, chain), as),
     },
@@ -131,6 +135,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(CatalogServiceDefinition, catalog),
     offer(LedgerServiceDefinition, ledger),
     offer(AlertServiceDefinition, alerts),
+    offer(PaymentServiceDefinition, payments),
     offer(MeteringServiceDefinition, metering),
     offer(InferenceServiceDefinition, inference),
   ];
@@ -168,5 +173,5 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
     stop: async () => undefined,
   };
-  return [databasesPart, auth, catalog, ledger, alerts, metering, inference, firstRunPart, operatorSocket, gateway, welcomePart];
+  return [databasesPart, auth, catalog, ledger, alerts, payments, metering, inference, firstRunPart, operatorSocket, gateway, welcomePart];
 }

@@ -2,7 +2,6 @@
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { GatewayConfig } from '../config.js';
-import type { PaymentProvider } from '../payments/provider.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
 import type { SpoolState } from '../call/spool/spool.js';
@@ -12,16 +11,7 @@ import type { ConsolePeers } from './peers.js';
 /** The settings that the console reads. */
 export type ConsoleConfig = Pick<
   GatewayConfig,
-  | 'rpcTimeoutMs'
-  | 'trustProxy'
-  | 'publicUrl'
-  | 'paymentMinNanoUsd'
-  | 'paymentMaxNanoUsd'
-  | 'signUp'
-  | 'confirmAboveNanoUsd'
-  | 'oidcSignUp'
-  | 'traceUrl'
-  | keyof OidcSettings
+  'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'signUp' | 'confirmAboveNanoUsd' | 'oidcSignUp' | 'traceUrl' | keyof OidcSettings
 >;
 
 /** How this gateway itself stands. */
@@ -39,8 +29,6 @@ export interface GatewayState {
 export interface ConsoleDeps extends GatewayState {
   readonly peers: ConsolePeers;
   readonly config: ConsoleConfig;
-  /** Undefined: nobody can pay here. */
-  readonly payments: PaymentProvider | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -5,6 +5,7 @@ import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { PaymentService } from '#proto/ledger/v1/payments.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 
 type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'listRedemptionCodes' | 'voidRedemptionCodes'>;
@@ -41,6 +42,7 @@ export interface ConsolePeers {
     CodePeers &
     Pick<LedgerService, 'getHealth' | 'listBalances' | 'deposit' | 'adjust' | 'refund' | 'verify'>;
   readonly alerts: AlertService;
+  readonly payments: PaymentService;
   readonly metering: Pick<
     MeteringService,
     'getHealth' | 'getReconciliation' | 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'

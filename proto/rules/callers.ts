@@ -31,6 +31,7 @@ export const builtInCallers = {
       'ledger.alerts',
       'ledger.deposit',
       'ledger.hold',
+      'ledger.pay',
       'ledger.read',
       'ledger.redeem',
       'metering.read',

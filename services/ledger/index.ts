@@ -25,6 +25,8 @@ import { Sweeper } from './sweeper.js';
 
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { createAlerts } from './alerts/create-alerts.js';
+export { createPayments } from './payments/create-payments.js';
+export { paymentSettings } from './payments/settings.js';
 export { type LedgerConfig, ledgerSettings } from './config.js';
 
 /** What the ledger needs from its process. */

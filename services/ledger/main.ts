@@ -2,18 +2,20 @@
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { publicUrl } from '#kit/config/public-url.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/service-process.js';
-import { createAlerts, createLedger, ensureSecretKey, ledgerSettings } from './index.js';
+import { createAlerts, createLedger, createPayments, ensureSecretKey, ledgerSettings, paymentSettings } from './index.js';
 
 await runService({
   name: 'ledger',
   listen: '127.0.0.1:7103',
   settings: {
     ...ledgerSettings,
+    ...paymentSettings,
     ...mailSettings,
     publicUrl,
     databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
@@ -39,9 +41,14 @@ await runService({
       mail: config,
       publicUrl: config.publicUrl,
     });
+    const payments = createPayments(config, { ledger, clock, log });
     return {
-      parts: [database, ledger, alerts],
-      offers: [offer(LedgerServiceDefinition, ledger), offer(AlertServiceDefinition, alerts)],
+      parts: [database, ledger, alerts, payments],
+      offers: [
+        offer(LedgerServiceDefinition, ledger),
+        offer(AlertServiceDefinition, alerts),
+        offer(PaymentServiceDefinition, payments),
+      ],
     };
   },
 });

@@ -38,10 +38,10 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
       TOLLGATE_SMTP_FROM: 'billing@example.com',
       TOLLGATE_LEDGER_ALERT_INTERVAL: '50ms',
       TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS: 'true',
-      TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: stripe.secretKey,
-      TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-      TOLLGATE_GATEWAY_STRIPE_API_BASE: stripe.url,
-      TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '50',
+      TOLLGATE_LEDGER_STRIPE_SECRET_KEY: stripe.secretKey,
+      TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      TOLLGATE_LEDGER_STRIPE_API_BASE: stripe.url,
+      TOLLGATE_LEDGER_PAYMENT_MAX_USD: '50',
     });
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await system.cli('balance', 'deposit', '20', '--account', accountId);

@@ -27,11 +27,11 @@ describe.each(modes)('payments, %s', (mode) => {
   beforeAll(async () => {
     stripe = await startStripe();
     system = await startSystem(mode, {
-      TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: stripe.secretKey,
-      TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-      TOLLGATE_GATEWAY_STRIPE_API_BASE: stripe.url,
-      TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '1',
-      TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '500',
+      TOLLGATE_LEDGER_STRIPE_SECRET_KEY: stripe.secretKey,
+      TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      TOLLGATE_LEDGER_STRIPE_API_BASE: stripe.url,
+      TOLLGATE_LEDGER_PAYMENT_MIN_USD: '1',
+      TOLLGATE_LEDGER_PAYMENT_MAX_USD: '500',
       TOLLGATE_GATEWAY_RPC_TIMEOUT: '1s',
     });
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));

@@ -3,6 +3,8 @@
 import { accessTable } from '#proto/access.js';
 import { builtInCallers } from '#rules/callers.js';
 import { AppError } from '../../errors/app-error.js';
+import { systemClock, type Clock } from '../../clock.js';
+import { ActorVerifier } from '../actor-token.js';
 import type { CallContext } from '../call-context.js';
 import type { CallScope, Decorator } from '../decorate.js';
 import { accountIdsAt } from './account-ids.js';
@@ -16,16 +18,20 @@ export const operator = 'operator';
 export interface AccessOptions {
   readonly table?: AccessTable;
   readonly builtIn?: BuiltInCallers;
+  readonly clock?: Clock;
 }
 
 /** Decides who may call what in one process. */
 export class Access {
   /** The callers that are data, to be kept current by `followCallers`; until then they are refused. */
   readonly callers = new CallerDirectory();
+  /** Verifies for which user a caller acts; its keys are to be kept current, too. */
+  readonly actors: ActorVerifier;
   private readonly table: AccessTable;
   private readonly builtIn: ReadonlyMap<string, { readonly grants: 'all' | ReadonlySet<string>; readonly forUsers: boolean }>;
 
-  constructor({ table = accessTable, builtIn = builtInCallers }: AccessOptions = {}) {
+  constructor({ table = accessTable, builtIn = builtInCallers, clock = systemClock }: AccessOptions = {}) {
+    this.actors = new ActorVerifier(clock);
     this.table = table;
     this.builtIn = new Map(
       Object.entries(builtIn).map(([name, { grants, forUsers }]) => [
@@ -51,16 +57,26 @@ export class Access {
       if (builtIn !== undefined) {
         if (builtIn.grants !== 'all' && rule.grant !== '' && !builtIn.grants.has(rule.grant))
           throw grantMissing(context.caller, rule.grant);
-        if (builtIn.forUsers && rule.role !== undefined) assertRole(context, rule, method.fullName, accountIdsOf(request));
-        return { context };
+        return this.withActor(context, (proven) => {
+          if (builtIn.forUsers && rule.role !== undefined) assertRole(proven, rule, method.fullName, accountIdsOf(request));
+          return { context: proven };
+        });
       }
       const admit = (): RegisteredCaller => this.admit(context, rule, method.fullName, accountIdsOf(request));
       const { name } = admit();
       this.callers.noteSeen(name);
       const named = name === context.caller ? context : { ...context, caller: name, identity: context.identity ?? context.caller };
-      return isStream ? this.whileAdmitted(named, admit) : { context: named };
+      return this.withActor(named, (proven) => (isStream ? this.whileAdmitted(proven, admit) : { context: proven }));
     };
   };
+
+  /** Goes on with the actor whom the call's token proves; at once where there is no token, as in every call of the hot path. */
+  private withActor(context: CallContext, goOn: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
+    const { actorToken, caller } = context;
+    if (actorToken === undefined) return goOn(context);
+    const actor = this.actors.verify(actorToken, caller);
+    return actor instanceof Promise ? actor.then((proven) => goOn({ ...context, actor: proven })) : goOn({ ...context, actor });
+  }
 
   private admit(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): RegisteredCaller {
     if (!this.callers.isCurrent()) {

@@ -30,20 +30,14 @@ export type PaymentEvent =
   /** Nothing of ours. */
   | { readonly kind: 'ignored' };
 
-/** A request of the provider's, as it came. */
-export interface ProviderRequest {
-  readonly body: Buffer;
-  header(name: string): string;
-}
-
 /** A way to pay. */
 export interface PaymentProvider {
   /** In addresses and idempotency keys: lower-case letters. */
   readonly name: string;
   /** Begins a payment; where to send the person. Raises upstream_unavailable. */
   beginCheckout(checkout: Checkout): Promise<{ readonly id: string; readonly url: string }>;
-  /** What a signed request tells. Raises invalid_request for one that the provider did not sign just now, upstream_unavailable. */
-  readWebhook(request: ProviderRequest): Promise<PaymentEvent>;
+  /** Reads an event. Raises invalid_request for one that the provider did not sign just now, and upstream_unavailable. */
+  readEvent(body: Buffer, signature: string): Promise<PaymentEvent>;
   /** A payment by its id, as the provider knows it now; undefined while it is not paid, or is none of ours. Raises upstream_unavailable. */
   findPaid(paymentId: string): Promise<Paid | undefined>;
 }

@@ -18,21 +18,21 @@ function amount(env: string, description: string, standard: bigint): Setting<big
   };
 }
 
-/** What the gateway is told of payments. */
+/** The settings of payments. */
 export const paymentSettings = {
   stripeSecretKey: optionalText(
-    'TOLLGATE_GATEWAY_STRIPE_SECRET_KEY',
+    'TOLLGATE_LEDGER_STRIPE_SECRET_KEY',
     'secret or restricted key of a Stripe account; with the webhook’s secret, people can add money by Stripe Checkout',
     { secret: true },
   ),
   stripeWebhookSecret: optionalText(
-    'TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET',
+    'TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET',
     'signing secret of the Stripe webhook that leads to /payments/stripe/webhook',
     { secret: true },
   ),
-  stripeApiBase: text('TOLLGATE_GATEWAY_STRIPE_API_BASE', 'where Stripe’s API is; another one only for tests', {
+  stripeApiBase: text('TOLLGATE_LEDGER_STRIPE_API_BASE', 'where Stripe’s API is; another one only for tests', {
     default: 'https://api.stripe.com',
   }),
-  paymentMinNanoUsd: amount('TOLLGATE_GATEWAY_PAYMENT_MIN_USD', 'least that can be paid at a time, in USD', 5_000_000_000n),
-  paymentMaxNanoUsd: amount('TOLLGATE_GATEWAY_PAYMENT_MAX_USD', 'most that can be paid at a time, in USD', 1_000_000_000_000n),
+  paymentMinNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MIN_USD', 'least that can be paid at a time, in USD', 5_000_000_000n),
+  paymentMaxNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MAX_USD', 'most that can be paid at a time, in USD', 1_000_000_000_000n),
 } satisfies Settings;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { createLogger } from '#kit/log.js';
-import { createPayments } from './create-payments.js';
+import { createProvider } from './create-payments.js';
 import { paymentSettings } from './settings.js';
 import { accountOfStamp, stampOf } from './stamp.js';
 import { StripeProvider } from './stripe.js';
@@ -62,24 +62,24 @@ describe('cents', () => {
 });
 
 describe('the settings of payments', () => {
-  const create = (env: Record<string, string>) => createPayments(parseSettings(paymentSettings, env), deps);
+  const create = (env: Record<string, string>) => createProvider(parseSettings(paymentSettings, env), deps);
 
   it('name no provider unless both secrets are set', () => {
     expect(create({})).toBeUndefined();
-    expect(() => create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'sk_1' })).toThrow('must be set together');
-    expect(() => create({ TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'whsec_1' })).toThrow('must be set together');
-    expect(create({ TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'sk_1', TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'whsec_1' })?.name).toBe('stripe');
+    expect(() => create({ TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'sk_1' })).toThrow('must be set together');
+    expect(() => create({ TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'whsec_1' })).toThrow('must be set together');
+    expect(create({ TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'sk_1', TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'whsec_1' })?.name).toBe('stripe');
   });
 
   it('refuse limits that cannot be paid', () => {
-    expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_GATEWAY_PAYMENT_MIN_USD');
-    expect(() => create({ TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
+    expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_LEDGER_PAYMENT_MIN_USD');
+    expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
     expect(() =>
       create({
-        TOLLGATE_GATEWAY_STRIPE_SECRET_KEY: 'a',
-        TOLLGATE_GATEWAY_STRIPE_WEBHOOK_SECRET: 'b',
-        TOLLGATE_GATEWAY_PAYMENT_MIN_USD: '10',
-        TOLLGATE_GATEWAY_PAYMENT_MAX_USD: '5',
+        TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'a',
+        TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'b',
+        TOLLGATE_LEDGER_PAYMENT_MIN_USD: '10',
+        TOLLGATE_LEDGER_PAYMENT_MAX_USD: '5',
       }),
     ).toThrow('must not be above');
   });
@@ -95,7 +95,7 @@ describe('a request that Stripe did not sign', () => {
     );
     const body = Buffer.from(JSON.stringify({ email: 'ada@example.com', filler: 'f'.repeat(100_000) }));
     for (const signature of ['', `t=1,v1=${'a'.repeat(64)}`, 'x'.repeat(10_000)]) {
-      await expect(provider.readWebhook({ body, header: () => signature })).rejects.toMatchObject({ reason: 'invalid_request' });
+      await expect(provider.readEvent(body, signature)).rejects.toMatchObject({ reason: 'invalid_request' });
     }
     expect(lines).toHaveLength(3);
     expect(lines.join('').length).toBeLessThan(3000);
@@ -117,7 +117,7 @@ describe('a refund that failed at the payer’s bank', () => {
     const body = Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type: 'refund.failed', data: { object: refund } }));
     const seconds = Math.floor(deps.clock.nowMs() / 1000);
     const signature = `t=${seconds},v1=${createHmac('sha256', 'whsec_1').update(`${seconds}.${body.toString()}`).digest('hex')}`;
-    expect(await provider.readWebhook({ body, header: () => signature })).toEqual({
+    expect(await provider.readEvent(body, signature)).toEqual({
       kind: 'noticed',
       what: 'refund.failed',
       details: { refund: 're_1', payment_intent: 'pi_1', amount_cents: '450', currency: 'usd', reason: 'lost_or_stolen_card' },

@@ -3,7 +3,8 @@ import type Stripe from 'stripe';
 import type { Paid } from './provider.js';
 import { accountOfStamp } from './stamp.js';
 
-const nanoUsdPerCent = 10_000_000n;
+/** Payments are in whole cents. */
+export const nanoUsdPerCent = 10_000_000n;
 
 /** Nano-USD of an amount in cents; undefined for anything that is not one. */
 export function nanoUsdOfCents(cents: unknown): bigint | undefined {

@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import type { Checkout, Paid, PaymentEvent, PaymentProvider, ProviderRequest } from './provider.js';
+import type { Checkout, Paid, PaymentEvent, PaymentProvider } from './provider.js';
 import { stampOf, accountOfStamp } from './stamp.js';
 import { centsOf, paidOf, refundOf } from './stripe-events.js';
 
@@ -63,8 +63,8 @@ export class StripeProvider implements PaymentProvider {
     return typeof paid === 'string' ? undefined : paid;
   }
 
-  async readWebhook(request: ProviderRequest): Promise<PaymentEvent> {
-    const event = await this.verified(request);
+  async readEvent(body: Buffer, signature: string): Promise<PaymentEvent> {
+    const event = await this.verified(body, signature);
     switch (event.type) {
       case 'checkout.session.completed':
       case 'checkout.session.async_payment_succeeded':
@@ -96,12 +96,12 @@ export class StripeProvider implements PaymentProvider {
     }
   }
 
-  private async verified({ body, header }: ProviderRequest): Promise<Stripe.Event> {
+  private async verified(body: Buffer, signature: string): Promise<Stripe.Event> {
     const { webhooks } = await this.stripe();
     try {
       return await webhooks.constructEventAsync(
         body,
-        header('stripe-signature'),
+        signature,
         this.settings.webhookSecret,
         toleranceSeconds,
         undefined,
@@ -109,7 +109,7 @@ export class StripeProvider implements PaymentProvider {
       );
     } catch {
       // The error holds all of the request, twice: anybody could fill the log with it.
-      this.deps.log.warn({ bytes: body.length }, 'a request to the Stripe webhook was not signed by Stripe just now');
+      this.deps.log.warn({ bytes: body.length }, 'an event was not signed by Stripe just now');
       throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', {
         details: { field: 'stripe-signature' },
       });
@@ -165,7 +165,7 @@ export class StripeProvider implements PaymentProvider {
     }
   }
 
-  /** Loaded when first needed: a gateway without payments starts faster without it. */
+  /** Loaded when first needed: a ledger without payments starts faster without it. */
   private stripe(): Promise<Stripe> {
     return (this.client ??= this.connect());
   }

@@ -1,0 +1,71 @@
+// GetPayment: whether a payment has been credited.
+import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+import type { GetPaymentRequest, GetPaymentResponse } from '#proto/ledger/v1/payments.js';
+import { checkedId } from '../../requests/fields.js';
+import { Allowance } from '../allowance.js';
+import { bookPaid, paymentKey } from '../booking.js';
+import { type PaymentDeps, providerOf } from '../deps.js';
+import type { PaymentProvider } from '../provider.js';
+
+/** How often the provider itself is asked about one payment, while its event has not come. */
+const askAgainMs = 5000;
+const askedMax = 1000;
+/** What one account may have the provider asked within a minute. */
+const looksPerMinute = 30;
+const paymentForm = /^[A-Za-z0-9_]{1,190}$/;
+
+/** Raises invalid_request, not_found and failed_precondition. */
+export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, context?: CallContext) => Promise<GetPaymentResponse> {
+  const asked = new Map<string, number>();
+  const allowance = new Allowance(looksPerMinute, 60_000);
+  return async ({ accountId: account, paymentId }, context = callContext({ caller: 'unknown' })) => {
+    const provider = providerOf(deps);
+    const accountId = checkedId('account_id', 'acct', account);
+    if (!paymentForm.test(paymentId)) throw new AppError('not_found', 'There is no such payment.', { details: { what: 'payment' } });
+    const credited = await findEntry(accountId, paymentKey(provider.name, paymentId), context, deps);
+    if (credited !== undefined) return { entry: credited };
+    const nowMs = deps.clock.nowMs();
+    // Made-up ids use up only what is their account's; the event of a payment comes anyway.
+    const mayAsk = isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
+    return { entry: mayAsk ? await creditLate(provider, accountId, paymentId, context, deps) : undefined };
+  };
+}
+
+async function creditLate(
+  provider: PaymentProvider,
+  accountId: string,
+  paymentId: string,
+  context: CallContext,
+  deps: PaymentDeps,
+): Promise<Entry | undefined> {
+  const paid = await provider.findPaid(paymentId).catch((error: unknown) => {
+    // The event will report it.
+    if (error instanceof AppError) return undefined;
+    throw error;
+  });
+  return paid === undefined || paid.accountId !== accountId ? undefined : bookPaid(provider.name, paid, context, deps);
+}
+
+function isTimeToAsk(asked: Map<string, number>, paymentId: string, nowMs: number): boolean {
+  if (nowMs - (asked.get(paymentId) ?? -askAgainMs) < askAgainMs) return false;
+  if (asked.size >= askedMax) asked.delete(asked.keys().next().value!);
+  asked.delete(paymentId);
+  asked.set(paymentId, nowMs);
+  return true;
+}
+
+async function findEntry(
+  accountId: string,
+  idempotencyKey: string,
+  context: CallContext,
+  { ledger }: PaymentDeps,
+): Promise<Entry | undefined> {
+  try {
+    return (await ledger.findEntry({ accountId, idempotencyKey }, context)).entry;
+  } catch (error) {
+    if (hasReason(error, 'not_found')) return undefined;
+    throw error;
+  }
+}
