@@ -44,11 +44,7 @@ await runService({
     const payments = createPayments(config, { ledger, clock, log });
     return {
       parts: [database, ledger, alerts, payments],
-      offers: [
-        offer(LedgerServiceDefinition, ledger),
-        offer(AlertServiceDefinition, alerts),
-        offer(PaymentServiceDefinition, payments),
-      ],
+      offers: [offer(LedgerServiceDefinition, ledger), offer(AlertServiceDefinition, alerts), offer(PaymentServiceDefinition, payments)],
     };
   },
 });

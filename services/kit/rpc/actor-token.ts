@@ -64,6 +64,11 @@ export class ActorVerifier {
     for (const key of wanted.values()) if (!this.keys.has(key.kid)) this.keys.set(key.kid, imported(key));
   }
 
+  /** Whether any token can be verified. */
+  hasKeys(): boolean {
+    return this.keys.size > 0;
+  }
+
   /** The user whom the token names; a promise only when the signature must be checked. Raises actor_refused. */
   verify(token: string, caller: string): Actor | Promise<Actor> {
     const known = this.verified.get(token);

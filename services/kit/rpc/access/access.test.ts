@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import type { AppError } from '../../errors/app-error.js';
 import { recordingLogger } from '../../testing/log.js';
-import { probe, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
+import { testActorSigner } from '../../testing/actor-tokens.js';
+import { type Probe, probe, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, untilTrue } from '../../testing/waiting.js';
 import { type Actor, callContext, type CallContext } from '../call-context.js';
 import { decorateOperations, decorateService } from '../standard-chain.js';
@@ -255,6 +256,33 @@ describe('a caller that holds its grants for users', () => {
     const any = echoBehind({ grant: 'test.write', role: 'user' }, accessWith({ Echo: { grant: 'test.write', role: 'user' } }, true));
     await any.call('gateway', {}, actor(false, {}));
     expect(await failureOf(any.call('gateway', {}))).toMatchObject({ reason: 'peer_not_permitted' });
+  });
+});
+
+describe('the user for whom a caller acts', () => {
+  it('is who a valid token names, and a token that is not valid refuses the call', async () => {
+    const signer = testActorSigner();
+    const access = accessWith({});
+    const seen: CallContext[] = [];
+    const echo = async (request: Probe, context?: CallContext): Promise<Probe> => {
+      seen.push(context!);
+      return request;
+    };
+    const service = decorateService(ProbeServiceDefinition, probeService({ echo }), { access, log: recordingLogger().log });
+    const call = (actorToken?: string, caller = 'gateway'): Promise<unknown> =>
+      service.echo(probe('x'), callContext({ caller, actorToken }));
+    const token = await signer.sign(Date.now());
+    await call(token);
+    access.actors.setKeys([signer.key]);
+    for (const _ of [1, 2]) await call(token);
+    await call();
+    expect(seen.map(({ actor }) => actor?.userId)).toEqual([undefined, 'user_1', 'user_1', undefined]);
+    expect(await failureOf(call(await testActorSigner().sign(Date.now())))).toMatchObject({ reason: 'actor_refused' });
+    expect(await failureOf(call(token, 'operator'))).toMatchObject({ reason: 'actor_refused' });
+    // Of a caller with a SPIFFE id the token names the registered name.
+    know(access, registered('team', { identity: 'spiffe://corp/team' }));
+    await call(await signer.sign(Date.now(), { azp: 'team' }), 'spiffe://corp/team');
+    expect(seen.at(-1)).toMatchObject({ caller: 'team', actor: { userId: 'user_1' } });
   });
 });
 

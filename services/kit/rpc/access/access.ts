@@ -73,7 +73,8 @@ export class Access {
   /** Goes on with the actor whom the call's token proves; at once where there is no token, as in every call of the hot path. */
   private withActor(context: CallContext, goOn: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
     const { actorToken, caller } = context;
-    if (actorToken === undefined) return goOn(context);
+    // Without keys nothing is proven, and an RPC that requires a user refuses the call.
+    if (actorToken === undefined || !this.actors.hasKeys()) return goOn(context);
     const actor = this.actors.verify(actorToken, caller);
     return actor instanceof Promise ? actor.then((proven) => goOn({ ...context, actor: proven })) : goOn({ ...context, actor });
   }
