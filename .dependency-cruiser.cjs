@@ -64,7 +64,7 @@ module.exports = {
     {
       name: 'telemetry-sdk-only-in-the-kit',
       severity: 'error',
-      from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/telemetry|\\.test\\.ts$|/testing/' },
+      from: { path: '^(services|gateway|cli|deploy)/', pathNot: '^services/kit/telemetry/|\\.test\\.ts$|/testing/' },
       to: { path: 'node_modules/@opentelemetry/(?!api)' },
     },
   ],

@@ -1,5 +1,5 @@
 // Connections to the services of a running gateway, as its operator.
-import { findAdminSocket, isListening } from '#kit/admin-socket.js';
+import { findAdminSocket, isListening } from '#kit/process/admin-socket.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
 import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';

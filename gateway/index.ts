@@ -6,7 +6,7 @@ import type { Clock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { observeGauges } from '#kit/metrics.js';
+import { observeGauges } from '#kit/telemetry/metrics.js';
 import { createApp } from './app.js';
 import { createCheckpoints } from './call/checkpoints.js';
 import type { GatewayConfig } from './config.js';

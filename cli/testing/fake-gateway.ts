@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claimAdminSocket } from '#kit/admin-socket.js';
+import { claimAdminSocket } from '#kit/process/admin-socket.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';

@@ -9,7 +9,7 @@ import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
 import type { Part } from '#kit/lifecycle.js';
-import { type ProcessHost, runProcess } from '#kit/process.js';
+import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { dialGrpc } from '#kit/rpc/grpc-client.js';
 import { readTls } from '#kit/rpc/tls.js';
 import { type ConsoleLink, ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';

@@ -6,7 +6,7 @@ import { publicUrl } from '#kit/config/public-url.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { mailSettings } from '#kit/mail/settings.js';
-import { offer, runService } from '#kit/service-process.js';
+import { offer, runService } from '#kit/process/service-process.js';
 import { authSettings, createAuth, ensureSecretKey } from './index.js';
 
 await runService({

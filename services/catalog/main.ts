@@ -3,7 +3,7 @@ import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
-import { offer, runService } from '#kit/service-process.js';
+import { offer, runService } from '#kit/process/service-process.js';
 import { createCatalog, catalogSettings } from './index.js';
 
 await runService({

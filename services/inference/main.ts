@@ -3,7 +3,7 @@ import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
-import { offer, runService } from '#kit/service-process.js';
+import { offer, runService } from '#kit/process/service-process.js';
 import { createInference, ensureSecretKey, inferenceSettings } from './index.js';
 
 await runService({

@@ -2,7 +2,7 @@
 import { metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { observeGauges } from '#kit/metrics.js';
+import { observeGauges } from '#kit/telemetry/metrics.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { Applied, Operation, ReplyTo } from './model.js';
 import type { OperationLane } from './operation-lane.js';

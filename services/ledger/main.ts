@@ -7,7 +7,7 @@ import { publicUrl } from '#kit/config/public-url.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
 import { mailSettings } from '#kit/mail/settings.js';
-import { offer, runService } from '#kit/service-process.js';
+import { offer, runService } from '#kit/process/service-process.js';
 import { createAlerts, createLedger, createPayments, ensureSecretKey, ledgerSettings, paymentSettings } from './index.js';
 
 await runService({

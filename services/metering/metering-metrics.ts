@@ -3,7 +3,7 @@ import { metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
-import { type Gauge, observeGauges, type Reading } from '#kit/metrics.js';
+import { type Gauge, observeGauges, type Reading } from '#kit/telemetry/metrics.js';
 import { DriftCheck, Ending, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { currentDrifts, type Results } from './reconcile/results.js';
 import { readOutboxState } from './store/outbox.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionLost } from '#kit/db/errors.js';
-import { faultOf, isLeftDonor } from '#kit/db/mysql-probe.js';
+import { faultOf, isLeftDonor } from '#kit/db/mysql/probe.js';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { type GaleraCluster, type GaleraNode, startGalera } from '../../deploy/distributed/galera/cluster.js';

@@ -41,7 +41,7 @@ const seconds: Readonly<Record<string, number>> = {
   'tests/console/billing.test.ts': 24,
   'tests/console/alerts.test.ts': 24,
   'services/metering/reconcile/reconcile.test.ts': 19,
-  'services/kit/db/mysql-nodes.mysql.test.ts': 18,
+  'services/kit/db/mysql/nodes.mysql.test.ts': 18,
 };
 const secondsOfOthers = 10;
 

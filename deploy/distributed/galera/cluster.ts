@@ -2,7 +2,7 @@
 // as root. All of it ends with the process that started it.
 import { chmodSync, chownSync, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { faultOf, isLeftDonor } from '#kit/db/mysql-probe.js';
+import { faultOf, isLeftDonor } from '#kit/db/mysql/probe.js';
 import type { Logger } from '#kit/log.js';
 import { adminUser, loadCredentials } from '../mariadb/credentials.js';
 import { findProgram, prepareFolder, type RunAs } from '../mariadb/programs.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { faultOf, type Login } from '#kit/db/mysql-probe.js';
+import { faultOf, type Login } from '#kit/db/mysql/probe.js';
 import { adminUser, type Credentials, initSql } from '../mariadb/credentials.js';
 import type { RunAs } from '../mariadb/programs.js';
 import { cameUp, endServer, lastLines, launchServer, type Server } from '../mariadb/server-process.js';

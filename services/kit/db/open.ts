@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '../errors/app-error.js';
 import type { Engine } from './engine.js';
-import { type MysqlOptions, openMysqlKnex } from './mysql-knex.js';
+import { type MysqlOptions, openMysqlKnex } from './mysql/knex.js';
 import type { PlainTransaction } from './plain-transaction.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './retries.js';

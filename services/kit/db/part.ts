@@ -2,7 +2,7 @@
 import type { Setting } from '../config/settings.js';
 import type { Part } from '../lifecycle.js';
 import type { Logger } from '../log.js';
-import { parseMysqlUrl } from './mysql-address.js';
+import { parseMysqlUrl } from './mysql/address.js';
 import { type Database, openDatabase } from './open.js';
 
 /** The setting that says where a service's database is. */

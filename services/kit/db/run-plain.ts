@@ -1,6 +1,6 @@
 // Runs plain transactions on connections of knex's pool.
 import type { Engine } from './engine.js';
-import { MysqlTransaction, type MysqlConnection } from './mysql-transaction.js';
+import { MysqlTransaction, type MysqlConnection } from './mysql/transaction.js';
 import type { PlainTransaction } from './plain-transaction.js';
 import { SqliteTransaction, type SqliteConnection } from './sqlite-transaction.js';
 

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { register, type Telemetry } from '../telemetry-sdk.js';
+import { register, type Telemetry } from '../telemetry/sdk.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 
 const spans = new InMemorySpanExporter();

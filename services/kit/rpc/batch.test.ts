@@ -13,7 +13,7 @@ import {
 } from '#proto/ledger/v1/ledger.js';
 import { AppError } from '../errors/app-error.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
-import { register, type Telemetry } from '../telemetry-sdk.js';
+import { register, type Telemetry } from '../telemetry/sdk.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { type Connection, transports } from '../testing/transports.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';

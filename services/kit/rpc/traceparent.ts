@@ -29,5 +29,5 @@ export function untraced<T>(run: () => T): T {
   return activeContext.with(silent, run);
 }
 
-// The key that every SDK heeds: suppressTracing of @opentelemetry/core, which only telemetry-sdk.ts loads.
+// The key that every SDK heeds: suppressTracing of @opentelemetry/core, which only telemetry/sdk.ts loads.
 const silent = ROOT_CONTEXT.setValue(createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING'), true);

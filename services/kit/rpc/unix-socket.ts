@@ -1,6 +1,6 @@
 // Unix sockets outlive a process that was killed; the file must go before the next one can listen.
 import { lstatSync, rmSync } from 'node:fs';
-import { isListening } from '../admin-socket.js';
+import { isListening } from '../process/admin-socket.js';
 
 /** Removes the socket when nobody listens behind it. Throws when somebody does, or when the path is of another kind of file. */
 export async function removeStaleSocket(path: string): Promise<void> {

@@ -3,7 +3,7 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { toAppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
-import { thisProcess } from '#kit/process-info.js';
+import { thisProcess } from '#kit/process/process-info.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';

@@ -1,9 +1,9 @@
 // The version of Tollgate, as package.json has it.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** From the sources as from the built program, which stands one folder deeper. */
+/** Reads package.json from the sources, or from the built program, which is one folder deeper. */
 function readVersion(): string {
-  const file = ['../../package.json', '../../../package.json']
+  const file = ['../../../package.json', '../../../../package.json']
     .map((path) => new URL(path, import.meta.url))
     .find((each) => existsSync(each));
   if (file === undefined) return 'unknown';

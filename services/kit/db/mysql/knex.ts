@@ -1,11 +1,11 @@
 // Knex over MySQL, MariaDB, or the nodes of a Galera cluster, with the session that all of our statements rely on.
 import createKnex, { type Knex } from 'knex';
-import type { Logger } from '../log.js';
-import { parseMysqlUrl } from './mysql-address.js';
-import { MysqlNodes } from './mysql-nodes.js';
-import { isDead, type Login } from './mysql-probe.js';
-import { SilenceWatch, type WatchedConnection } from './mysql-silence.js';
-import { quietKnex } from './quiet-knex.js';
+import type { Logger } from '../../log.js';
+import { parseMysqlUrl } from './address.js';
+import { MysqlNodes } from './nodes.js';
+import { isDead, type Login } from './probe.js';
+import { SilenceWatch, type WatchedConnection } from './silence.js';
+import { quietKnex } from '../quiet-knex.js';
 
 const poolMaxDefault = 8;
 // A server that has no stand-in is given time.

@@ -1,9 +1,9 @@
 // Failover between hosts, each a proxy to the one server of the test: what a proxy does, a node of a cluster would.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
-import { recordingLogger } from '../testing/log.js';
-import { type Database, openDatabase } from './open.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '../../testing/database.js';
+import { recordingLogger } from '../../testing/log.js';
+import { type Database, openDatabase } from '../open.js';
 
 /** A way to the server that can be closed, or fall silent as the process behind it would when it is stopped. */
 class Proxy {

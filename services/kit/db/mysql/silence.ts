@@ -1,6 +1,6 @@
 // Ends the statements that wait on a server which answers nothing any more: a stopped process, or a machine that is gone, also closes
 // nothing, so without this they would wait for as long as the system keeps the connection.
-import type { MysqlHost } from './mysql-address.js';
+import type { MysqlHost } from './address.js';
 
 type Callback = (error: Error | null, ...results: unknown[]) => void;
 

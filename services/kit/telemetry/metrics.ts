@@ -2,7 +2,7 @@
 // must be made after the process has started its telemetry (process.ts), never when a module is loaded: unlike tracers, meters
 // that were got before stay without effect.
 import { type Attributes, metrics, type ObservableGauge } from '@opentelemetry/api';
-import type { Logger } from './log.js';
+import type { Logger } from '../log.js';
 
 /** A gauge and what it shows. */
 export interface Gauge {

@@ -1,11 +1,11 @@
 // Which of several MySQL hosts is written to. All connections of a process go to one node until that node fails: writers on
 // several nodes of a Galera cluster are safe, but they roll each other back.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../log.js';
-import { isConnectionLost, isUnwritable } from './errors.js';
-import type { MysqlHost } from './mysql-address.js';
-import { faultOf, type Login } from './mysql-probe.js';
-import { isSame, SilenceWatch, type WatchedConnection } from './mysql-silence.js';
+import type { Logger } from '../../log.js';
+import { isConnectionLost, isUnwritable } from '../errors.js';
+import type { MysqlHost } from './address.js';
+import { faultOf, type Login } from './probe.js';
+import { isSame, SilenceWatch, type WatchedConnection } from './silence.js';
 
 /** Times of the choice; tests shorten them. */
 export interface NodeTimes {

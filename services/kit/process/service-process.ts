@@ -1,13 +1,13 @@
 // A process that serves gRPC: what each services/<name>/main.ts runs.
-import { type Environment, optionalText, type Settings, text, type Values } from './config/settings.js';
-import type { Part, ServiceModule } from './lifecycle.js';
-import type { Logger } from './log.js';
+import { type Environment, optionalText, type Settings, text, type Values } from '../config/settings.js';
+import type { Part, ServiceModule } from '../lifecycle.js';
+import type { Logger } from '../log.js';
 import { type ProcessHost, runProcess } from './process.js';
-import type { ServiceDefinition, ServiceOf } from './rpc/definition.js';
-import { Access } from './rpc/access/access.js';
-import { type GrpcServer, type ServedService, serveGrpc } from './rpc/grpc-server.js';
-import { type ChainOptions, decorateService } from './rpc/standard-chain.js';
-import type { Tls } from './rpc/tls.js';
+import type { ServiceDefinition, ServiceOf } from '../rpc/definition.js';
+import { Access } from '../rpc/access/access.js';
+import { type GrpcServer, type ServedService, serveGrpc } from '../rpc/grpc-server.js';
+import { type ChainOptions, decorateService } from '../rpc/standard-chain.js';
+import type { Tls } from '../rpc/tls.js';
 
 /** A service that a process offers to others; made by `offer`. */
 export interface Offer {

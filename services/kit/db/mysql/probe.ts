@@ -1,6 +1,6 @@
 // Asks one MySQL server whether it can be written to now, or is there at all.
 import { createConnection } from 'mysql2';
-import type { MysqlHost } from './mysql-address.js';
+import type { MysqlHost } from './address.js';
 
 /** Who asks. */
 export interface Login {

@@ -6,7 +6,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { Logger } from './log.js';
+import type { Logger } from '../log.js';
 
 /** Who sends spans and metrics, and where trouble with sending them is told. */
 export interface TelemetryOptions {

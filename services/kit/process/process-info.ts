@@ -1,7 +1,7 @@
 // What runs here: versions, since when, and on which database.
 import { randomBytes } from 'node:crypto';
-import type { Database } from './db/open.js';
-import { asText } from './db/values.js';
+import type { Database } from '../db/open.js';
+import { asText } from '../db/values.js';
 import { tollgateVersion } from './version.js';
 
 /** A process, and the database of one of its services. */

@@ -1,7 +1,7 @@
 // What a process tells of itself and its database.
 import { describe, expect, it } from '@jest/globals';
 import { processInfo, thisProcess } from './process-info.js';
-import { createTestDatabase, testEngines } from './testing/database.js';
+import { createTestDatabase, testEngines } from '../testing/database.js';
 import { tollgateVersion } from './version.js';
 
 describe.each(testEngines)('a process on %s', (engine) => {

@@ -2,16 +2,16 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { integer } from './config/settings.js';
-import { newId } from './id.js';
-import type { ServiceModule } from './lifecycle.js';
-import { callContext } from './rpc/call-context.js';
-import { dialGrpc, type GrpcConnection } from './rpc/grpc-client.js';
-import { checkHealth } from './rpc/health-client.js';
+import { integer } from '../config/settings.js';
+import { newId } from '../id.js';
+import type { ServiceModule } from '../lifecycle.js';
+import { callContext } from '../rpc/call-context.js';
+import { dialGrpc, type GrpcConnection } from '../rpc/grpc-client.js';
+import { checkHealth } from '../rpc/health-client.js';
 import { offer, runService } from './service-process.js';
-import { probeAccess } from './testing/access.js';
-import { probe, type ProbeService, probeService, ProbeServiceDefinition } from './testing/probe-service.js';
-import { promised } from './testing/waiting.js';
+import { probeAccess } from '../testing/access.js';
+import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
+import { promised } from '../testing/waiting.js';
 
 const settings = { size: integer('TOLLGATE_PROBE_SIZE', 'a size', { min: 1, max: 9, default: 1 }) };
 const signals = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'] as const;

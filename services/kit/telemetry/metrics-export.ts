@@ -11,7 +11,7 @@ import {
   type PushMetricExporter,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
-import type { Telemetry } from './telemetry-sdk.js';
+import type { Telemetry } from './sdk.js';
 
 /** Where metrics go. */
 export interface MetricsOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AppError } from '../errors/app-error.js';
-import { hostsMax, parseMysqlUrl } from './mysql-address.js';
+import { AppError } from '../../errors/app-error.js';
+import { hostsMax, parseMysqlUrl } from './address.js';
 
 describe('the address of a MySQL database', () => {
   it('names one host', () => {

@@ -1,10 +1,10 @@
 // What becomes of statements whose server says nothing: a listener stands for the server, as the system accepts for a stopped process too.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type Socket } from 'node:net';
-import { untilTrue } from '../testing/waiting.js';
-import type { MysqlHost } from './mysql-address.js';
-import { isDead } from './mysql-probe.js';
-import { SilenceWatch, type WatchedConnection } from './mysql-silence.js';
+import { untilTrue } from '../../testing/waiting.js';
+import type { MysqlHost } from './address.js';
+import { isDead } from './probe.js';
+import { SilenceWatch, type WatchedConnection } from './silence.js';
 
 const login = { user: 'me', password: 'secret' };
 const tooManyConnections = Buffer.concat([Buffer.from([23, 0, 0, 0, 0xff, 0x10, 0x04]), Buffer.from('Too many connections')]);

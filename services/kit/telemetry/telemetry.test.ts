@@ -5,8 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 import { metrics, trace } from '@opentelemetry/api';
 import { observeGauges } from './metrics.js';
 import { startTelemetry } from './telemetry.js';
-import { recordingLogger } from './testing/log.js';
-import { failureOf } from './testing/waiting.js';
+import { recordingLogger } from '../testing/log.js';
+import { failureOf } from '../testing/waiting.js';
 
 const { log, lines } = recordingLogger();
 const common = { serviceName: 'tollgate-probe', instanceId: 'replica-7', metricsIntervalMs: 60_000, log };

@@ -1,6 +1,6 @@
 // Turns telemetry on for a process. Code everywhere uses the OpenTelemetry API, which does nothing until the SDK is started here;
 // without an endpoint, and without anybody who scrapes, the SDK is not even loaded.
-import type { Telemetry, TelemetryOptions } from './telemetry-sdk.js';
+import type { Telemetry, TelemetryOptions } from './sdk.js';
 
 /** Starts what is wanted. The sampler, headers and batch limits are those of the OTEL_… environment. Raises failed_precondition when `metricsListen` cannot be had. */
 export async function startTelemetry(
@@ -15,15 +15,15 @@ export async function startTelemetry(
 ): Promise<Telemetry> {
   const { otlpEndpoint, metricsListen, log } = options;
   if (otlpEndpoint === undefined && metricsListen === undefined) return { stop: async () => {} };
-  const { endWithin, resourceOf, startSdk, tellFaults } = await import('./telemetry-sdk.js');
-  const { startMetrics } = await import('./telemetry-metrics.js');
+  const { endWithin, resourceOf, startSdk, tellFaults } = await import('./sdk.js');
+  const { startMetrics } = await import('./metrics-export.js');
   tellFaults(log);
   const started: Telemetry[] = [];
   if (otlpEndpoint !== undefined) started.push(startSdk(options, otlpEndpoint));
   const metrics = startMetrics({ otlpEndpoint, exportIntervalMs: options.metricsIntervalMs }, resourceOf(options));
   started.push(metrics);
   if (metricsListen !== undefined) {
-    const { serveMetrics } = await import('./telemetry-prometheus.js');
+    const { serveMetrics } = await import('./prometheus.js');
     const server = await serveMetrics(metricsListen, metrics.collect);
     log.info({ address: server.address }, 'showing metrics');
     started.push(server);

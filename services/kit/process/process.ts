@@ -1,13 +1,13 @@
 // The life of a process, whatever it is made of: configuration, logs and telemetry first, then the parts in order; on a signal
 // everything in reverse, within a bound.
-import { type Clock, systemClock } from './clock.js';
-import { type CommonConfig, commonSettings, tlsOf } from './config/common.js';
-import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from './config/settings.js';
-import { type Part, startInOrder } from './lifecycle.js';
-import { createLogger, type Logger } from './log.js';
-import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from './rpc/grpc-client.js';
-import type { Tls } from './rpc/tls.js';
-import { startTelemetry } from './telemetry.js';
+import { type Clock, systemClock } from '../clock.js';
+import { type CommonConfig, commonSettings, tlsOf } from '../config/common.js';
+import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from '../config/settings.js';
+import { type Part, startInOrder } from '../lifecycle.js';
+import { createLogger, type Logger } from '../log.js';
+import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '../rpc/grpc-client.js';
+import type { Tls } from '../rpc/tls.js';
+import { startTelemetry } from '../telemetry/telemetry.js';
 
 /** What a process offers to what is built in it. */
 export interface ProcessHost {

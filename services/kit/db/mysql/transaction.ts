@@ -2,9 +2,9 @@
 // acknowledged transactions when statements are sent as one string; after a deadlock (1213) the server has left the transaction, and
 // statements that were sent without waiting would each be committed by themselves.
 import type { Span } from '@opentelemetry/api';
-import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
-import { endStatement, traceStatement } from './sql-spans.js';
-import type { Table, Values } from './table.js';
+import type { Bindings, PlainTransaction, Row } from '../plain-transaction.js';
+import { endStatement, traceStatement } from '../sql-spans.js';
+import type { Table, Values } from '../table.js';
 
 interface MysqlQuery {
   readonly sql: string;
