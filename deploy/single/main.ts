@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -18,6 +19,7 @@ import { createMailer } from '#kit/mail/mailer.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { Access } from '#kit/rpc/access/access.js';
+import { followCallers } from '#kit/rpc/access/follow-callers.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { grpcPart, offer } from '#kit/process/service-process.js';
@@ -132,6 +134,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const offers = [
     offer(AuthServiceDefinition, auth),
     offer(PeopleServiceDefinition, auth.people),
+    offer(CallerServiceDefinition, auth.callers),
     offer(CatalogServiceDefinition, catalog),
     offer(LedgerServiceDefinition, ledger),
     offer(AlertServiceDefinition, alerts),
@@ -173,5 +176,20 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
     stop: async () => undefined,
   };
-  return [databasesPart, auth, catalog, ledger, alerts, payments, metering, inference, firstRunPart, operatorSocket, gateway, welcomePart];
+  const following = followCallers({ directory: access.callers, source: auth.callers.service, caller: 'auth', clock, log });
+  return [
+    databasesPart,
+    auth,
+    following,
+    catalog,
+    ledger,
+    alerts,
+    payments,
+    metering,
+    inference,
+    firstRunPart,
+    operatorSocket,
+    gateway,
+    welcomePart,
+  ];
 }

@@ -7,7 +7,7 @@ import { callContext } from '#kit/rpc/call-context.js';
 import { hashSecret, isWellFormedSecret } from './key-secret.js';
 import type { GatewayPeers } from '../peers.js';
 import { assertUsable } from './usable-key.js';
-import { type FeedState, feedState, watch, type Watch } from './watch.js';
+import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
 
 /** Life of an entry while auth's changes arrive: a bound on memory of idle keys, not on staleness. */
 const liveMs = 300_000;
@@ -145,6 +145,7 @@ export function createKeyReplica(deps: {
   return {
     async start() {
       following = watch({
+        caller: 'gateway',
         name: 'keys',
         open: (context) => auth.watchKeys({}, context),
         onMessage,

@@ -7,7 +7,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { GatewayPeers } from '../peers.js';
-import { type FeedState, feedState, watch, type Watch } from './watch.js';
+import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
 
 /** A model that can be called now. */
 export interface CallableModel {
@@ -102,6 +102,7 @@ export function createModelReplica(deps: {
   return {
     async start() {
       following = watch({
+        caller: 'gateway',
         name: 'catalog',
         open: (context) => catalog.watchCatalog({}, context),
         onMessage: (message) => {

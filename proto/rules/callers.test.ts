@@ -23,11 +23,15 @@ describe('the built-in callers', () => {
     expect(rpcsOf('operator')).toContain('CatalogService/PublishPrice');
   });
 
-  it('give the other services nothing but the audit log', () => {
+  it('give the other services nothing but the audit log and the callers', () => {
     // The streams admit every caller, and none of its operations.
     const streams = ['LedgerService/Apply', 'MeteringService/RecordBatches'];
     for (const caller of ['catalog', 'ledger', 'inference'] as const) {
-      expect(rpcsOf(caller).filter((rpc) => !streams.includes(rpc))).toEqual(['PeopleService/AppendAuditEvents']);
+      expect(rpcsOf(caller).filter((rpc) => !streams.includes(rpc))).toEqual([
+        'CallerService/WatchCallers',
+        'CallerService/ReportCallersSeen',
+        'PeopleService/AppendAuditEvents',
+      ]);
     }
   });
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#kit/log.js';
-import { Account, type WatchKeysResponse_Change as Change } from '#proto/auth/v1/auth.js';
+import { Account } from '#proto/auth/v1/auth.js';
 import { ChangeFeed } from './change-feed.js';
-import type { ChangeBatch } from './store/changes.js';
+import type { Change, ChangeBatch } from './store/changes.js';
 
 /** Changes in memory, whose reading can be made to fail. */
 class FakeStore {

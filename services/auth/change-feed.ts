@@ -2,8 +2,7 @@
 // this process; a change made here only wakes the loop early, so that there is one source and one order.
 import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import type { WatchKeysResponse_Change as Change } from '#proto/auth/v1/auth.js';
-import type { ChangeStore } from './store/changes.js';
+import type { Change, ChangeStore } from './store/changes.js';
 
 /** How the feed works. */
 export interface ChangeFeedOptions {

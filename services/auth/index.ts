@@ -7,10 +7,13 @@ import type { Logger } from '#kit/log.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
+import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 import { ActorTokens } from './actors/actor-tokens.js';
 import { SigningKeyStore } from './actors/signing-key-store.js';
 import { SigningKeys } from './actors/signing-keys.js';
+import { CallerStore } from './callers/caller-store.js';
+import { callerService } from './callers/service.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
@@ -53,10 +56,12 @@ export interface AuthDeps {
 // The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat comes after it was promised.
 const pollShareOfHeartbeat = 0.8;
 
-/** The two services of auth, which share a database and a life. */
+/** The services of auth, which share a database and a life. */
 export interface AuthModule extends ServiceModule<AuthService> {
   /** The people of the console, as a module of its own for those who offer it. */
   readonly people: ServiceModule<PeopleService>;
+  /** The callers, likewise. */
+  readonly callers: ServiceModule<CallerService>;
 }
 
 /** Auth over its own database. `start` migrates and begins to look for changes; `stop` ends every watch. */
@@ -68,13 +73,14 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const postman = new Postman({ mailer, publicUrl, budget: mailBudget, retryMs: config.mailRetryMs, clock, log });
   const store = new SigningKeyStore(db);
   const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
+  const audit = new AuditStore(db, clock);
   const people: PeopleDeps = {
     people: new PersonStore(db),
     sessions: new SessionStore(db),
     failures: new FailureStore(db, failureWindowMs),
     identities: new IdentityStore(db),
     members: new MemberStore(db),
-    audit: new AuditStore(db, clock),
+    audit,
     accounts,
     resets: new ResetStore(db),
     mailBudget,
@@ -87,6 +93,13 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   let endSweeping: (() => void) | undefined;
   const ready: ServiceModule<unknown>['ready'] = async () =>
     feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' };
+  const partOfAuth = <S>(name: string, service: S): ServiceModule<S> => ({
+    name,
+    service,
+    start: async () => undefined,
+    stop: async () => undefined,
+    ready,
+  });
   return {
     name: 'auth',
     service: authService({
@@ -116,7 +129,8 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await signingKeys.stop();
     },
     ready,
-    // Started and stopped with the module around it.
-    people: { name: 'people', service: peopleService(people), start: async () => undefined, stop: async () => undefined, ready },
+    // Started and stopped with the module around them.
+    people: partOfAuth('people', peopleService(people)),
+    callers: partOfAuth('callers', callerService({ callers: new CallerStore(db), accounts, audit, feed, heartbeatIntervalMs, clock, log })),
   };
 }

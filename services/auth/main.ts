@@ -1,5 +1,6 @@
 // The process of auth when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { text } from '#kit/config/settings.js';
 import { publicUrl } from '#kit/config/public-url.js';
@@ -35,7 +36,12 @@ await runService({
     });
     return {
       parts: [database, auth],
-      offers: [offer(AuthServiceDefinition, auth), offer(PeopleServiceDefinition, auth.people)],
+      offers: [
+        offer(AuthServiceDefinition, auth),
+        offer(PeopleServiceDefinition, auth.people),
+        offer(CallerServiceDefinition, auth.callers),
+      ],
+      callers: auth.callers.service,
     };
   },
 });

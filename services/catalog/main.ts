@@ -1,4 +1,5 @@
 // The process of catalog when it runs apart.
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { text } from '#kit/config/settings.js';
@@ -16,8 +17,10 @@ await runService({
   },
   build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const auth = dial(config.authAddress).client(PeopleServiceDefinition);
+    const toAuth = dial(config.authAddress);
+    const auth = toAuth.client(PeopleServiceDefinition);
+    const callers = toAuth.client(CallerServiceDefinition);
     const catalog = createCatalog(config, { db: database.db, clock, log, auth });
-    return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog)] };
+    return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog)], callers };
   },
 });

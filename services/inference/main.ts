@@ -1,4 +1,5 @@
 // The process of inference when it runs apart.
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { text } from '#kit/config/settings.js';
@@ -23,9 +24,11 @@ await runService({
   },
   build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const auth = dial(config.authAddress).client(PeopleServiceDefinition);
+    const toAuth = dial(config.authAddress);
+    const auth = toAuth.client(PeopleServiceDefinition);
+    const callers = toAuth.client(CallerServiceDefinition);
     const secretKey = ensureSecretKey(config.secretKeyPath);
     const inference = createInference(config, { db: database.db, clock, log, secretKey, auth });
-    return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference)] };
+    return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference)], callers };
   },
 });

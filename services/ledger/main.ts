@@ -1,4 +1,5 @@
 // The process of ledger when it runs apart.
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
@@ -30,7 +31,9 @@ await runService({
   },
   build(config, { log, clock, dial, access }) {
     const database = databasePart(config.databaseUrl, log);
-    const auth = dial(config.authAddress).client(PeopleServiceDefinition);
+    const toAuth = dial(config.authAddress);
+    const auth = toAuth.client(PeopleServiceDefinition);
+    const callers = toAuth.client(CallerServiceDefinition);
     const ledger = createLedger(config, { db: database.db, clock, log, access, auth });
     const alerts = createAlerts(config, {
       db: database.db,
@@ -45,6 +48,7 @@ await runService({
     return {
       parts: [database, ledger, alerts, payments],
       offers: [offer(LedgerServiceDefinition, ledger), offer(AlertServiceDefinition, alerts), offer(PaymentServiceDefinition, payments)],
+      callers,
     };
   },
 });

@@ -1,4 +1,5 @@
 // The process of metering when it runs apart.
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
@@ -30,8 +31,10 @@ await runService({
       onOneStream,
     ).client;
     const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
-    const auth = host.dial(config.authAddress).client(PeopleServiceDefinition);
+    const toAuth = host.dial(config.authAddress);
+    const auth = toAuth.client(PeopleServiceDefinition);
+    const callers = toAuth.client(CallerServiceDefinition);
     const metering = createMetering(config, { db: database.db, clock, log, access, ledger, catalog, auth });
-    return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering)] };
+    return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering)], callers };
   },
 });

@@ -17,6 +17,23 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX account_by_change ON account (change_number)',
 
+    // Processes outside the installation that may call services. grants, account_ids and certificates are JSON lists; account_ids is NULL for
+    // every account. A revoked caller stays, as a record, until its name is used again or room is needed.
+    `CREATE TABLE caller (
+      name ${sql.text(63)} NOT NULL PRIMARY KEY,
+      identity ${sql.text(500)} NOT NULL,
+      grants ${sql.longText} NOT NULL,
+      account_ids ${sql.longText} NULL,
+      certificates ${sql.longText} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      rotated_at_ms ${sql.int64} NULL,
+      revoked_at_ms ${sql.int64} NULL,
+      last_seen_at_ms ${sql.int64} NULL,
+      change_number ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX caller_by_identity ON caller (identity)',
+    'CREATE UNIQUE INDEX caller_by_change ON caller (change_number)',
+
     // model_ids is a JSON list, or NULL for all current and future models.
     `CREATE TABLE platform_key (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,

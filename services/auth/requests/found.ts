@@ -2,7 +2,11 @@
 import { AppError } from '#kit/errors/app-error.js';
 
 /** The thing itself, or not_found with details.what naming its kind. */
-export function found<T>(thing: T | undefined, what: 'account' | 'key' | 'user' | 'session' | 'invitation' | 'member' | 'identity'): T {
-  if (thing === undefined) throw new AppError('not_found', `There is no ${what} with this id.`, { details: { what } });
+export function found<T>(
+  thing: T | undefined,
+  what: 'account' | 'key' | 'user' | 'session' | 'invitation' | 'member' | 'identity' | 'caller',
+): T {
+  if (thing === undefined)
+    throw new AppError('not_found', `There is no ${what} with this ${what === 'caller' ? 'name' : 'id'}.`, { details: { what } });
   return thing;
 }

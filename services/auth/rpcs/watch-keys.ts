@@ -1,9 +1,16 @@
 // WatchKeys: pushes every change of a key or an account.
 import type { CallContext } from '#kit/rpc/call-context.js';
-import type { WatchKeysRequest, WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import type { WatchKeysRequest, WatchKeysResponse, WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
+import type { Change } from '../store/changes.js';
 
 /** Runs until the consumer leaves or the service stops. Raises overloaded when the consumer falls too far behind. */
 export async function* watchKeys(_request: WatchKeysRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<WatchKeysResponse> {
-  for await (const changes of deps.feed.watch(context.signal)) yield { changes, heartbeatIntervalMs: deps.heartbeatIntervalMs };
+  for await (const changes of deps.feed.watch(context.signal)) {
+    yield { changes: changes.filter(isOfKeys), heartbeatIntervalMs: deps.heartbeatIntervalMs };
+  }
+}
+
+function isOfKeys(change: Change): change is WatchKeysResponse_Change {
+  return change.changed?.$case !== 'caller';
 }

@@ -4,8 +4,15 @@ import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
-import type { WatchKeysResponse_Change as Change } from '#proto/auth/v1/auth.js';
+import type { Account, Key } from '#proto/auth/v1/auth.js';
+import type { Caller } from '#proto/auth/v1/callers.js';
+import { callerColumns, toCaller } from '../callers/caller-rows.js';
 import { accountColumns, keyColumns, type Row, toAccount, toKey } from './rows.js';
+
+/** The present state of something that changed. */
+export interface Change {
+  readonly changed?: { $case: 'key'; value: Key } | { $case: 'account'; value: Account } | { $case: 'caller'; value: Caller } | undefined;
+}
 
 /** Some changes in the order in which they were committed. */
 export interface ChangeBatch {
@@ -47,9 +54,11 @@ export class ChangeStore {
       const upTo = Math.min(last, after + changesMax);
       const keys = await changedRows(tx, 'platform_key', keyColumns, after, upTo);
       const accounts = await changedRows(tx, 'account', accountColumns, after, upTo);
+      const callers = await changedRows(tx, 'caller', callerColumns, after, upTo);
       const numbered = [
         ...keys.map((row) => ({ number: numberOf(row), change: keyChange(row) })),
         ...accounts.map((row) => ({ number: numberOf(row), change: accountChange(row) })),
+        ...callers.map((row) => ({ number: numberOf(row), change: callerChange(row) })),
       ];
       numbered.sort((a, b) => a.number - b.number);
       return { changes: numbered.map(({ change }) => change), upTo, more: upTo < last };
@@ -74,4 +83,8 @@ function keyChange(row: Row): Change {
 
 function accountChange(row: Row): Change {
   return { changed: { $case: 'account', value: toAccount(row) } };
+}
+
+function callerChange(row: Row): Change {
+  return { changed: { $case: 'caller', value: toCaller(row) } };
 }

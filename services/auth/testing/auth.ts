@@ -6,6 +6,7 @@ import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#kit/rpc/call-context.js';
+import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { PeopleService } from '#proto/auth/v1/people.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
@@ -19,6 +20,7 @@ export const operator = callContext({ caller: 'operator' });
 export interface TestAuth {
   readonly service: AuthService;
   readonly people: PeopleService;
+  readonly callers: CallerService;
   readonly module: ServiceModule<AuthService>;
   readonly db: Database;
   readonly clock: ManualClock;
@@ -26,6 +28,8 @@ export interface TestAuth {
   readonly logLines: string[];
   /** Another auth on the same database, as another process would be. */
   startReplica(): Promise<AuthService>;
+  /** The same, as a whole. */
+  startReplicaModule(): Promise<AuthModule>;
   /** Stops auth with its replicas and drops the database. */
   stop(): Promise<void>;
 }
@@ -51,19 +55,22 @@ export async function startTestAuth(
     return module;
   };
   const module = await start(db);
+  const startReplicaModule = async (): Promise<AuthModule> => {
+    const replicaDb = openDatabase(url);
+    const replica = await start(replicaDb);
+    replicas.push({ module: replica, db: replicaDb });
+    return replica;
+  };
   return {
     service: module.service,
     people: module.people.service,
+    callers: module.callers.service,
     module,
     db,
     clock,
     logLines,
-    async startReplica() {
-      const replicaDb = openDatabase(url);
-      const replica = await start(replicaDb);
-      replicas.push({ module: replica, db: replicaDb });
-      return replica.service;
-    },
+    startReplica: async () => (await startReplicaModule()).service,
+    startReplicaModule,
     async stop() {
       for (const replica of replicas) {
         await replica.module.stop();

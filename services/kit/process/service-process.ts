@@ -5,6 +5,7 @@ import type { Logger } from '../log.js';
 import { type ProcessHost, runProcess } from './process.js';
 import type { ServiceDefinition, ServiceOf } from '../rpc/definition.js';
 import { Access } from '../rpc/access/access.js';
+import { type CallerSource, followCallers } from '../rpc/access/follow-callers.js';
 import { type GrpcServer, type ServedService, serveGrpc } from '../rpc/grpc-server.js';
 import { type ChainOptions, decorateService } from '../rpc/standard-chain.js';
 import type { Tls } from '../rpc/tls.js';
@@ -26,6 +27,14 @@ export interface ServiceHost extends ProcessHost {
   readonly access: Access;
 }
 
+/** What a service process is made of. */
+export interface ServiceParts {
+  readonly parts: readonly Part[];
+  readonly offers: readonly Offer[];
+  /** Where the callers are kept that are not built in; absent: there are none. */
+  readonly callers?: CallerSource;
+}
+
 /** Options of `runService`. */
 export interface ServiceProcessOptions<S extends Settings> {
   /** "ledger": names the process and its settings (TOLLGATE_LEDGER_…). */
@@ -36,7 +45,7 @@ export interface ServiceProcessOptions<S extends Settings> {
   /** Who may call what; as the contracts say unless told. */
   access?: Access;
   /** The parts in the order in which they start, the service's own module among them, and what is served. */
-  build(config: Values<S>, host: ServiceHost): { parts: readonly Part[]; offers: readonly Offer[] };
+  build(config: Values<S>, host: ServiceHost): ServiceParts;
 }
 
 /** Runs a service as a process of its own: its parts, then the server that offers it, healthy while it is ready. */
@@ -54,8 +63,13 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
       ownPrefixes: [prefix],
       build(config, host) {
         const access = options.access ?? new Access();
-        const { parts, offers } = options.build(config.service, { ...host, access });
-        return [...parts, grpcPart({ address: config.server.listen, offers, access, tls: host.tls }, host)];
+        const { parts, offers, callers } = options.build(config.service, { ...host, access });
+        const directory = access.callers;
+        const following =
+          callers === undefined
+            ? []
+            : [followCallers({ directory, source: callers, caller: options.name, clock: host.clock, log: host.log })];
+        return [...parts, ...following, grpcPart({ address: config.server.listen, offers, access, tls: host.tls }, host)];
       },
     },
     env,

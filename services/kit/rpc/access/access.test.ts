@@ -70,7 +70,7 @@ describe('a grant', () => {
     // What arrives late is older than what is known.
     access.callers.put(registered('team', { version: 2n }));
     await call('team');
-    access.callers.remove('team');
+    access.callers.put(registered('team', { version: 4n }), true);
     expect(await failureOf(call('team'))).toMatchObject({ reason: 'peer_not_permitted' });
   });
 
@@ -288,7 +288,7 @@ describe('the user for whom a caller acts', () => {
 
 describe('a stream', () => {
   it.each([
-    ['revoked', (access: Access) => access.callers.remove('team')],
+    ['revoked', (access: Access) => access.callers.put(registered('team', { version: 2n }), true)],
     ['no longer kept current', (access: Access) => access.callers.lose()],
   ])('ends when its caller is %s', async (_, end) => {
     const access = accessWith({});

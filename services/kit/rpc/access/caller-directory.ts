@@ -19,6 +19,7 @@ export const staleAfterMs = 1000;
 
 /** The copy of one process. */
 export class CallerDirectory {
+  private byName = new Map<string, RegisteredCaller>();
   private byIdentity = new Map<string, RegisteredCaller>();
   private heardAtMs: number | undefined;
   private staleTimer: NodeJS.Timeout | undefined;
@@ -27,24 +28,23 @@ export class CallerDirectory {
 
   /** Replaces everything. */
   reset(callers: readonly RegisteredCaller[]): void {
+    this.byName = new Map(callers.map((caller) => [caller.name, caller]));
     this.byIdentity = new Map(callers.map((caller) => [caller.identity, caller]));
     this.changed();
   }
 
-  /** Adds or replaces a caller, unless what is known of it is newer. */
-  put(caller: RegisteredCaller): void {
-    const known = this.byName(caller.name);
+  /** Adds, replaces or removes a caller, unless what is known of it is newer. */
+  put(caller: RegisteredCaller, isRevoked = false): void {
+    const known = this.byName.get(caller.name);
     if (known !== undefined && known.version > caller.version) return;
-    if (known !== undefined) this.byIdentity.delete(known.identity);
-    this.byIdentity.set(caller.identity, caller);
-    this.changed();
-  }
-
-  /** Removes a caller that was revoked. */
-  remove(name: string): void {
-    const known = this.byName(name);
-    if (known === undefined) return;
-    this.byIdentity.delete(known.identity);
+    if (known !== undefined) {
+      this.byName.delete(known.name);
+      if (this.byIdentity.get(known.identity) === known) this.byIdentity.delete(known.identity);
+    }
+    if (!isRevoked) {
+      this.byName.set(caller.name, caller);
+      this.byIdentity.set(caller.identity, caller);
+    }
     this.changed();
   }
 
@@ -88,11 +88,6 @@ export class CallerDirectory {
     const seen = [...this.seenAtMs];
     this.seenAtMs.clear();
     return seen;
-  }
-
-  private byName(name: string): RegisteredCaller | undefined {
-    for (const caller of this.byIdentity.values()) if (caller.name === name) return caller;
-    return undefined;
   }
 
   private changed(): void {

@@ -1,8 +1,8 @@
 // Keeps following a server stream: reconnects with backoff and tells whether the channel is alive.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
-import type { Clock } from '#kit/clock.js';
-import type { Logger } from '#kit/log.js';
+import type { Clock } from '../clock.js';
+import type { Logger } from '../log.js';
+import { type CallContext, callContext } from './call-context.js';
 
 const backoffMsMin = 50;
 const backoffMsMax = 1000;
@@ -33,6 +33,8 @@ export function feedState(following: Watch | undefined): FeedState {
 export interface WatchOptions<Message> {
   /** For logs. */
   name: string;
+  /** Name under which this process calls. */
+  caller: string;
   /** Opens the stream. */
   open(context: CallContext): AsyncIterable<Message>;
   /** Called for every message; `isFirst` for the first of each connection. */
@@ -56,7 +58,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
     connection = new AbortController();
     let isFirst = true;
     const signal = AbortSignal.any([stopping.signal, connection.signal]);
-    for await (const message of options.open(callContext({ caller: 'gateway', signal }))) {
+    for await (const message of options.open(callContext({ caller: options.caller, signal }))) {
       heartbeatMs = Math.max(1, options.heartbeatMsOf(message));
       options.onMessage(message, isFirst);
       // Only now: a message that could not be taken in does not count as heard.
@@ -65,7 +67,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
     }
   }
 
-  // A connection can die without an error; one that stays silent for long is given up and opened anew.
+  // A connection can die without an error; one that stays silent for long is given up and opened again.
   const watchdog = setInterval(() => {
     if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
   }, 500);

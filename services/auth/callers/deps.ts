@@ -1,0 +1,19 @@
+// What the RPCs of callers work with.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { ChangeFeed } from '../change-feed.js';
+import type { AccountStore } from '../store/accounts.js';
+import type { CallerStore } from './caller-store.js';
+
+/** Handed to every RPC. */
+export interface CallerDeps {
+  readonly callers: CallerStore;
+  readonly accounts: AccountStore;
+  readonly audit: AuditLog;
+  readonly feed: ChangeFeed;
+  /** The longest silence that watchers are told to expect. */
+  readonly heartbeatIntervalMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

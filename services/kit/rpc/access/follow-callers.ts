@@ -1,0 +1,87 @@
+// Keeps a process's copy of the callers current, as auth pushes them, and reports back when callers were last seen.
+import type { CallerService, WatchCallersResponse } from '#proto/auth/v1/callers.js';
+import type { Clock } from '../../clock.js';
+import type { Part } from '../../lifecycle.js';
+import type { Logger } from '../../log.js';
+import { repeat } from '../../repeat.js';
+import { callContext } from '../call-context.js';
+import { watch, type Watch } from '../watch.js';
+import type { CallerDirectory, RegisteredCaller } from './caller-directory.js';
+
+/** Where callers are kept: auth, in this process or another. */
+export type CallerSource = Pick<CallerService, 'watchCallers' | 'reportCallersSeen'>;
+
+/** Options of `followCallers`. */
+export interface FollowOptions {
+  readonly directory: CallerDirectory;
+  readonly source: CallerSource;
+  /** Name under which this process calls. */
+  readonly caller: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How often sightings are reported; 5 s unless told otherwise. */
+  readonly reportIntervalMs?: number;
+}
+
+const reportIntervalMsDefault = 5000;
+const reportTimeoutMs = 5000;
+
+/** Follows the source from the start to the stop of the part; it does not wait for it. */
+export function followCallers(options: FollowOptions): Part {
+  const { directory, source, caller, clock, log } = options;
+  let following: Watch | undefined;
+  let stopReporting: (() => Promise<void>) | undefined;
+  const report = async (): Promise<void> => {
+    const sightings = directory.takeSeen().map(([name, atMs]) => ({ name, atMs: BigInt(atMs) }));
+    if (sightings.length > 0) await source.reportCallersSeen({ sightings }, callContext({ caller, timeoutMs: reportTimeoutMs }));
+  };
+  return {
+    name: 'callers',
+    async start() {
+      following = watch<WatchCallersResponse>({
+        name: 'callers',
+        caller,
+        open: (context) => source.watchCallers({}, context),
+        onMessage: (message) => take(message, directory),
+        heartbeatMsOf: ({ heartbeatIntervalMs }) => heartbeatIntervalMs,
+        clock,
+        log,
+      });
+      stopReporting = repeat(options.reportIntervalMs ?? reportIntervalMsDefault, report, (error) =>
+        log.warn({ err: error }, 'sightings of callers could not be reported'),
+      );
+    },
+    async stop() {
+      await stopReporting?.();
+      await following?.stop();
+      directory.lose();
+    },
+  };
+}
+
+function take({ callers, isSnapshot }: WatchCallersResponse, directory: CallerDirectory): void {
+  if (isSnapshot) directory.reset(callers.map(registered));
+  else for (const caller of callers) directory.put(registered(caller), caller.revokedAtMs !== undefined);
+  directory.confirm();
+}
+
+function registered({
+  name,
+  identity,
+  grants,
+  accountLimit,
+  certificates,
+  version,
+}: WatchCallersResponse['callers'][number]): RegisteredCaller {
+  return {
+    name,
+    identity,
+    grants: new Set(grants),
+    accountIds: accountLimit === undefined ? undefined : new Set(accountLimit.accountIds),
+    certificates: certificates.map(({ sha256, validUntilMs }) => ({
+      sha256: Buffer.from(sha256).toString('hex'),
+      untilMs: validUntilMs === undefined ? undefined : Number(validUntilMs),
+    })),
+    version,
+  };
+}
