@@ -1,6 +1,6 @@
 // Notes in the audit log what the operator's command did, as "operator CLI". What was done stays done when the note fails, and the
 // person is told.
-import { AppendAuditRequest } from '#proto/auth/v1/people.js';
+import { AppendAuditRequest } from '#proto/auth/v1/users.js';
 import { operatorCall, type Services } from './connect.js';
 import { type Deed, deeds, type NotedServices } from './deeds.js';
 
@@ -22,7 +22,7 @@ export function audited(services: Services, userName: string | undefined, warn: 
       detailJson: JSON.stringify(userName === undefined ? detail : { ...detail, machine_user: userName }),
     };
     try {
-      await services.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), operatorCall());
+      await services.users.appendAudit(AppendAuditRequest.fromPartial({ event: entry }), operatorCall());
     } catch (error) {
       warn(`It was done, but could not be noted in the audit log: ${error instanceof Error ? error.message : String(error)}`);
     }

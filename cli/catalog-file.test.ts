@@ -12,7 +12,7 @@ const model = Model.fromPartial({
   capabilities: [Capability.CAPABILITY_TOOLS],
   tokenizer: Tokenizer.TOKENIZER_O200K,
   state: ModelState.MODEL_STATE_ACTIVE,
-  routes: [{ upstreamId: 'acme', upstreamModel: 'one' }],
+  targets: [{ upstreamId: 'acme', upstreamModel: 'one' }],
   aliases: ['one'],
 });
 const price = PriceVersion.fromPartial({

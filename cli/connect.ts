@@ -3,7 +3,7 @@ import { findAdminSocket, isListening } from '#kit/process/admin-socket.js';
 import { type CallContext, callContext } from '#kit/rpc/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
 import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';
-import { type PeopleService, PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { type UserService, UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { type AlertService, AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -19,7 +19,7 @@ const healthTimeoutMs = 3000;
 /** The services of a gateway. */
 export interface Services {
   readonly auth: AuthService;
-  readonly people: PeopleService;
+  readonly users: UserService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
   readonly alerts: AlertService;
@@ -53,7 +53,7 @@ export async function connect(config: CliConfig): Promise<Services> {
   };
   return {
     auth: connectionTo('auth').client(AuthServiceDefinition),
-    people: connectionTo('auth').client(PeopleServiceDefinition),
+    users: connectionTo('auth').client(UserServiceDefinition),
     catalog: connectionTo('catalog').client(CatalogServiceDefinition),
     ledger: connectionTo('ledger').client(LedgerServiceDefinition),
     alerts: connectionTo('ledger').client(AlertServiceDefinition),

@@ -1,7 +1,7 @@
 // The audit log gets what the operator's command did: no RPC that changes something may be left out.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -14,7 +14,7 @@ import { tollgate } from './testing/tollgate.js';
 
 const definitions = {
   auth: AuthServiceDefinition,
-  people: PeopleServiceDefinition,
+  users: UserServiceDefinition,
   catalog: CatalogServiceDefinition,
   ledger: LedgerServiceDefinition,
   alerts: AlertServiceDefinition,
@@ -23,7 +23,7 @@ const definitions = {
 };
 
 /** What changes nothing. */
-const reads = /^(get|find|list|watch|verify|authenticate|estimate|count|reconcile$)/;
+const reads = /^(get|batchGet|find|list|watch|verify|authenticate|estimate|count|reconcile$)/;
 /** What calls and the gateway do, or people for themselves; the command has no use for it. */
 const ofOthers = new Set([
   'hold',
@@ -31,28 +31,28 @@ const ofOthers = new Set([
   'settle',
   'release',
   'expireHolds',
-  'apply',
+  'batch',
   'checkpointUsage',
   'recordUsage',
-  'recordBatches',
-  'beginKeyedCall',
-  'abandonKeyedCall',
+  'reserveIdempotencyKey',
+  'releaseIdempotencyKey',
   'generate',
   'setPassword',
   'updateProfile',
   'confirmPassword',
   'signUp',
-  'signInByIdentity',
+  'signInWithIdentity',
   'connectIdentity',
   'disconnectIdentity',
   'signIn',
   'redeemSignInLink',
-  'invite',
+  'createInvitation',
   'revokeInvitation',
   'acceptInvitation',
   'requestPasswordReset',
   'resetPassword',
   'appendAudit',
+  'appendAuditEvents',
 ]);
 
 describe('the operator’s command', () => {

@@ -2,7 +2,7 @@
 // forget it. Details name what people look for, and no secret.
 import { formatUsd } from '#rules/money.js';
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
-import { Role, type User } from '#proto/auth/v1/people.js';
+import { Role, type User } from '#proto/auth/v1/users.js';
 import { type Balance, BookAccount, DepositSource, type Entry } from '#proto/ledger/v1/ledger.js';
 import { operatorCall, type Services } from './connect.js';
 import { wordsOf } from './parse.js';
@@ -100,25 +100,25 @@ const auth: Unary<Services['auth']> = {
   },
 };
 
-const people: Unary<Services['people']> = {
+const users: Unary<Services['users']> = {
   createUser: {
     deed: (_request, { user }) => deed('user.create', '', user!.id, { ...userDetail(user!), has_password: user!.hasPassword }),
   },
   updateUser: {
     async before({ userId }, services) {
-      const { users } = await services.people.listUsers({ email: '', search: userId, pageSize: 1, pageToken: '' }, operatorCall());
+      const { users } = await services.users.listUsers({ email: '', search: userId, pageSize: 1, pageToken: '' }, operatorCall());
       return users[0] === undefined ? undefined : userDetail(users[0]);
     },
     deed: (_request, { user }, before) =>
       deed('user.update', '', user!.id, { email: user!.email, ...changes(before as object | undefined, userDetail(user!)) }),
   },
   createSignInLink: { deed: ({ email }) => deed('user.link', '', email, { email }) },
-  endSessions: { deed: ({ userId }, { ended }) => deed('user.end_sessions', '', userId, { ended }) },
+  revokeSessions: { deed: ({ userId }, { revoked: ended }) => deed('user.end_sessions', '', userId, { ended }) },
   putMember: {
     deed: ({ accountId, userId }, { member }) =>
       deed('member.put', accountId, userId, { email: member!.user?.email, role: roles.of(member!.role) }),
   },
-  removeMember: { deed: ({ accountId, userId }) => deed('member.remove', accountId, userId) },
+  deleteMember: { deed: ({ accountId, userId }) => deed('member.remove', accountId, userId) },
 };
 
 const ledger: Unary<Services['ledger']> = {
@@ -148,12 +148,12 @@ const ledger: Unary<Services['ledger']> = {
 
 const alerts: Unary<Services['alerts']> = {
   putAlert: {
-    deed: ({ accountId, enabled, thresholdNanoUsd, emails, renewWebhookSecret }) =>
+    deed: ({ accountId, enabled, thresholdNanoUsd, emails, rotateWebhookSecret }) =>
       deed('alert.put', accountId, accountId, {
         enabled,
         threshold_usd: formatUsd(thresholdNanoUsd),
         emails,
-        renew_webhook_secret: renewWebhookSecret,
+        rotate_webhook_secret: rotateWebhookSecret,
       }),
   },
   testAlert: { deed: ({ accountId }) => deed('alert.test', accountId, accountId) },
@@ -163,7 +163,7 @@ const catalog: Unary<Services['catalog']> = {
   putModel: { deed: ({ model }) => deed('model.put', '', model!.id, modelView.json(model!)) },
   publishPrice: { deed: (_request, { price }) => deed('price.publish', '', price!.modelId, priceView.json(price!)) },
   putPriceDraft: { deed: (_request, { draft }) => deed('price.draft', '', draft!.price!.modelId, priceView.json(draft!.price!)) },
-  discardPriceDraft: { deed: ({ modelId }) => deed('price.discard', '', modelId) },
+  deletePriceDraft: { deed: ({ modelId }) => deed('price.discard', '', modelId) },
   publishPriceDraft: {
     deed: ({ version }, { price }) =>
       deed('price.publish', '', price!.modelId, { draft_version: Number(version), ...priceView.json(price!) }),
@@ -196,6 +196,6 @@ const inference: Unary<Services['inference']> = {
 };
 
 /** All of them, by service and RPC. */
-export const deeds = { auth, people, catalog, ledger, alerts, metering, inference } as const satisfies {
+export const deeds = { auth, users, catalog, ledger, alerts, metering, inference } as const satisfies {
   [S in keyof NotedServices]: Unary<Services[S]>;
 };

@@ -1,6 +1,6 @@
 // The checks of `tollgate doctor`: each looks at one thing and says what it found or what to do.
 import { ModelState } from '#proto/catalog/v1/catalog.js';
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from './cli.js';
 import { type CliConfig, type ServiceName, serviceNames } from './config.js';
 import { connect, operatorCall, type Services } from './connect.js';
@@ -161,8 +161,11 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   auth: [
     {
       title: 'audit log',
-      async look({ people }) {
-        const { fault, entriesChecked } = await people.verifyAudit({ number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
+      async look({ users }) {
+        const { fault, eventsChecked: entriesChecked } = await users.verifyAuditLog(
+          { number: 0n, hash: Buffer.alloc(0) },
+          operatorCall(verifyTimeoutMs),
+        );
         if (fault === '') return `${entriesChecked} entries are as they were written`;
         throw new CliError(`The audit log is not as it was written. ${fault}`, {
           fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.',
@@ -236,7 +239,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         throw new CliError(
           `Upstreams told figures that break a rule for ${quarantinedLastHour} calls of the last hour; these were counted by us.`,
           {
-            fix: 'Run `tollgate usage list --from 1h --json` and look at ending_detail where quarantined is true; it names what was wrong.',
+            fix: 'Run `tollgate usage list --from 1h --json` and look at outcome_detail where quarantined is true; it names what was wrong.',
           },
         );
       },
@@ -252,7 +255,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
           throw new CliError('No upstream is enabled, so no model can answer.', {
             fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.',
           });
-        const isSandboxOnly = enabled.every((upstream) => upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX);
+        const isSandboxOnly = enabled.every((upstream) => upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX);
         return isSandboxOnly
           ? 'only the sandbox; `tollgate upstream add` adds a vendor'
           : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
@@ -266,7 +269,7 @@ async function lookAtReconciliation({ metering }: Services, nowMs: number): Prom
   if (drifts.length > 0) {
     const [first] = drifts;
     throw new CliError(
-      `Records and ledger disagree in ${drifts.length} places: ${first!.what}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`,
+      `Records and ledger disagree in ${drifts.length} places: ${first!.subject}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`,
       {
         fix: 'Run `tollgate ledger verify`; docs/reconciling.md says what each means.',
       },

@@ -32,7 +32,7 @@ describe('faults', () => {
     [['key', 'create'], "required option '--name <name>' not specified"],
     [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Give a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],
-    [['usage', 'list', '--ending', 'complete'], 'Did you mean completed?'],
+    [['usage', 'list', '--outcome', 'complete'], 'Did you mean completed?'],
   ])('of usage end with code 2: %p', async (args, message) => {
     const result = await tollgate(gateway, args);
     expect(result.code).toBe(2);

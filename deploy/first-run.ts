@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuthService } from '#proto/auth/v1/auth.js';
-import { CreateUserRequest, type PeopleService, Role } from '#proto/auth/v1/people.js';
+import { CreateUserRequest, type UserService, Role } from '#proto/auth/v1/users.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { hasReason } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
@@ -35,14 +35,14 @@ export async function ensureFirstRun(
   dataDir: string,
   clients: {
     auth: Pick<AuthService, 'createAccount' | 'createKey' | 'listKeys' | 'revokeKey'>;
-    people: Pick<PeopleService, 'createUser' | 'listUsers' | 'putMember'>;
+    users: Pick<UserService, 'createUser' | 'listUsers' | 'putMember'>;
     ledger: Pick<LedgerService, 'deposit'>;
   },
   { startingBalanceNanoUsd, operatorEmail }: { startingBalanceNanoUsd: bigint; operatorEmail: string },
   show: (firstRun: FirstRun) => void,
 ): Promise<void> {
   if (existsSync(notePath(dataDir))) return;
-  const { auth, people, ledger } = clients;
+  const { auth, users, ledger } = clients;
   const context = callContext({ caller: 'operator', timeoutMs });
   const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run' }, context);
   const accountId = account!.id;
@@ -58,9 +58,9 @@ export async function ensureFirstRun(
       context,
     );
   }
-  await people.putMember({ accountId, userId: await operatorId(people, operatorEmail), role: Role.ROLE_OWNER }, context);
+  await users.putMember({ accountId, userId: await operatorId(users, operatorEmail), role: Role.ROLE_OWNER }, context);
   const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '', newestFirst: false }, context);
-  for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id }, context);
+  for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id, accountId }, context);
   const { secret } = await auth.createKey(
     { accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' },
     context,
@@ -69,15 +69,15 @@ export async function ensureFirstRun(
   writeFileSync(notePath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
 }
 
-async function operatorId(people: Pick<PeopleService, 'createUser' | 'listUsers'>, email: string): Promise<string> {
+async function operatorId(users: Pick<UserService, 'createUser' | 'listUsers'>, email: string): Promise<string> {
   const context = callContext({ caller: 'operator', timeoutMs });
   try {
-    const { user } = await people.createUser(CreateUserRequest.fromPartial({ email, name: 'Operator', isOperator: true }), context);
+    const { user } = await users.createUser(CreateUserRequest.fromPartial({ email, name: 'Operator', isOperator: true }), context);
     return user!.id;
   } catch (error) {
     if (!hasReason(error, 'already_exists')) throw error;
-    const { users } = await people.listUsers({ email, search: '', pageSize: 1, pageToken: '' }, context);
-    return users[0]!.id;
+    const known = await users.listUsers({ email, search: '', pageSize: 1, pageToken: '' }, context);
+    return known.users[0]!.id;
   }
 }
 
@@ -88,12 +88,8 @@ export interface ConsoleLink {
 }
 
 /** Makes a link for this person. Raises not_found. */
-export async function makeConsoleLink(
-  people: Pick<PeopleService, 'createSignInLink'>,
-  email: string,
-  address: string,
-): Promise<ConsoleLink> {
-  const { token, expiresAtMs } = await people.createSignInLink({ email, sendMail: false }, callContext({ caller: 'operator', timeoutMs }));
+export async function makeConsoleLink(users: Pick<UserService, 'createSignInLink'>, email: string, address: string): Promise<ConsoleLink> {
+  const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false }, callContext({ caller: 'operator', timeoutMs }));
   return { url: `${address}/console/link#${token}`, expiresAtMs: Number(expiresAtMs) };
 }
 

@@ -1,6 +1,6 @@
 // The process of the gateway when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -28,12 +28,12 @@ await runProcess({
     const { log, clock, common } = host;
     const { peers } = config;
     // What every call asks of the ledger and of metering travels together with what the others ask.
-    const holds = { method: 'apply', operations: ['hold', 'release'], caller: 'gateway', log } as const;
-    const records = { method: 'recordBatches', operations: ['recordUsage'], caller: 'gateway', log } as const;
+    const holds = { method: 'batch', operations: ['hold', 'release'], caller: 'gateway', log } as const;
+    const records = { method: 'batch', operations: ['recordUsage'], caller: 'gateway', log } as const;
     const gateway = createGateway(config.gateway, {
       peers: {
         auth: host.dial(peers.auth).client(AuthServiceDefinition),
-        people: host.dial(peers.auth).client(PeopleServiceDefinition),
+        users: host.dial(peers.auth).client(UserServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
         ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
         alerts: host.dial(peers.ledger).client(AlertServiceDefinition),

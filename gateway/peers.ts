@@ -9,14 +9,14 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 /** Clients of the five services, local or remote: the gateway cannot tell. */
 export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'> & ConsolePeers['auth'];
-  readonly people: ConsolePeers['people'];
+  readonly users: ConsolePeers['users'];
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
   readonly alerts: ConsolePeers['alerts'];
   readonly payments: ConsolePeers['payments'];
   readonly metering: Pick<
     MeteringService,
-    'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'beginKeyedCall' | 'abandonKeyedCall'
+    'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'reserveIdempotencyKey' | 'releaseIdempotencyKey'
   > &
     ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'> & ConsolePeers['inference'];

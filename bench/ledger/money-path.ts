@@ -16,7 +16,7 @@ import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { DepositSource, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
-import { Ending, MeteringServiceDefinition, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, MeteringServiceDefinition, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { createLedger, ledgerSettings } from '#services/ledger/index.js';
 import { createMetering, meteringSettings } from '#services/metering/index.js';
 import { percentile } from '../load.ts';
@@ -102,7 +102,7 @@ async function oneCall(): Promise<void> {
     },
     tokens: { inputTokens: 100, outputTokens: 50 },
     source: UsageSource.USAGE_SOURCE_REPORTED,
-    ending: Ending.ENDING_COMPLETED,
+    outcome: Outcome.OUTCOME_COMPLETED,
     durationMs: 10,
   });
   await metering.recordUsage(report, context());

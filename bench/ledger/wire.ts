@@ -77,7 +77,7 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
   const connection = dialGrpc(address, { caller: 'operator' });
   const client = connection.client(LedgerServiceDefinition);
   const batched = batchClient(LedgerServiceDefinition, client, {
-    method: 'apply',
+    method: 'batch',
     operations: ['hold', 'settle'],
     caller: 'operator',
     log: createLogger({ name: 'bench', level: 'warn' }),

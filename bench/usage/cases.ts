@@ -1,12 +1,12 @@
 // What is asked of metering in the benchmark: what pages of the console, exports and charts ask.
 import type { Database } from '#kit/db/open.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import { Ending, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '#services/metering/deps.js';
 import { encodePageToken } from '#services/metering/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
 import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js';
-import { errorEndings } from '#services/metering/rollups/sums.js';
+import { errorOutcomes } from '#services/metering/rollups/sums.js';
 import type { History } from './generate.ts';
 
 /** One question. */
@@ -38,10 +38,10 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
     [' of a month', month],
     [' of a key', { keyId: keys[3]! }],
     [' of a model', { modelId: models[14]! }],
-    [' of an ending', { ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT }],
+    [' of an outcome', { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT }],
     [' of a key and a model', { keyId: keys[9]!, modelId: models[14]! }],
-    [' of a key and an ending', { keyId: keys[9]!, ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT }],
-    [' of a key, a model and an ending', { keyId: keys[9]!, modelId: models[14]!, ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT }],
+    [' of a key and an outcome', { keyId: keys[9]!, outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT }],
+    [' of a key, a model and an outcome', { keyId: keys[9]!, modelId: models[14]!, outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT }],
   ];
   return [
     { name: 'records: page in the middle', ask: page({}, middle) },
@@ -55,7 +55,7 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
       },
     ]),
     // As the console asks for them: one page for each way to fail.
-    { name: 'failed calls', ask: () => Promise.all(errorEndings.map((ending) => page({ ending })())) },
+    { name: 'failed calls', ask: () => Promise.all(errorOutcomes.map((outcome) => page({ outcome })())) },
     { name: 'export: first 1000 records', ask: page({}, '', 1000) },
     { name: 'export of a key and a model: first 1000 records', ask: page({ keyId: keys[9]!, modelId: models[14]! }, '', 1000) },
   ];
@@ -70,7 +70,7 @@ export function sumCases(db: Database, { accounts, models, untilMs }: History): 
     GROUP_BY_HOUR: hour,
     GROUP_BY_KEY: key,
     GROUP_BY_MODEL: model,
-    GROUP_BY_ENDING: ending,
+    GROUP_BY_OUTCOME: outcome,
     GROUP_BY_UNSPECIFIED: none,
   } = GroupBy;
   const sums = (offsetMinutes: number, lengthMs: number, groupBy: GroupBy, thenBy: GroupBy, filter: Partial<UsageFilter>) => () =>
@@ -81,7 +81,7 @@ export function sumCases(db: Database, { accounts, models, untilMs }: History): 
     );
   const ofKey = { keyId: keys[0]! };
   const ofModel = { modelId: models[0]! };
-  const completed = { ending: Ending.ENDING_COMPLETED };
+  const completed = { outcome: Outcome.OUTCOME_COMPLETED };
   const timeless: [string, GroupBy, GroupBy, Partial<UsageFilter>][] = [
     ['', none, none, {}],
     [' by model', model, none, {}],
@@ -93,7 +93,7 @@ export function sumCases(db: Database, { accounts, models, untilMs }: History): 
     [' by day', day, none, {}],
     [' by hour', hour, none, {}],
     [' by day and model', day, model, {}],
-    [' by day and ending', day, ending, {}],
+    [' by day and outcome', day, outcome, {}],
     [' by day of the busiest key and model', day, none, { ...ofKey, ...ofModel }],
     [' by day and model of the busiest key', day, model, ofKey],
     [' by day and key of the busiest model', day, key, ofModel],

@@ -3,8 +3,9 @@ import { insertText } from '#kit/db/sql-text.js';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, newId } from '#kit/id.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Call, Ending, Format, UsageSource } from '#proto/metering/v1/metering.js';
+import { Call, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
 import { type PricedRecord, priceRecord } from '#services/metering/usage-record.js';
 import type { PricedCall } from '#services/metering/validate-call.js';
@@ -15,12 +16,12 @@ const rowsPerTransaction = 10_000;
 const rowsPerStatement = { sqlite: 1, mysql: 500 };
 
 /** Of a hundred calls, so many end so. */
-const endings: readonly (readonly [Ending, number])[] = [
-  [Ending.ENDING_COMPLETED, 88],
-  [Ending.ENDING_MAX_TOKENS, 5],
-  [Ending.ENDING_CLIENT_GONE, 4],
-  [Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, 2],
-  [Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, 1],
+const outcomes: readonly (readonly [Outcome, number])[] = [
+  [Outcome.OUTCOME_COMPLETED, 88],
+  [Outcome.OUTCOME_MAX_TOKENS, 5],
+  [Outcome.OUTCOME_CLIENT_DISCONNECTED, 4],
+  [Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, 2],
+  [Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT, 1],
 ];
 
 /** Who called what, and when. */
@@ -150,7 +151,7 @@ function recordOf(
     modelId: price.modelId,
     upstreamId: 'vendor',
     upstreamModel: price.modelId,
-    format: random() < 0.5 ? Format.FORMAT_CHAT_COMPLETIONS : Format.FORMAT_MESSAGES,
+    format: random() < 0.5 ? ApiFormat.API_FORMAT_CHAT_COMPLETIONS : ApiFormat.API_FORMAT_MESSAGES,
     streaming: true,
     price,
     heldNanoUsd: 50_000_000n,
@@ -170,24 +171,24 @@ function recordOf(
     {
       call,
       tokens,
-      ending: endingOf(random() * 100),
-      endingDetail: '',
+      outcome: outcomeOf(random() * 100),
+      outcomeDetail: '',
       source: UsageSource.USAGE_SOURCE_REPORTED,
       firstOutputMs: 300,
       durationMs: 2000,
       free: false,
       quarantined: false,
-      keptAnswer: Buffer.alloc(0),
+      storedAnswer: Buffer.alloc(0),
     },
     startedAtMs + 2000,
   );
 }
 
-function endingOf(percentile: number): Ending {
+function outcomeOf(percentile: number): Outcome {
   let upTo = 0;
-  for (const [ending, share] of endings) {
+  for (const [outcome, share] of outcomes) {
     upTo += share;
-    if (percentile < upTo) return ending;
+    if (percentile < upTo) return outcome;
   }
-  return Ending.ENDING_COMPLETED;
+  return Outcome.OUTCOME_COMPLETED;
 }

@@ -17,7 +17,7 @@ import { listKeySpend } from '#services/ledger/rpcs/list-key-spend.js';
 import { Reads } from '#services/ledger/store/reads.js';
 import { accountColumns, bucketTable, bytesOf, fromKey } from '#services/ledger/store/rows.js';
 import type { RpcDeps } from '#services/metering/deps.js';
-import { listKeyActivity } from '#services/metering/rpcs/list-key-activity.js';
+import { batchGetKeyActivity } from '#services/metering/rpcs/batch-get-key-activity.js';
 import { type Engine, newDatabase } from '../database.ts';
 
 /** Beside the keys that were used. */
@@ -87,7 +87,7 @@ export async function keysPageOf(metering: Database, accountId: string, usedKeys
       return Promise.all([
         getAccount({ accountId }, context, authDeps),
         listKeySpend({ accountId, keyIds: ids }, context, ledgerDeps),
-        listKeyActivity({ accountId, keyIds: ids }, context, { db: metering } as RpcDeps),
+        batchGetKeyActivity({ accountId, keyIds: ids }, context, { db: metering } as RpcDeps),
       ]);
     },
     async close() {

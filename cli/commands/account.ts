@@ -62,20 +62,25 @@ export function accountCommand(cli: Cli): Command {
   account
     .command('rename <account> <name>')
     .description('Give an account another name.')
-    .action((accountId: string, name: string) => update(cli, { accountId, name }));
+    .action((accountId: string, name: string) => update(cli, { accountId, name, updateMask: ['name'] }));
 
   account
     .command('suspend <account>')
     .description('Refuse every call of an account, from within a second on. Nothing is deleted.')
     .option('--reason <text>', 'why; whoever calls with a key of the account is told')
     .action((accountId: string, options: { reason?: string }) =>
-      update(cli, { accountId, state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: options.reason ?? '' }),
+      update(cli, {
+        accountId,
+        state: AccountState.ACCOUNT_STATE_SUSPENDED,
+        stateReason: options.reason ?? '',
+        updateMask: ['state', 'state_reason'],
+      }),
     );
 
   account
     .command('resume <account>')
     .description('End a suspension.')
-    .action((accountId: string) => update(cli, { accountId, state: AccountState.ACCOUNT_STATE_ACTIVE }));
+    .action((accountId: string) => update(cli, { accountId, state: AccountState.ACCOUNT_STATE_ACTIVE, updateMask: ['state'] }));
 
   return account;
 }
@@ -91,7 +96,7 @@ function update(cli: Cli, change: DeepPartial<UpdateAccountRequest>): Promise<vo
 async function balancesOf(accounts: readonly Account[], ledger: Services['ledger']): Promise<readonly Balance[] | undefined> {
   if (accounts.length === 0) return [];
   try {
-    return (await ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall())).balances;
+    return (await ledger.batchGetBalances({ accountIds: accounts.map(({ id }) => id) }, operatorCall())).balances;
   } catch (error) {
     if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) return undefined;
     throw error;

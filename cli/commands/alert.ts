@@ -45,9 +45,9 @@ export function alertCommand(cli: Cli): Command {
     .action((thresholdNanoUsd: bigint, options: SetOptions) =>
       cli.withServices(async ({ auth, alerts }) => {
         const accountId = await chooseAccount(auth, options.account);
-        const { email: emails = [], webhook: webhookUrl = '', newSecret: renewWebhookSecret = false, off = false } = options;
+        const { email: emails = [], webhook: webhookUrl = '', newSecret: rotateWebhookSecret = false, off = false } = options;
         const { webhookSecret } = await alerts.putAlert(
-          { accountId, enabled: !off, thresholdNanoUsd, emails, webhookUrl, renewWebhookSecret },
+          { accountId, enabled: !off, thresholdNanoUsd, emails, webhookUrl, rotateWebhookSecret },
           operatorCall(),
         );
         cli.out.show(

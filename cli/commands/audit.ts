@@ -1,6 +1,6 @@
 // tollgate audit: what was done, by whom, and whether the log is as it was written.
 import { Command } from 'commander';
-import { type AuditEntry, ListAuditRequest } from '#proto/auth/v1/people.js';
+import { type AuditEvent, ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -11,7 +11,7 @@ import { parseInstant } from '../parse.js';
 // It reads the whole log.
 const verifyTimeoutMs = 10 * 60_000;
 
-const auditView: View<AuditEntry> = {
+const auditView: View<AuditEvent> = {
   json: (entry) => ({
     id: entry.id,
     at: instantJson(entry.atMs),
@@ -59,7 +59,7 @@ export function auditCommand(cli: Cli): Command {
     .option('--from <when>', 'at or after, for example 12h (ago) or 2027-01-31', parseTime)
     .option('--until <when>', 'before', parseTime)
     .action((options: PageOptions & FilterOptions) =>
-      cli.withServices(({ people }) =>
+      cli.withServices(({ users }) =>
         listPages(cli, auditView, options, async (pageSize, pageToken) => {
           const {
             account: accountId = '',
@@ -69,8 +69,8 @@ export function auditCommand(cli: Cli): Command {
             from: fromMs = 0n,
             until: untilMs = 0n,
           } = options;
-          const { entries, nextPageToken } = await people.listAudit(
-            ListAuditRequest.fromPartial({ accountId, actor, action, targetId, fromMs, untilMs, pageSize, pageToken }),
+          const { events: entries, nextPageToken } = await users.listAuditEvents(
+            ListAuditEventsRequest.fromPartial({ accountId, actor, action, targetId, fromMs, untilMs, pageSize, pageToken }),
             operatorCall(),
           );
           return { items: entries, nextPageToken };
@@ -83,13 +83,13 @@ export function auditCommand(cli: Cli): Command {
     .description('Compute the chain of hashes over the log anew. Exit code 1 when an entry was changed, added between or taken away.')
     .option('--seen <number:hash>', 'an entry that was seen before, as this command or an export told it', parseSeen)
     .action((options: { seen?: { number: bigint; hash: Buffer } }) =>
-      cli.withServices(async ({ people }) => {
-        const found = await people.verifyAudit(options.seen ?? { number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
+      cli.withServices(async ({ users }) => {
+        const found = await users.verifyAuditLog(options.seen ?? { number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
         const last = found.lastNumber === 0n ? '' : `${found.lastNumber}:${Buffer.from(found.lastHash).toString('hex')}`;
         const json = {
           ok: found.fault === '',
           fault: found.fault === '' ? null : found.fault,
-          entries_checked: Number(found.entriesChecked),
+          entries_checked: Number(found.eventsChecked),
           last: last === '' ? null : last,
         };
         cli.out.show(
@@ -97,7 +97,7 @@ export function auditCommand(cli: Cli): Command {
             json: () => json,
             columns: [
               { title: 'log', text: () => (json.ok ? 'as it was written' : 'changed') },
-              { title: 'entries checked', text: () => found.entriesChecked.toString() },
+              { title: 'entries checked', text: () => found.eventsChecked.toString() },
               { title: 'last entry', text: () => last },
             ],
           },

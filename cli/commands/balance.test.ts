@@ -78,7 +78,7 @@ describe('a balance', () => {
   it('is verified, and a drift is a failure', async () => {
     expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/books +right/) });
     gateway.state.verification = VerifyResponse.fromPartial({
-      drifts: [{ accountId: 'acct_1', what: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
+      drifts: [{ accountId: 'acct_1', subject: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
     });
     const wrong = await tollgate(gateway, ['balance', 'verify']);
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The books are not right.') });

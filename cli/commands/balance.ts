@@ -130,7 +130,7 @@ export function balanceCommand(cli: Cli): Command {
     .action((options: AccountOption & { limit: number }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
-        cli.out.list(holdView, (await ledger.listOpenHolds({ accountId, limit: options.limit }, operatorCall())).holds);
+        cli.out.list(holdView, (await ledger.listOpenHolds({ accountId, pageSize: options.limit }, operatorCall())).holds);
       }),
     );
 

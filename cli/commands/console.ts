@@ -1,6 +1,6 @@
 // tollgate console: the way into the console for who runs this Tollgate.
 import { Command } from 'commander';
-import type { User } from '#proto/auth/v1/people.js';
+import type { User } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -14,13 +14,13 @@ export function consoleCommand(cli: Cli): Command {
   console
     .command('link [email]')
     .description('Make a link that signs a person in once. Without an address: the operator, where there is only one.')
-    .action((email?: string) => cli.withServices(async ({ people }) => showLink(cli, people, email ?? (await onlyOperator(people)).email)));
+    .action((email?: string) => cli.withServices(async ({ users }) => showLink(cli, users, email ?? (await onlyOperator(users)).email)));
   return console;
 }
 
 /** Makes a link for this person and shows it. */
-export async function showLink(cli: Cli, people: Services['people'], email: string): Promise<void> {
-  const { token, expiresAtMs } = await people.createSignInLink({ email, sendMail: false }, operatorCall());
+export async function showLink(cli: Cli, users: Services['users'], email: string): Promise<void> {
+  const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false }, operatorCall());
   // In the fragment, which a browser keeps to itself, so that no log of an address holds it.
   const url = `${cli.config().publicUrl}/console/link#${token}`;
   cli.out.show({ json: () => ({ email, url, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});
@@ -28,10 +28,10 @@ export async function showLink(cli: Cli, people: Services['people'], email: stri
 }
 
 /** Raises a CliError when there is none, or more than one. */
-async function onlyOperator(people: Services['people']): Promise<User> {
+async function onlyOperator(users: Services['users']): Promise<User> {
   const operators: User[] = [];
   for (let pageToken = ''; ;) {
-    const page = await people.listUsers({ email: '', search: '', pageSize, pageToken }, operatorCall());
+    const page = await users.listUsers({ email: '', search: '', pageSize, pageToken }, operatorCall());
     operators.push(...page.users.filter(({ isOperator, isDisabled }) => isOperator && !isDisabled));
     pageToken = page.nextPageToken;
     if (pageToken === '') break;

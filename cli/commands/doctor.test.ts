@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Upstream, WireFormat } from '#proto/inference/v1/inference.js';
+import { Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { GetOutboxResponse, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
@@ -19,7 +19,7 @@ describe('the doctor', () => {
     gateway.state.models.push(
       Model.fromPartial({ id: 'a', state: ModelState.MODEL_STATE_ACTIVE, price: PriceVersion.fromPartial({ id: 'price_1' }) }),
     );
-    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', wireFormat: WireFormat.WIRE_FORMAT_SANDBOX, enabled: true }));
+    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', apiFormat: ApiFormat.API_FORMAT_SANDBOX, enabled: true }));
   });
 
   async function examine(): Promise<{ code: number; checks: unknown[]; fixes: Record<string, unknown> }> {
@@ -99,7 +99,7 @@ describe('the doctor', () => {
   it('tells what the reconcile job found, and when it does not run', async () => {
     gateway.state.reconciliation = GetReconciliationResponse.fromPartial({
       recent: { finishedAtMs: BigInt(testNowMs - 5000) },
-      drifts: [{ callId: 'req_1', what: 'charge' }],
+      drifts: [{ callId: 'req_1', subject: 'charge' }],
     });
     expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('tollgate ledger verify') });
     gateway.state.reconciliation = GetReconciliationResponse.fromPartial({ recent: { finishedAtMs: BigInt(testNowMs - 5000) } });

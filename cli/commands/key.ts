@@ -49,61 +49,58 @@ export function keyCommand(cli: Cli): Command {
   key
     .command('show <key>')
     .description('One key with what it has spent.')
-    .action((keyId: string) =>
-      cli.withServices(async (services) => showKey(cli, services, (await services.auth.getKey({ keyId }, operatorCall())).key!)),
-    );
+    .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, await findKey(services, keyId))));
 
   key
     .command('rename <key> <name>')
     .description('Give a key another name.')
-    .action((keyId: string, name: string) => update(cli, { keyId, name }));
+    .action((keyId: string, name: string) => update(cli, keyId, { name }, 'name'));
 
   key
     .command('limit')
     .description('Change the most that a key may ever spend.')
     .argument('<key>')
     .argument('<usd>', 'for example 5, or none', parseLimit)
-    .action((keyId: string, limit: bigint | undefined) =>
-      update(cli, limit === undefined ? { keyId, clearLifetimeLimit: true } : { keyId, lifetimeLimitNanoUsd: limit }),
-    );
+    .action((keyId: string, limit: bigint | undefined) => update(cli, keyId, { lifetimeLimitNanoUsd: limit }, 'lifetime_limit_nano_usd'));
 
   key
     .command('expire')
     .description('Change the instant from which a key is refused.')
     .argument('<key>')
     .argument('<when>', 'for example 30d or 2027-01-31, or never', (text: string) => (text === 'never' ? undefined : parseExpiry(text)))
-    .action((keyId: string, expiresAtMs: bigint | undefined) =>
-      update(cli, expiresAtMs === undefined ? { keyId, clearExpiresAt: true } : { keyId, expiresAtMs }),
-    );
+    .action((keyId: string, expiresAtMs: bigint | undefined) => update(cli, keyId, { expiresAtMs }, 'expires_at_ms'));
 
   key
     .command('models')
     .description('Change which models a key may use.')
     .argument('<key>')
     .argument('<ids>', 'ids separated by commas, or all', parseModels)
-    .action((keyId: string, models: ModelPermission) => update(cli, { keyId, models }));
+    .action((keyId: string, models: ModelPermission) => update(cli, keyId, { models }, 'models'));
 
   key
     .command('disable <key>')
     .description('Refuse a key until it is enabled again.')
-    .action((keyId: string) => update(cli, { keyId, state: KeyState.KEY_STATE_DISABLED }));
+    .action((keyId: string) => update(cli, keyId, { state: KeyState.KEY_STATE_DISABLED }, 'state'));
 
   key
     .command('enable <key>')
     .description('Accept a disabled key again.')
-    .action((keyId: string) => update(cli, { keyId, state: KeyState.KEY_STATE_ACTIVE }));
+    .action((keyId: string) => update(cli, keyId, { state: KeyState.KEY_STATE_ACTIVE }, 'state'));
 
   key
     .command('rotate <key>')
     .description('Give a key a new secret, shown once, now. Limit and spending stay.')
-    .option('--overlap <time>', 'how long the secret of before is still accepted, for example 1h, 24h or 7d', parseOverlap, 0n)
+    .option('--overlap <time>', 'how long the previous secret remains valid, for example 1h, 24h or 7d', parseOverlap, 0n)
     .action((keyId: string, { overlap }: { overlap: bigint }) => rotate(cli, keyId, overlap));
 
   key
     .command('revoke <key>')
     .description('End a key for good, everywhere within a second.')
     .action((keyId: string) =>
-      cli.withServices(async (services) => showKey(cli, services, (await services.auth.revokeKey({ keyId }, operatorCall())).key!)),
+      cli.withServices(async (services) => {
+        const { accountId } = await findKey(services, keyId);
+        await showKey(cli, services, (await services.auth.revokeKey({ keyId, accountId }, operatorCall())).key!);
+      }),
     );
 
   return key;
@@ -136,21 +133,29 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
 
 function rotate(cli: Cli, keyId: string, overlapMs: bigint): Promise<void> {
   return cli.withServices(async (services) => {
-    const { key, secret } = await services.auth.rotateKey({ keyId, overlapMs }, operatorCall());
+    const { accountId } = await findKey(services, keyId);
+    const { key, secret } = await services.auth.rotateKey({ keyId, accountId, overlapMs: Number(overlapMs) }, operatorCall());
     const [shown] = await known(cli, services, key!.accountId, [key!]);
     cli.out.show(keyView, shown!, { secret });
-    const former = key!.formerSecretsUntilMs;
+    const former = key!.previousSecretsExpireAtMs;
     const fate =
-      former === undefined ? 'The secret of before is refused from now on.' : `The secret of before is accepted until ${instant(former)}.`;
+      former === undefined ? 'The previous secret no longer works.' : `The previous secret remains valid until ${instant(former)}.`;
     cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again. ${fate}`);
   });
 }
 
-function update(cli: Cli, changes: Partial<UpdateKeyRequest>): Promise<void> {
+function update(cli: Cli, keyId: string, change: Partial<UpdateKeyRequest>, field: string): Promise<void> {
   return cli.withServices(async (services) => {
-    const { key } = await services.auth.updateKey(UpdateKeyRequest.fromPartial(changes), operatorCall());
+    const { accountId } = await findKey(services, keyId);
+    const request = UpdateKeyRequest.fromPartial({ ...change, keyId, accountId, updateMask: [field] });
+    const { key } = await services.auth.updateKey(request, operatorCall());
     await showKey(cli, services, key!);
   });
+}
+
+/** The key of any account. */
+async function findKey({ auth }: Services, keyId: string): Promise<Key> {
+  return (await auth.getKey({ keyId, accountId: '' }, operatorCall())).key!;
 }
 
 async function showKey(cli: Cli, services: Services, key: Key): Promise<void> {
@@ -169,7 +174,7 @@ async function known(cli: Cli, { auth, ledger, metering }: Services, accountId: 
   const activities: KeyActivity[] = [];
   for (let start = 0; start < keyIds.length; start += activityKeysMax) {
     const page = keyIds.slice(start, start + activityKeysMax);
-    activities.push(...(await metering.listKeyActivity({ accountId, keyIds: page }, operatorCall())).keys);
+    activities.push(...(await metering.batchGetKeyActivity({ accountId, keyIds: page }, operatorCall())).keys);
   }
   return keys.map((key) => ({
     key,

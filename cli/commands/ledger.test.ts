@@ -49,12 +49,12 @@ describe('the ledger', () => {
       check: DriftCheck.DRIFT_CHECK_RECORD_MISSING,
       accountId: 'acct_1',
       callId,
-      what: 'settled without a record',
+      subject: 'settled without a record',
       stored: 7n,
     });
-    gateway.state.drifts = [drift, { ...drift, what: 'another' }, drift];
+    gateway.state.drifts = [drift, { ...drift, subject: 'another' }, drift];
     gateway.state.verification = VerifyResponse.fromPartial({
-      drifts: [{ accountId: 'acct_2', what: `captured of ${callId}`, storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
+      drifts: [{ accountId: 'acct_2', subject: `captured of ${callId}`, storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
     });
     const wrong = await tollgate(gateway, ['ledger', 'verify']);
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The bill is not right.') });
@@ -113,7 +113,7 @@ describe('unsettled charges', () => {
         callId,
         accountId: 'acct_1',
         chargeNanoUsd: 7n,
-        state: UnsettledState.UNSETTLED_STATE_REFUSED,
+        state: UnsettledState.UNSETTLED_STATE_REJECTED,
         attempts: 1,
         error: 'The hold was released.',
         recordedAtMs: BigInt(testNowMs),
@@ -123,10 +123,10 @@ describe('unsettled charges', () => {
 
   it('are listed with the cause', async () => {
     expect((await tollgate(gateway, ['usage', 'unsettled'])).stdout).toMatch(
-      new RegExp(`${callId} +acct_1 +\\$0\\.000000007 +refused +1 +The hold was released\\.`),
+      new RegExp(`${callId} +acct_1 +\\$0\\.000000007 +rejected +1 +The hold was released\\.`),
     );
-    expect(await tollgateJson(gateway, ['usage', 'unsettled', '--state', 'refused'])).toMatchObject([
-      { call_id: callId, charge_nano_usd: '7', state: 'refused', reason: null },
+    expect(await tollgateJson(gateway, ['usage', 'unsettled', '--state', 'rejected'])).toMatchObject([
+      { call_id: callId, charge_nano_usd: '7', state: 'rejected', reason: null },
     ]);
   });
 

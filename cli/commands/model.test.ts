@@ -31,7 +31,7 @@ describe('models', () => {
         capabilities: [Capability.CAPABILITY_TOOLS, Capability.CAPABILITY_PROMPT_CACHE],
         tokenizer: Tokenizer.TOKENIZER_O200K,
         state: ModelState.MODEL_STATE_DEPRECATED,
-        routes: [{ upstreamId: 'acme', upstreamModel: 'one' }],
+        targets: [{ upstreamId: 'acme', upstreamModel: 'one' }],
         aliases: ['one'],
         price: PriceVersion.fromPartial({ id: 'price_1', inputNanoUsdPerMtok: 1n }),
       }),
@@ -56,7 +56,7 @@ describe('models', () => {
       display_name: 'X',
       context_limit_tokens: 'many',
       output_limit_tokens: 1,
-      routes: [],
+      targets: [],
       alias: [],
     });
     const { code, stderr } = await tollgate(gateway, ['model', 'put', '-'], { stdin });

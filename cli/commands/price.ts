@@ -67,7 +67,7 @@ export function priceCommand(cli: Cli): Command {
     .option('--draft <version>', 'only if it is of this version', parseVersion)
     .action((modelId: string, { draft }: { draft?: bigint }) =>
       cli.withServices(async ({ catalog }) => {
-        await catalog.discardPriceDraft({ modelId, ...(draft === undefined ? {} : { version: draft }) }, operatorCall());
+        await catalog.deletePriceDraft({ modelId, ...(draft === undefined ? {} : { version: draft }) }, operatorCall());
         cli.out.show({ json: (id) => ({ model_id: id, discarded: true }), columns: [{ title: 'discarded', text: (id) => id }] }, modelId);
       }),
     );

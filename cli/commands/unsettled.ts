@@ -17,7 +17,7 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
       cli.withServices(({ metering }) =>
         listPages(cli, unsettledView, options, async (pageSize, pageToken) => {
           const { account: accountId = '', state = UnsettledState.UNSETTLED_STATE_UNSPECIFIED } = options;
-          const response = await metering.listUnsettled({ accountId, state, pageSize, pageToken }, operatorCall());
+          const response = await metering.listUnsettledCharges({ accountId, state, pageSize, pageToken }, operatorCall());
           return { items: response.charges, nextPageToken: response.nextPageToken };
         }),
       ),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestOutcome, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
+import { TestResult, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate } from '../testing/tollgate.js';
 
@@ -57,18 +57,18 @@ describe('upstreams', () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', enabled: true }));
     expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('never');
     const steps = [
-      { name: 'address', outcome: TestOutcome.TEST_OUTCOME_OK, durationMs: 1, what: 'https://api.example/v1' },
-      { name: 'dns', outcome: TestOutcome.TEST_OUTCOME_FAILED, durationMs: 12, what: 'there is no such name' },
-      { name: 'connect', outcome: TestOutcome.TEST_OUTCOME_NOT_TRIED, durationMs: 0, what: '' },
+      { name: 'address', result: TestResult.TEST_RESULT_OK, durationMs: 1, detail: 'https://api.example/v1' },
+      { name: 'dns', result: TestResult.TEST_RESULT_FAILED, durationMs: 12, detail: 'there is no such name' },
+      { name: 'connect', result: TestResult.TEST_RESULT_NOT_RUN, durationMs: 0, detail: '' },
     ];
-    gateway.state.upstreamTest = UpstreamTest.fromPartial({ atMs: 1_800_000_000_000n, ok: false, failedStep: 'dns', steps });
+    gateway.state.upstreamTest = UpstreamTest.fromPartial({ startedAtMs: 1_800_000_000_000n, ok: false, failedStep: 'dns', steps });
     const failed = await tollgate(gateway, ['upstream', 'test', 'acme', '--model', 'one']);
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('"dns"') });
     expect(failed.stdout.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
       'step | result | ms | finding',
       'address | ok | 1 | https://api.example/v1',
       'dns | failed | 12 | there is no such name',
-      'connect | not tried',
+      'connect | not run',
       '',
     ]);
     expect(gateway.state.upstreams[0]?.lastTest?.upstreamModel).toBe('one');
@@ -80,11 +80,11 @@ describe('upstreams', () => {
       last_test: {
         ok: false,
         failed_step: 'dns',
-        steps: [{ ok: true }, { ok: false, outcome: 'failed', duration_ms: 12 }, { ok: null, outcome: 'not_tried' }],
+        steps: [{ ok: true }, { ok: false, outcome: 'failed', duration_ms: 12 }, { ok: null, outcome: 'not_run' }],
       },
     });
 
-    gateway.state.upstreamTest = UpstreamTest.fromPartial({ atMs: 1_800_000_000_000n, ok: true, steps: steps.slice(0, 1) });
+    gateway.state.upstreamTest = UpstreamTest.fromPartial({ startedAtMs: 1_800_000_000_000n, ok: true, steps: steps.slice(0, 1) });
     const passed = await tollgate(gateway, ['upstream', 'test', 'acme', '--json']);
     expect(passed.code).toBe(0);
     expect(JSON.parse(passed.stdout)).toMatchObject({

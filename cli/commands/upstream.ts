@@ -1,7 +1,7 @@
 // tollgate upstream: the vendors and servers that models are reached through.
 import { Command } from 'commander';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
-import { Upstream, type WireFormat } from '#proto/inference/v1/inference.js';
+import { Upstream, type ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -11,7 +11,7 @@ import { testJson, testStepView, upstreamView, wireFormats } from '../views/upst
 const testTimeoutMs = 25_000;
 
 interface AddOptions {
-  readonly format: WireFormat;
+  readonly format: ApiFormat;
   readonly baseUrl: string;
   readonly secretStdin?: boolean;
   readonly secretEnv?: string;
@@ -74,7 +74,7 @@ export function upstreamCommand(cli: Cli): Command {
         if (options.replace !== true) await refuseExisting(inference, id);
         const wanted = Upstream.fromPartial({
           id,
-          wireFormat: options.format,
+          apiFormat: options.format,
           baseUrl: options.baseUrl,
           allowPrivateNetwork: options.allowPrivateNetwork === true,
           enabled: options.disabled !== true,
@@ -159,7 +159,9 @@ async function refuseExisting(inference: Services['inference'], id: string): Pro
 async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Promise<void> {
   const { models } = await catalog.listModels({}, operatorCall());
   const used = models
-    .filter(({ state, routes }) => state !== ModelState.MODEL_STATE_RETIRED && routes.some((route) => route.upstreamId === upstreamId))
+    .filter(
+      ({ state, targets: routes }) => state !== ModelState.MODEL_STATE_RETIRED && routes.some((route) => route.upstreamId === upstreamId),
+    )
     .map(({ id }) => id);
   if (used.length === 0) return;
   throw new CliError(`Models are routed to ${upstreamId}: ${used.join(', ')}.`, {

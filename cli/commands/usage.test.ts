@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Ending, GroupBy, LineKind, UsageRecord } from '#proto/metering/v1/metering.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
+import { Outcome, GroupBy, UsageRecord } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
 
@@ -15,9 +16,9 @@ describe('usage', () => {
   const record = UsageRecord.fromPartial({
     call: { id: 'req_1', modelId: 'sandbox/echo', startedAtMs: BigInt(testNowMs) },
     tokens: { inputTokens: 120, outputTokens: 30 },
-    ending: Ending.ENDING_CLIENT_GONE,
+    outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
     chargeNanoUsd: 12_000n,
-    lineItems: [{ kind: LineKind.LINE_KIND_INPUT, tokens: 120, nanoUsdPerMtok: 100_000_000n, amountNanoUsd: 12_000n }],
+    lineItems: [{ tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 120, nanoUsdPerMtok: 100_000_000n, amountNanoUsd: 12_000n }],
     durationMs: 350,
   });
 
@@ -32,15 +33,15 @@ describe('usage', () => {
       '2027-01-31',
       '--model',
       'sandbox/echo',
-      '--ending',
-      'client-gone',
+      '--outcome',
+      'client-disconnected',
     ]);
-    expect(listed.stdout).toMatch(/req_1 +sandbox\/echo +120 +30 +\$0\.000012 +350 +client_gone/);
+    expect(listed.stdout).toMatch(/req_1 +sandbox\/echo +120 +30 +\$0\.000012 +350 +client_disconnected/);
     expect(gateway.state.lastRecordsRequest?.filter).toMatchObject({
       modelId: 'sandbox/echo',
       fromMs: BigInt(testNowMs - 12 * 3_600_000),
       untilMs: BigInt(Date.parse('2027-01-31T00:00Z')),
-      ending: Ending.ENDING_CLIENT_GONE,
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
     });
   });
 
@@ -53,7 +54,7 @@ describe('usage', () => {
       charge_usd: '0.000012',
       charge_nano_usd: '12000',
       input_tokens: 120,
-      ending: 'client_gone',
+      outcome: 'client_disconnected',
       settled_at: null,
     });
   });

@@ -1,7 +1,7 @@
 // tollgate usage: what was called, and what it cost.
 import { Command } from 'commander';
 import { AppError } from '#kit/errors/app-error.js';
-import { Ending, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { usd, usdJson } from '../output.js';
@@ -19,7 +19,7 @@ interface FilterOptions {
   readonly model?: string;
   readonly from?: bigint;
   readonly until?: bigint;
-  readonly ending?: Ending;
+  readonly outcome?: Outcome;
 }
 
 /** The noun `usage`. */
@@ -97,7 +97,7 @@ function withFilter(cli: Cli, command: Command): Command {
     .option('--model <id>', 'only of this model')
     .option('--from <when>', 'started at or after, for example 12h (ago) or 2027-01-31', parseTime)
     .option('--until <when>', 'started before', parseTime)
-    .option('--ending <ending>', `only calls that ended so: ${usageWords.ending.all.join(', ')}`, usageWords.ending.parse);
+    .option('--outcome <outcome>', `only calls that ended so: ${usageWords.outcome.all.join(', ')}`, usageWords.outcome.parse);
 }
 
 function filterOf(options: FilterOptions): UsageFilter {
@@ -107,6 +107,6 @@ function filterOf(options: FilterOptions): UsageFilter {
     modelId: options.model ?? '',
     fromMs: options.from ?? 0n,
     untilMs: options.until ?? 0n,
-    ending: options.ending ?? Ending.ENDING_UNSPECIFIED,
+    outcome: options.outcome ?? Outcome.OUTCOME_UNSPECIFIED,
   };
 }

@@ -1,6 +1,6 @@
 // tollgate user: the people who use the console.
 import { Command } from 'commander';
-import { CreateUserRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
+import { CreateUserRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -30,13 +30,11 @@ export function userCommand(cli: Cli): Command {
     .description('People, in order of creation.')
     .option('--search <text>', 'only those who have this in their name or address')
     .action((options: PageOptions & { search?: string }) =>
-      cli.withServices(({ people }) =>
+      cli.withServices(({ users }) =>
         listPages(cli, userView, options, async (pageSize, pageToken) => {
-          const { users, nextPageToken } = await people.listUsers(
-            { email: '', search: options.search ?? '', pageSize, pageToken },
-            operatorCall(),
-          );
-          return { items: users, nextPageToken };
+          const request = { email: '', search: options.search ?? '', pageSize, pageToken };
+          const response = await users.listUsers(request, operatorCall());
+          return { items: response.users, nextPageToken: response.nextPageToken };
         }),
       ),
     );
@@ -44,12 +42,12 @@ export function userCommand(cli: Cli): Command {
   user
     .command('link <email>')
     .description('Make a link that signs a person in once.')
-    .action((email: string) => cli.withServices(({ people }) => showLink(cli, people, email)));
+    .action((email: string) => cli.withServices(({ users }) => showLink(cli, users, email)));
 
   user
     .command('email <email> <new>')
     .description('Give a person another address, which you vouch for.')
-    .action((email: string, wanted: string) => update(cli, email, { email: wanted }));
+    .action((email: string, wanted: string) => update(cli, email, { email: wanted, updateMask: ['email'] }));
 
   for (const [name, isDisabled, what] of [
     ['disable', true, 'Sign a person out everywhere and let them in no more.'],
@@ -58,7 +56,7 @@ export function userCommand(cli: Cli): Command {
     user
       .command(`${name} <email>`)
       .description(what)
-      .action((email: string) => update(cli, email, { isDisabled }));
+      .action((email: string) => update(cli, email, { isDisabled, updateMask: ['is_disabled'] }));
   }
 
   for (const [name, isOperator, what] of [
@@ -68,33 +66,32 @@ export function userCommand(cli: Cli): Command {
     user
       .command(`${name} <email>`)
       .description(what)
-      .action((email: string) => update(cli, email, { isOperator }));
+      .action((email: string) => update(cli, email, { isOperator, updateMask: ['is_operator'] }));
   }
 
   return user;
 }
 
 function add(cli: Cli, email: string, options: AddOptions): Promise<void> {
-  return cli.withServices(async ({ people }) => {
+  return cli.withServices(async ({ users }) => {
     const password = options.passwordStdin === true ? (await cli.world.readStdin()).replace(/\r?\n$/, '') : '';
     const request = CreateUserRequest.fromPartial({ email, name: options.name ?? email, isOperator: options.operator === true, password });
-    const { user } = await people.createUser(request, operatorCall());
+    const { user } = await users.createUser(request, operatorCall());
     cli.out.show(userView, user!);
   });
 }
 
 function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Promise<void> {
-  return cli.withServices(async ({ people }) => {
-    const { id } = await userByEmail(people, email);
-    const { user } = await people.updateUser(UpdateUserRequest.fromPartial({ userId: id, ...change }), operatorCall());
+  return cli.withServices(async ({ users }) => {
+    const { id } = await userByEmail(users, email);
+    const { user } = await users.updateUser(UpdateUserRequest.fromPartial({ userId: id, ...change }), operatorCall());
     cli.out.show(userView, user!);
   });
 }
 
 /** The person of an address. Raises a CliError when there is none. */
-export async function userByEmail(people: Services['people'], email: string): Promise<User> {
-  const { users } = await people.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall());
-  if (users[0] === undefined)
-    throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
-  return users[0];
+export async function userByEmail(users: Services['users'], email: string): Promise<User> {
+  const [user] = (await users.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall())).users;
+  if (user === undefined) throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
+  return user;
 }

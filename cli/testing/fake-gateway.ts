@@ -19,7 +19,7 @@ import {
   KeyState,
   type UpdateKeyRequest,
 } from '#proto/auth/v1/auth.js';
-import { type AppendAuditRequest, type AuditEntry, PeopleServiceDefinition, VerifyAuditResponse } from '#proto/auth/v1/people.js';
+import { type AppendAuditRequest, type AuditEvent, UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import {
@@ -97,7 +97,7 @@ export class FakeState {
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
   /** What was noted of what the command did. */
-  readonly audit: AuditEntry[] = [];
+  readonly audit: AuditEvent[] = [];
   /** Thrown in place of noting. */
   auditFault: AppError | undefined;
   /** What is wrong with the log. */
@@ -131,7 +131,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   const grpc = await serveGrpc({
     services: [
       { definition: AuthServiceDefinition, service: stubbed(AuthServiceDefinition, auth(state)) },
-      { definition: PeopleServiceDefinition, service: stubbed(PeopleServiceDefinition, people(state)) },
+      { definition: UserServiceDefinition, service: stubbed(UserServiceDefinition, people(state)) },
       { definition: CatalogServiceDefinition, service: stubbed(CatalogServiceDefinition, catalog(state)) },
       { definition: LedgerServiceDefinition, service: stubbed(LedgerServiceDefinition, ledger(state)) },
       { definition: AlertServiceDefinition, service: stubbed(AlertServiceDefinition, alerts(state)) },
@@ -247,11 +247,12 @@ function auth(state: FakeState): object {
     },
     updateKey: async (request: UpdateKeyRequest) => {
       const key = find(state.keys, request.keyId, 'key');
-      if (request.name !== undefined) key.name = request.name;
-      if (request.models !== undefined) key.models = request.models;
-      if (request.lifetimeLimitNanoUsd !== undefined || request.clearLifetimeLimit) key.lifetimeLimitNanoUsd = request.lifetimeLimitNanoUsd;
-      if (request.expiresAtMs !== undefined || request.clearExpiresAt) key.expiresAtMs = request.expiresAtMs;
-      if (request.state !== KeyState.KEY_STATE_UNSPECIFIED) key.state = request.state;
+      const has = (field: string): boolean => request.updateMask?.includes(field) === true;
+      if (has('name')) key.name = request.name;
+      if (has('models')) key.models = request.models;
+      if (has('lifetime_limit_nano_usd')) key.lifetimeLimitNanoUsd = request.lifetimeLimitNanoUsd;
+      if (has('expires_at_ms')) key.expiresAtMs = request.expiresAtMs;
+      if (has('state')) key.state = request.state;
       return { key };
     },
     revokeKey: async ({ keyId }: { keyId: string }) => {
@@ -264,8 +265,8 @@ function auth(state: FakeState): object {
 
 function people(state: FakeState): object {
   return {
-    verifyAudit: async () => VerifyAuditResponse.fromPartial({ entriesChecked: BigInt(state.audit.length), fault: state.auditDrift }),
-    appendAudit: async ({ entry }: AppendAuditRequest) => {
+    verifyAuditLog: async () => VerifyAuditLogResponse.fromPartial({ eventsChecked: BigInt(state.audit.length), fault: state.auditDrift }),
+    appendAudit: async ({ event: entry }: AppendAuditRequest) => {
       if (state.auditFault !== undefined) throw state.auditFault;
       state.audit.push(entry!);
       return { entry };
@@ -354,7 +355,7 @@ function ledger(state: FakeState): object {
       return { hold: Hold.fromPartial({ id: holdId, refundedNanoUsd: state.refundedNanoUsd }) };
     },
     getBalance: async ({ accountId }: { accountId: string }) => ({ balance: balanceOf(state, accountId) }),
-    listBalances: async ({ accountIds }: { accountIds: string[] }) => {
+    batchGetBalances: async ({ accountIds }: { accountIds: string[] }) => {
       if (state.balancesFault !== undefined) throw state.balancesFault;
       return { balances: accountIds.map((accountId) => balanceOf(state, accountId)) };
     },
@@ -391,7 +392,7 @@ function metering(state: FakeState): object {
       });
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
-    listKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
+    batchGetKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
       keys: keyIds.map((keyId) => ({
         keyId,
         lastCallId: `req_${'0'.repeat(32)}`,
@@ -406,7 +407,7 @@ function metering(state: FakeState): object {
       return { recordsChecked: 2n, holdsChecked: 3n, settlementsChecked: 0n, drifts: page, nextPageToken };
     },
     getReconciliation: async () => state.reconciliation,
-    listUnsettled: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+    listUnsettledCharges: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
       const { page, nextPageToken } = pageOf(state.charges, pageSize, pageToken);
       return { charges: page, nextPageToken };
     },
@@ -414,7 +415,9 @@ function metering(state: FakeState): object {
     closeSettlement: async ({ callId, reason }: CloseSettlementRequest) => {
       const charge = state.charges.find((each) => each.callId === callId);
       if (charge === undefined) throw new AppError('not_found', `No charge of the call ${callId} waits for the ledger.`);
-      return { charge: Object.assign(charge, { state: UnsettledState.UNSETTLED_STATE_CLOSED, reason, closedAtMs: BigInt(testNowMs) }) };
+      return {
+        charge: Object.assign(charge, { state: UnsettledState.UNSETTLED_STATE_CLOSED, closeReason: reason, closedAtMs: BigInt(testNowMs) }),
+      };
     },
   };
 }
@@ -459,8 +462,8 @@ function inference(state: FakeState): object {
 function alerts(state: FakeState): object {
   return {
     getAlert: async () => state.alert,
-    putAlert: async ({ accountId, enabled, thresholdNanoUsd, emails, webhookUrl, renewWebhookSecret }: PutAlertRequest) => {
-      const webhookSecret = webhookUrl !== '' && (renewWebhookSecret || state.alert.alert?.webhookUrl === '') ? 'whsec_fresh' : '';
+    putAlert: async ({ accountId, enabled, thresholdNanoUsd, emails, webhookUrl, rotateWebhookSecret }: PutAlertRequest) => {
+      const webhookSecret = webhookUrl !== '' && (rotateWebhookSecret || state.alert.alert?.webhookUrl === '') ? 'whsec_fresh' : '';
       state.alert = GetAlertResponse.fromPartial({ alert: { accountId, enabled, thresholdNanoUsd, emails, webhookUrl } });
       return { alert: state.alert.alert, webhookSecret };
     },
@@ -474,7 +477,7 @@ function alerts(state: FakeState): object {
         destination: state.alert.alert?.webhookUrl ?? '',
         state: isTaken ? delivered : failed,
         attempts: 1,
-        outcome: isTaken ? 'status 200' : state.alertOutcome,
+        lastResult: isTaken ? 'status 200' : state.alertOutcome,
         createdAtMs: BigInt(testNowMs),
       });
       state.deliveries.unshift(delivery);

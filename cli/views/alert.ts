@@ -54,7 +54,7 @@ export const deliveryView: View<AlertDelivery> = {
     destination: delivery.destination,
     state: states.of(delivery.state),
     attempts: delivery.attempts,
-    outcome: delivery.outcome,
+    outcome: delivery.lastResult,
     ...usdJson('threshold', delivery.thresholdNanoUsd),
     ...usdJson('settled', delivery.settledNanoUsd),
     ...usdJson('available', delivery.availableNanoUsd),
@@ -69,6 +69,6 @@ export const deliveryView: View<AlertDelivery> = {
     { title: 'to', text: ({ destination }) => destination },
     { title: 'state', text: ({ state }) => states.of(state) },
     { title: 'tries', text: ({ attempts }) => String(attempts), align: 'right' },
-    { title: 'outcome', text: ({ outcome }) => outcome },
+    { title: 'outcome', text: ({ lastResult: outcome }) => outcome },
   ],
 };

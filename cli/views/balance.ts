@@ -109,13 +109,13 @@ export const holdView: View<Hold> = {
 export const driftView: View<VerifyResponse_Drift> = {
   json: (drift) => ({
     account_id: drift.accountId,
-    what: drift.what,
+    what: drift.subject,
     ...usdJson('stored', drift.storedNanoUsd),
     ...usdJson('rebuilt', drift.rebuiltNanoUsd),
   }),
   columns: [
     { title: 'account', text: (drift) => drift.accountId },
-    { title: 'what', text: (drift) => drift.what },
+    { title: 'what', text: (drift) => drift.subject },
     { title: 'stored', text: (drift) => usd(drift.storedNanoUsd), align: 'right' },
     { title: 'rebuilt', text: (drift) => usd(drift.rebuiltNanoUsd), align: 'right' },
   ],

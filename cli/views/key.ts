@@ -42,7 +42,7 @@ export const keyView: View<ShownKey> = {
     expires_at: instantJson(item.key.expiresAtMs),
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
-    former_secrets_until: instantJson(item.key.formerSecretsUntilMs),
+    former_secrets_until: instantJson(item.key.previousSecretsExpireAtMs),
     last_used_at: instantJson(item.activity?.lastStartedAtMs),
     last_used_model: item.activity?.lastModelId ?? null,
     last_used_request_id: item.activity?.lastCallId ?? null,
@@ -79,6 +79,6 @@ export const keyView: View<ShownKey> = {
     { title: 'last used', text: lastUsed },
     { title: 'last model', text: ({ activity }) => activity?.lastModelId ?? '' },
     { title: 'last call', text: ({ activity }) => activity?.lastCallId ?? '' },
-    { title: 'old secret until', text: ({ key }) => instant(key.formerSecretsUntilMs) },
+    { title: 'old secret until', text: ({ key }) => instant(key.previousSecretsExpireAtMs) },
   ],
 };

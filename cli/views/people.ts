@@ -1,5 +1,5 @@
 // How people and members are shown.
-import { type Member, Role, type User } from '#proto/auth/v1/people.js';
+import { type Member, Role, type User } from '#proto/auth/v1/users.js';
 import { instant, instantJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
@@ -41,16 +41,16 @@ export const userView: View<User> = {
 
 /** A member of an account. */
 export const memberView: View<Member> = {
-  json: ({ user, role, sinceMs }) => ({ ...userJson(user!), role: roles.of(role), since: instantJson(sinceMs) }),
+  json: ({ user, role, joinedAtMs: sinceMs }) => ({ ...userJson(user!), role: roles.of(role), since: instantJson(sinceMs) }),
   columns: [
     { title: 'email', text: ({ user }) => user!.email },
     { title: 'name', text: ({ user }) => user!.name },
     { title: 'role', text: ({ role }) => roles.of(role) },
-    { title: 'since', text: ({ sinceMs }) => instant(sinceMs) },
+    { title: 'since', text: ({ joinedAtMs: sinceMs }) => instant(sinceMs) },
   ],
   details: [
     { title: 'email', text: ({ user }) => user!.email },
     { title: 'role', text: ({ role }) => roles.of(role) },
-    { title: 'since', text: ({ sinceMs }) => instant(sinceMs) },
+    { title: 'since', text: ({ joinedAtMs: sinceMs }) => instant(sinceMs) },
   ],
 };

@@ -1,8 +1,8 @@
 // How drafts of prices and what they would change are shown.
 import { formatUsd } from '#rules/money.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   type PriceChange,
-  PriceClass,
   type PriceDiff,
   type PriceDraft,
   type PriceWarning,
@@ -13,7 +13,7 @@ import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type Vi
 import { wordsOf } from '../parse.js';
 import { priceView } from './model.js';
 
-const classes = wordsOf<PriceClass>(PriceClass, 'PRICE_CLASS_');
+const classes = wordsOf<TokenClass>(TokenClass, 'TOKEN_CLASS_');
 const warnings = wordsOf<Kind>(Kind, 'KIND_');
 
 /** A draft; every figure is USD per million tokens. */
@@ -40,7 +40,7 @@ export function changeView(wasPriced: boolean): View<PriceChange> {
   return {
     json: changeJson,
     columns: [
-      { title: 'class', text: ({ priceClass }) => classes.of(priceClass).replaceAll('_', ' ') },
+      { title: 'class', text: ({ tokenClass }) => classes.of(tokenClass).replaceAll('_', ' ') },
       { title: 'before', text: (change) => shown(change.beforeNanoUsdPerMtok, wasPriced ? 'as output' : 'unpriced'), align: 'right' },
       { title: 'after', text: (change) => shown(change.afterNanoUsdPerMtok, 'as output'), align: 'right' },
       { title: 'change', text: changeText, align: 'right' },
@@ -70,9 +70,9 @@ export const typicalCallView: View<Estimated> = {
 export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): JsonObject {
   return {
     changes: diff.changes.map(changeJson),
-    warnings: diff.warnings.map(({ kind, priceClass }) => ({
+    warnings: diff.warnings.map(({ kind, tokenClass }) => ({
       kind: warnings.of(kind),
-      class: priceClass === 0 ? null : classes.of(priceClass),
+      class: tokenClass === 0 ? null : classes.of(tokenClass),
     })),
     later: diff.later.map((price) => priceView.json(price)),
     typical_calls: calls.map(callJson),
@@ -80,8 +80,8 @@ export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): Jso
 }
 
 /** A warning as a sentence. */
-export function warningText({ kind, priceClass }: PriceWarning): string {
-  const name = classes.of(priceClass).replaceAll('_', ' ');
+export function warningText({ kind, tokenClass }: PriceWarning): string {
+  const name = classes.of(tokenClass).replaceAll('_', ' ');
   switch (kind) {
     case Kind.KIND_FREE:
       return 'every class costs nothing: calls will be free.';
@@ -110,9 +110,9 @@ function changeText({ beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoin
   return changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`;
 }
 
-function changeJson({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): JsonObject {
+function changeJson({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): JsonObject {
   return {
-    class: classes.of(priceClass),
+    class: classes.of(tokenClass),
     ...usdJson('before', beforeNanoUsdPerMtok, '_per_mtok'),
     ...usdJson('after', afterNanoUsdPerMtok, '_per_mtok'),
     change_percent: changeBasisPoints === undefined ? null : percent(changeBasisPoints),

@@ -23,11 +23,11 @@ export interface Verification {
 
 /** The ledger's own findings in the words of the others. */
 export function driftsOfBooks(verified: VerifyResponse): Drift[] {
-  return verified.drifts.map(({ accountId, what, storedNanoUsd, rebuiltNanoUsd }) => ({
+  return verified.drifts.map(({ accountId, subject, storedNanoUsd, rebuiltNanoUsd }) => ({
     check: DriftCheck.DRIFT_CHECK_BOOKS,
     accountId,
-    callId: /req_[0-9a-f]{32}/.exec(what)?.[0] ?? '',
-    what,
+    callId: /req_[0-9a-f]{32}/.exec(subject)?.[0] ?? '',
+    subject,
     stored: storedNanoUsd,
     expected: rebuiltNanoUsd,
   }));
@@ -44,7 +44,7 @@ export const driftView: View<Drift> = {
     check: checks.of(drift.check),
     account_id: drift.accountId,
     call_id: drift.callId === '' ? null : drift.callId,
-    what: drift.what,
+    what: drift.subject,
     stored: drift.stored.toString(),
     expected: drift.expected.toString(),
   }),
@@ -52,7 +52,7 @@ export const driftView: View<Drift> = {
     { title: 'check', text: (drift) => checks.of(drift.check) },
     { title: 'account', text: (drift) => drift.accountId },
     { title: 'call', text: (drift) => drift.callId },
-    { title: 'what', text: (drift) => drift.what },
+    { title: 'what', text: (drift) => drift.subject },
     { title: 'stored', text: (drift) => drift.stored.toString(), align: 'right' },
     { title: 'expected', text: (drift) => drift.expected.toString(), align: 'right' },
   ],
@@ -95,7 +95,7 @@ export const unsettledView: View<UnsettledCharge> = {
     error: charge.error,
     recorded_at: instantJson(charge.recordedAtMs),
     closed_at: instantJson(charge.closedAtMs),
-    reason: charge.reason === '' ? null : charge.reason,
+    reason: charge.closeReason === '' ? null : charge.closeReason,
   }),
   columns: [
     { title: 'recorded', text: (charge) => instant(charge.recordedAtMs) },
@@ -104,6 +104,6 @@ export const unsettledView: View<UnsettledCharge> = {
     { title: 'charge', text: (charge) => usd(charge.chargeNanoUsd), align: 'right' },
     { title: 'state', text: (charge) => unsettledStates.of(charge.state) },
     { title: 'tries', text: (charge) => charge.attempts.toString(), align: 'right' },
-    { title: 'why', text: (charge) => (charge.reason === '' ? charge.error : `${charge.error} Closed: ${charge.reason}`) },
+    { title: 'why', text: (charge) => (charge.closeReason === '' ? charge.error : `${charge.error} Closed: ${charge.closeReason}`) },
   ],
 };

@@ -1,16 +1,16 @@
 // How upstreams are shown: never with their secret.
-import { TestOutcome, type Upstream, type UpstreamTest, type UpstreamTestStep, WireFormat } from '#proto/inference/v1/inference.js';
+import { TestResult, type Upstream, type UpstreamTest, type UpstreamTestStep, ApiFormat } from '#proto/inference/v1/inference.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
 /** The wire formats in words. */
-export const wireFormats = wordsOf<WireFormat>(WireFormat, 'WIRE_FORMAT_');
+export const wireFormats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');
 
 /** An upstream. */
 export const upstreamView: View<Upstream> = {
   json: (upstream) => ({
     id: upstream.id,
-    wire_format: wireFormats.of(upstream.wireFormat),
+    api_format: wireFormats.of(upstream.apiFormat),
     base_url: upstream.baseUrl,
     has_secret: upstream.hasSecret,
     secret_last_four: upstream.secretLastFour === '' ? null : upstream.secretLastFour,
@@ -23,7 +23,7 @@ export const upstreamView: View<Upstream> = {
   }),
   columns: [
     { title: 'upstream', text: (upstream) => upstream.id },
-    { title: 'format', text: (upstream) => wireFormats.of(upstream.wireFormat) },
+    { title: 'format', text: (upstream) => wireFormats.of(upstream.apiFormat) },
     { title: 'address', text: (upstream) => upstream.baseUrl || 'built in' },
     {
       title: 'secret',
@@ -35,21 +35,21 @@ export const upstreamView: View<Upstream> = {
   ],
 };
 
-const outcomes = wordsOf<TestOutcome>(TestOutcome, 'TEST_OUTCOME_');
+const outcomes = wordsOf<TestResult>(TestResult, 'TEST_RESULT_');
 
 /** One step of a test. */
 export const testStepView: View<UpstreamTestStep> = {
   json: stepJson,
   columns: [
     { title: 'step', text: (step) => step.name },
-    { title: 'result', text: (step) => outcomes.of(step.outcome).replace('_', ' ') },
-    { title: 'ms', text: (step) => (step.outcome === TestOutcome.TEST_OUTCOME_NOT_TRIED ? '' : String(step.durationMs)), align: 'right' },
-    { title: 'finding', text: (step) => step.what },
+    { title: 'result', text: (step) => outcomes.of(step.result).replace('_', ' ') },
+    { title: 'ms', text: (step) => (step.result === TestResult.TEST_RESULT_NOT_RUN ? '' : String(step.durationMs)), align: 'right' },
+    { title: 'finding', text: (step) => step.detail },
   ],
 };
 
 /** A test for programs. */
-export function testJson({ atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): JsonObject {
+export function testJson({ startedAtMs: atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): JsonObject {
   return {
     at: instantJson(atMs),
     ok,
@@ -59,12 +59,12 @@ export function testJson({ atMs, ok, failedStep, steps, upstreamModel }: Upstrea
   };
 }
 
-function stepJson({ name, outcome, durationMs, what }: UpstreamTestStep): JsonObject {
+function stepJson({ name, result: outcome, durationMs, detail: what }: UpstreamTestStep): JsonObject {
   // A step that was skipped or not tried is neither well nor ill.
-  const ok = outcome === TestOutcome.TEST_OUTCOME_OK ? true : outcome === TestOutcome.TEST_OUTCOME_FAILED ? false : null;
+  const ok = outcome === TestResult.TEST_RESULT_OK ? true : outcome === TestResult.TEST_RESULT_FAILED ? false : null;
   return { name, ok, outcome: outcomes.of(outcome), duration_ms: durationMs, what };
 }
 
-function testWords({ atMs, ok, failedStep }: UpstreamTest): string {
+function testWords({ startedAtMs: atMs, ok, failedStep }: UpstreamTest): string {
   return `${ok ? 'ok' : `failed: ${failedStep}`}, ${instant(atMs)}`;
 }

@@ -1,12 +1,12 @@
 // How usage records and their sums are shown.
+import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   type Attempt,
-  Ending,
-  Format,
+  Outcome,
   type GetUsageTotalsResponse_Group,
   GroupBy,
   type LineItem,
-  LineKind,
   type UsageRecord,
   UsageSource,
 } from '#proto/metering/v1/metering.js';
@@ -15,13 +15,13 @@ import { wordsOf } from '../parse.js';
 
 /** Words of the metering service's enums. */
 export const usageWords = {
-  ending: wordsOf<Ending>(Ending, 'ENDING_'),
+  outcome: wordsOf<Outcome>(Outcome, 'OUTCOME_'),
   groupBy: wordsOf<GroupBy>(GroupBy, 'GROUP_BY_'),
 };
 
-const formats = wordsOf<Format>(Format, 'FORMAT_');
+const formats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');
 const sources = wordsOf<UsageSource>(UsageSource, 'USAGE_SOURCE_');
-const lineKinds = wordsOf<LineKind>(LineKind, 'LINE_KIND_');
+const lineKinds = wordsOf<TokenClass>(TokenClass, 'TOKEN_CLASS_');
 
 function inputTokens(record: UsageRecord): number {
   const tokens = record.tokens;
@@ -44,13 +44,13 @@ function recordJson(record: UsageRecord): JsonObject {
     model_id: call?.modelId ?? '',
     upstream_id: call?.upstreamId ?? '',
     upstream_model: call?.upstreamModel ?? '',
-    format: formats.of(call?.format ?? Format.FORMAT_UNSPECIFIED),
+    format: formats.of(call?.format ?? ApiFormat.API_FORMAT_UNSPECIFIED),
     streaming: call?.streaming ?? false,
     started_at: instantJson(call?.startedAtMs),
     duration_ms: record.durationMs,
     first_output_ms: record.firstOutputMs ?? null,
-    ending: usageWords.ending.of(record.ending),
-    ending_detail: record.endingDetail,
+    outcome: usageWords.outcome.of(record.outcome),
+    outcome_detail: record.outcomeDetail,
     input_tokens: tokens?.inputTokens ?? 0,
     cache_read_tokens: tokens?.cacheReadTokens ?? 0,
     cache_write_5m_tokens: tokens?.cacheWrite5mTokens ?? 0,
@@ -61,7 +61,7 @@ function recordJson(record: UsageRecord): JsonObject {
     quarantined: record.quarantined,
     ...usdJson('charge', record.chargeNanoUsd),
     line_items: record.lineItems.map((item) => ({
-      kind: lineKinds.of(item.kind),
+      kind: lineKinds.of(item.tokenClass),
       tokens: item.tokens,
       ...usdJson('price', item.nanoUsdPerMtok, '_per_mtok'),
       ...usdJson('amount', item.amountNanoUsd),
@@ -111,12 +111,12 @@ function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequest
   return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;
 }
 
-function lineColumn(kind: LineKind): Column<UsageRecord> {
+function lineColumn(kind: TokenClass): Column<UsageRecord> {
   return {
     title: lineKinds.of(kind).replaceAll('_', ' '),
     text: (record) =>
       record.lineItems
-        .filter((item) => item.kind === kind)
+        .filter((item) => item.tokenClass === kind)
         .map(arithmetic)
         .join(', '),
   };
@@ -133,7 +133,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'out', text: (record) => (record.tokens?.outputTokens ?? 0).toString(), align: 'right' },
     { title: 'charge', text: (record) => usd(record.chargeNanoUsd), align: 'right' },
     { title: 'ms', text: (record) => record.durationMs.toString(), align: 'right' },
-    { title: 'ending', text: (record) => usageWords.ending.of(record.ending) },
+    { title: 'outcome', text: (record) => usageWords.outcome.of(record.outcome) },
   ],
   details: [
     { title: 'call', text: (record) => record.call?.id ?? '' },
@@ -144,14 +144,14 @@ export const recordView: View<UsageRecord> = {
     { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },
     { title: 'attempts', text: attemptsText },
     {
-      title: 'ending',
-      text: (record) => `${usageWords.ending.of(record.ending)}${record.endingDetail === '' ? '' : ` (${record.endingDetail})`}`,
+      title: 'outcome',
+      text: (record) => `${usageWords.outcome.of(record.outcome)}${record.outcomeDetail === '' ? '' : ` (${record.outcomeDetail})`}`,
     },
     { title: 'first output', text: (record) => (record.firstOutputMs === undefined ? '' : `${record.firstOutputMs} ms`) },
     { title: 'duration', text: (record) => `${record.durationMs} ms` },
-    ...Object.values(LineKind)
+    ...Object.values(TokenClass)
       .filter((kind) => typeof kind === 'number' && kind > 0)
-      .map((kind) => lineColumn(kind as LineKind)),
+      .map((kind) => lineColumn(kind as TokenClass)),
     { title: 'charge', text: (record) => usd(record.chargeNanoUsd) },
     { title: 'price', text: (record) => record.call?.price?.id ?? '' },
     {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
 import type { Part } from '#kit/lifecycle.js';
@@ -150,19 +150,19 @@ async function firstRunOver(
 ): Promise<{ firstRun: FirstRun; link: ConsoleLink } | undefined> {
   const options = { caller: 'operator', tls: readTls(ensureCertificate(tlsFolder, 'operator')) };
   const [auth, ledger] = [dialGrpc(addresses.auth, options), dialGrpc(addresses.ledger, options)];
-  const people = auth.client(PeopleServiceDefinition);
+  const users = auth.client(UserServiceDefinition);
   let firstRun: FirstRun | undefined;
   try {
     await ensureFirstRun(
       config.dataDir,
-      { auth: auth.client(AuthServiceDefinition), people, ledger: ledger.client(LedgerServiceDefinition) },
+      { auth: auth.client(AuthServiceDefinition), users, ledger: ledger.client(LedgerServiceDefinition) },
       config,
       (made) => {
         firstRun = made;
         showFirstKey(made, config.dataDir, isTerminal);
       },
     );
-    return firstRun === undefined ? undefined : { firstRun, link: await makeConsoleLink(people, firstRun.operatorEmail, address) };
+    return firstRun === undefined ? undefined : { firstRun, link: await makeConsoleLink(users, firstRun.operatorEmail, address) };
   } finally {
     auth.close();
     ledger.close();

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -86,8 +86,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     mailer: createMailer(config.mail),
     publicUrl: config.gateway.publicUrl,
   });
-  const people = decorateService(PeopleServiceDefinition, auth.people.service, chain);
-  const authFor = (caller: string) => localClient(PeopleServiceDefinition, people, { caller });
+  const users = decorateService(UserServiceDefinition, auth.users.service, chain);
+  const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, chain);
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, access, auth: authFor('ledger') });
@@ -117,7 +117,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const gateway = createGateway(config.gateway, {
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
-      people: localClient(PeopleServiceDefinition, people, as),
+      users: localClient(UserServiceDefinition, users, as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
@@ -133,7 +133,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
 
   const offers = [
     offer(AuthServiceDefinition, auth),
-    offer(PeopleServiceDefinition, auth.people),
+    offer(UserServiceDefinition, auth.users),
     offer(CallerServiceDefinition, auth.callers),
     offer(CatalogServiceDefinition, catalog),
     offer(LedgerServiceDefinition, ledger),
@@ -149,7 +149,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const firstRunPart: Part = {
     name: 'first run',
     start: () =>
-      ensureFirstRun(dataDir, { auth: auth.service, people: auth.people.service, ledger: ledger.service }, config.single, (made) => {
+      ensureFirstRun(dataDir, { auth: auth.service, users: auth.users.service, ledger: ledger.service }, config.single, (made) => {
         firstRun = made;
         showFirstKey(made, dataDir, isTerminal);
       }),
@@ -162,7 +162,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       const link =
         firstRun === undefined
           ? undefined
-          : await makeConsoleLink(auth.people.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
+          : await makeConsoleLink(auth.users.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
       process.stdout.write(
         welcomeText({
           address,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FailedAttempt, Started, type Target } from '#proto/inference/v1/inference.js';
-import { type Attempt, Ending } from '#proto/metering/v1/metering.js';
+import { type Attempt, Outcome } from '#proto/metering/v1/metering.js';
 import { AttemptLog, attemptsMax } from './attempts.js';
 
 const target = (name: string): Target => ({ upstreamId: name, upstreamModel: `${name}-model` });
@@ -38,7 +38,7 @@ describe('the attempts of a call', () => {
   it('are one that answered, with nothing that its record would have to pay for', () => {
     const { attempts, log: noted } = log();
     noted.answer(started('a'));
-    noted.end(Ending.ENDING_COMPLETED, 'input_zero');
+    noted.end(Outcome.OUTCOME_COMPLETED, 'input_zero');
     expect(attempts).toEqual([attempt('a', { answered: true })]);
   });
 
@@ -48,7 +48,7 @@ describe('the attempts of a call', () => {
     expect(attempts).toEqual([attempt('a', { ...failure, offsetMs: 15, upstreamRequestId: 'req_a' }), attempt('b', { offsetMs: 35 })]);
     noted.fail(failed('b', 'c', { offsetMs: 31, durationMs: 4, reason: 'upstream_timeout', httpStatus: 0, upstreamRequestId: '' }));
     noted.answer(started('c'));
-    noted.end(Ending.ENDING_MAX_TOKENS, '');
+    noted.end(Outcome.OUTCOME_MAX_TOKENS, '');
     expect(attempts).toEqual([
       attempt('a', { ...failure, offsetMs: 15, upstreamRequestId: 'req_a' }),
       attempt('b', { offsetMs: 36, durationMs: 4, reason: 'upstream_timeout' }),
@@ -60,7 +60,7 @@ describe('the attempts of a call', () => {
     const { attempts, log: noted } = log();
     noted.fail(failed('a', 'b'));
     noted.fail(failed('b', undefined, { reason: 'upstream_rejected' }));
-    noted.end(Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, 'upstream_rejected');
+    noted.end(Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, 'upstream_rejected');
     expect(attempts.map(({ upstreamId, reason, durationMs }) => [upstreamId, reason, durationMs])).toEqual([
       ['a', 'upstream_failed', 20],
       ['b', 'upstream_rejected', 20],
@@ -68,32 +68,37 @@ describe('the attempts of a call', () => {
   });
 
   it.each([
-    ['broke off', Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, 'upstream_failed', { reason: 'upstream_failed', upstreamRequestId: 'req_a' }],
-    ['took too long', Ending.ENDING_TIMEOUT, 'upstream_timeout', { reason: 'upstream_timeout', upstreamRequestId: 'req_a' }],
-    ['did nothing wrong though a fault of ours ended the call', Ending.ENDING_GATEWAY_ERROR, 'call_closed', {}],
-    ['did nothing wrong though the caller left', Ending.ENDING_CLIENT_GONE, '', {}],
-  ])('say that the one that answered %s', (_what, ending, detail, fields) => {
+    [
+      'broke off',
+      Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
+      'upstream_failed',
+      { reason: 'upstream_failed', upstreamRequestId: 'req_a' },
+    ],
+    ['took too long', Outcome.OUTCOME_TIMEOUT, 'upstream_timeout', { reason: 'upstream_timeout', upstreamRequestId: 'req_a' }],
+    ['did nothing wrong though a fault of ours ended the call', Outcome.OUTCOME_GATEWAY_ERROR, 'call_closed', {}],
+    ['did nothing wrong though the caller left', Outcome.OUTCOME_CLIENT_DISCONNECTED, '', {}],
+  ])('say that the one that answered %s', (_what, outcome, detail, fields) => {
     const { attempts, log: noted } = log();
     noted.answer(started('a'));
-    noted.end(ending, detail);
+    noted.end(outcome, detail);
     expect(attempts).toEqual([attempt('a', { answered: true, ...fields })]);
   });
 
   it.each([
-    ['the caller left', Ending.ENDING_CLIENT_GONE, '', ''],
-    ['our time was up', Ending.ENDING_TIMEOUT, 'deadline_exceeded', 'deadline_exceeded'],
-    ['inference vanished', Ending.ENDING_GATEWAY_ERROR, 'service_unavailable', 'service_unavailable'],
-  ])('keep what was tried when %s', (_what, ending, detail, reason) => {
+    ['the caller left', Outcome.OUTCOME_CLIENT_DISCONNECTED, '', ''],
+    ['our time was up', Outcome.OUTCOME_TIMEOUT, 'deadline_exceeded', 'deadline_exceeded'],
+    ['inference vanished', Outcome.OUTCOME_GATEWAY_ERROR, 'service_unavailable', 'service_unavailable'],
+  ])('keep what was tried when %s', (_what, outcome, detail, reason) => {
     const { attempts, log: noted } = log();
     noted.fail(failed('a', 'b'));
-    noted.end(ending, detail);
+    noted.end(outcome, detail);
     expect(attempts[1]).toEqual(attempt('b', { offsetMs: 35, reason }));
   });
 
   it('are none where nothing answered or failed', () => {
     const { attempts, log: noted } = log();
-    noted.end(Ending.ENDING_CLIENT_GONE, '');
-    noted.end(Ending.ENDING_GATEWAY_ERROR, 'service_unavailable');
+    noted.end(Outcome.OUTCOME_CLIENT_DISCONNECTED, '');
+    noted.end(Outcome.OUTCOME_GATEWAY_ERROR, 'service_unavailable');
     expect(attempts).toEqual([]);
   });
 

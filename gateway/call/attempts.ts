@@ -1,6 +1,6 @@
 // The attempts of a call at upstreams, as they come to be known, for its record. Pure.
 import type { FailedAttempt, Started } from '#proto/inference/v1/inference.js';
-import { type Attempt, Ending } from '#proto/metering/v1/metering.js';
+import { type Attempt, Outcome } from '#proto/metering/v1/metering.js';
 
 /** Most that are kept of one call; more targets no request may have. */
 export const attemptsMax = 16;
@@ -40,11 +40,11 @@ export class AttemptLog {
   }
 
   /** The call is over: what was under way failed with it, unless it is its caller or a fault of ours that ended it. */
-  end(ending: Ending, reason: string): void {
+  end(outcome: Outcome, reason: string): void {
     const attempt = this.#open();
     if (attempt === undefined) return;
-    const isOurs = ending === Ending.ENDING_GATEWAY_ERROR && attempt.answered;
-    if (isOurs || !failures.includes(ending)) return;
+    const isOurs = outcome === Outcome.OUTCOME_GATEWAY_ERROR && attempt.answered;
+    if (isOurs || !failures.includes(outcome)) return;
     attempt.reason = reason;
     attempt.upstreamRequestId = this.#upstreamRequestId;
   }
@@ -64,11 +64,11 @@ export class AttemptLog {
   }
 }
 
-const failures: readonly Ending[] = [
-  Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT,
-  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
-  Ending.ENDING_TIMEOUT,
-  Ending.ENDING_GATEWAY_ERROR,
+const failures: readonly Outcome[] = [
+  Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
+  Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Outcome.OUTCOME_TIMEOUT,
+  Outcome.OUTCOME_GATEWAY_ERROR,
 ];
 
 function attemptAt(target: Started['target'], offsetMs: number): Attempt {

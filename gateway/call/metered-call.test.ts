@@ -3,10 +3,18 @@ import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { ModalityNeed } from '../formats/format.js';
 import { Capability, Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Event, FailedAttempt, GenerateRequest, type GenerateResponse, ResponseFormat, StopReason } from '#proto/inference/v1/inference.js';
+import {
+  ApiFormat,
+  Event,
+  FailedAttempt,
+  GenerateRequest,
+  type GenerateResponse,
+  ResponseFormat,
+  StopReason,
+} from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
-import { Ending, Format, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#kit/errors/app-error.js';
@@ -64,7 +72,7 @@ interface Play {
   needs?: ModalityNeed[];
   responseFormat?: ResponseFormat;
   choices?: number;
-  format?: Format;
+  format?: ApiFormat;
   capabilities?: Capability[];
   /** How an answer is read on after its caller has left. */
   readOn?: Partial<ConstructorParameters<typeof ReadOn>[0]>;
@@ -102,7 +110,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         options.record?.(recordAttempts);
         world.records.push(request);
         return {
-          record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, ending: request.ending }),
+          record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, outcome: request.outcome }),
           replayed: false,
         };
       },
@@ -137,7 +145,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         lifetimeLimitNanoUsd: 5n,
         models: { allModels: options.permitted === undefined, modelIds: options.permitted ?? [] },
       }),
-      format: options.format ?? Format.FORMAT_CHAT_COMPLETIONS,
+      format: options.format ?? ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
       parsed: {
         model: 'sandbox/echo',
         streaming: options.streaming ?? true,
@@ -194,7 +202,7 @@ describe('a metered call', () => {
     expect(generated[0]?.maxOutputTokens).toBe(100);
     expect(records).toHaveLength(1);
     expect(records[0]).toMatchObject({
-      ending: Ending.ENDING_COMPLETED,
+      outcome: Outcome.OUTCOME_COMPLETED,
       source: UsageSource.USAGE_SOURCE_REPORTED,
       free: false,
       tokens: { inputTokens: 10, outputTokens: 5 },
@@ -232,8 +240,8 @@ describe('a metered call', () => {
   });
 
   it.each([
-    [Format.FORMAT_CHAT_COMPLETIONS, 'response_format'],
-    [Format.FORMAT_MESSAGES, 'output_config.format'],
+    [ApiFormat.API_FORMAT_CHAT_COMPLETIONS, 'response_format'],
+    [ApiFormat.API_FORMAT_MESSAGES, 'output_config.format'],
   ])('asks nothing of an upstream when the model keeps to no schema and the answer shall (format %i)', async (format, field) => {
     const responseFormat = ResponseFormat.fromPartial({ format: { $case: 'jsonSchema', value: { name: 'a', schemaJson: '{}' } } });
     const { error, holds, generated } = await play({ format, responseFormat });
@@ -269,25 +277,25 @@ describe('a metered call', () => {
     [
       'an upstream error before output is free',
       failing([batch([started])], 'upstream_failed'),
-      { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true },
+      { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true },
     ],
     [
       'an upstream refusal is free',
       failing([], 'upstream_rejected'),
-      { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, endingDetail: 'upstream_rejected' },
+      { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, outcomeDetail: 'upstream_rejected' },
     ],
     [
       'an upstream error after output is charged',
       failing([batch([started, blockStart, delta], 3)], 'upstream_failed'),
-      { ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED },
+      { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT, free: false, source: UsageSource.USAGE_SOURCE_ESTIMATED },
     ],
-    ['a timeout before output is free', failing([batch([started])], 'upstream_timeout'), { ending: Ending.ENDING_TIMEOUT, free: true }],
+    ['a timeout before output is free', failing([batch([started])], 'upstream_timeout'), { outcome: Outcome.OUTCOME_TIMEOUT, free: true }],
     [
       'a timeout after output is charged',
       failing([batch([blockStart, delta], 3)], 'upstream_timeout'),
-      { ending: Ending.ENDING_TIMEOUT, free: false },
+      { outcome: Outcome.OUTCOME_TIMEOUT, free: false },
     ],
-    ['a fault of ours before output is free', failing([], 'internal'), { ending: Ending.ENDING_GATEWAY_ERROR, free: true }],
+    ['a fault of ours before output is free', failing([], 'internal'), { outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true }],
   ])('%s', async (_name, script, expected) => {
     const { error, records } = await play({ script });
     expect(error).toBeInstanceOf(AppError);
@@ -295,14 +303,14 @@ describe('a metered call', () => {
     expect(records[0]).toMatchObject(expected);
   });
 
-  it.each<[string, AppError['reason'], Ending]>([
-    ['an upstream error', 'upstream_failed', Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT],
-    ['a timeout', 'upstream_timeout', Ending.ENDING_TIMEOUT],
-    ['a fault of ours', 'internal', Ending.ENDING_GATEWAY_ERROR],
-  ])('%s in the middle of an answer asked for whole is free, for none of it was delivered', async (_name, reason, ending) => {
+  it.each<[string, AppError['reason'], Outcome]>([
+    ['an upstream error', 'upstream_failed', Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT],
+    ['a timeout', 'upstream_timeout', Outcome.OUTCOME_TIMEOUT],
+    ['a fault of ours', 'internal', Outcome.OUTCOME_GATEWAY_ERROR],
+  ])('%s in the middle of an answer asked for whole is free, for none of it was delivered', async (_name, reason, outcome) => {
     const { error, records } = await play({ streaming: false, script: failing([batch([started, blockStart, delta], 3)], reason) });
     expect(error?.reason).toBe(reason);
-    expect(records).toEqual([expect.objectContaining({ ending, free: true, tokens: expect.objectContaining({ outputTokens: 3 }) })]);
+    expect(records).toEqual([expect.objectContaining({ outcome, free: true, tokens: expect.objectContaining({ outputTokens: 3 }) })]);
   });
 
   it('is an error when the upstream ends without finishing', async () => {
@@ -312,7 +320,7 @@ describe('a metered call', () => {
       },
     });
     expect(error?.reason).toBe('upstream_failed');
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, tokens: { outputTokens: 3 } });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT, tokens: { outputTokens: 3 } });
   });
 
   it('cancels the upstream and records what was used when the caller leaves', async () => {
@@ -328,7 +336,11 @@ describe('a metered call', () => {
       },
     });
     expect(upstreamSignal?.aborted).toBe(true);
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: false, tokens: { inputTokens: 10, outputTokens: 3 } });
+    expect(records[0]).toMatchObject({
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
+      free: false,
+      tokens: { inputTokens: 10, outputTokens: 3 },
+    });
   });
 
   /** Tells three tokens, lets the caller leave, then goes on to the end, a token every few milliseconds. */
@@ -348,7 +360,7 @@ describe('a metered call', () => {
     const left = new AbortController();
     const { records } = await play({ left: left.signal, readOn: { readOnTimeMs: 10_000 }, script: goingOn(left, 6) });
     expect(records[0]).toMatchObject({
-      ending: Ending.ENDING_CLIENT_GONE,
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
       free: false,
       source: UsageSource.USAGE_SOURCE_REPORTED,
       tokens: { inputTokens: 12, outputTokens: 6 },
@@ -365,7 +377,7 @@ describe('a metered call', () => {
     const { records, error } = await play({ left: left.signal, readOn, script: goingOn(left, tokens) });
     expect(error).toBeDefined();
     expect(records[0]).toMatchObject({
-      ending: Ending.ENDING_CLIENT_GONE,
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
       free: false,
       source: UsageSource.USAGE_SOURCE_ESTIMATED,
       tokens: { inputTokens: 10, outputTokens: 3 },
@@ -380,9 +392,9 @@ describe('a metered call', () => {
       script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })),
     });
     expect(records[0]).toMatchObject({
-      ending: Ending.ENDING_CLIENT_GONE,
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
       quarantined: true,
-      endingDetail: 'output_above_cap',
+      outcomeDetail: 'output_above_cap',
       tokens: { inputTokens: 10, outputTokens: 3 },
     });
   });
@@ -396,7 +408,7 @@ describe('a metered call', () => {
         return failing([], 'cancelled')(request, context);
       },
     });
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, free: true });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
   });
 
   it('is completed, not left, when the caller leaves after the model was done', async () => {
@@ -409,13 +421,13 @@ describe('a metered call', () => {
         throw new AppError('cancelled', 'gone');
       },
     });
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_COMPLETED, free: false });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, free: false });
   });
 
   it('is put on record once also when its consumer stops reading', async () => {
     const { records } = await play({ readSteps: 3 });
     expect(records).toHaveLength(1);
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_CLIENT_GONE, tokens: { outputTokens: 3 } });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, tokens: { outputTokens: 3 } });
   });
 
   it('waits for metering to come back before the end is told', async () => {
@@ -479,7 +491,7 @@ describe('a metered call', () => {
     });
     expect(error?.reason).toBe('upstream_overloaded');
     expect(steps.map((step) => step.kind)).toEqual(['admitted']);
-    expect(records[0]).toMatchObject({ ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true });
     expect(records[0]?.call?.attempts.map(({ upstreamId, reason }) => [upstreamId, reason])).toEqual([
       ['first', 'upstream_overloaded'],
       ['second', 'upstream_overloaded'],
@@ -510,7 +522,9 @@ describe('a metered call', () => {
       },
     });
     expect(error?.reason).toBe('call_closed');
-    expect(records).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'call_closed', free: false })]);
+    expect(records).toEqual([
+      expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, outcomeDetail: 'call_closed', free: false }),
+    ]);
   });
 
   it('marks figures that broke a rule', async () => {
@@ -519,6 +533,6 @@ describe('a metered call', () => {
         yield batch([started, blockStart, delta, finished({ usageReported: false, usageFault: 'negative output' })], 5);
       },
     });
-    expect(records[0]).toMatchObject({ quarantined: true, endingDetail: 'negative output', source: UsageSource.USAGE_SOURCE_ESTIMATED });
+    expect(records[0]).toMatchObject({ quarantined: true, outcomeDetail: 'negative output', source: UsageSource.USAGE_SOURCE_ESTIMATED });
   });
 });

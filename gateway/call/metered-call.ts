@@ -4,16 +4,16 @@
 // the caller leaves. The record is durable before the caller gets the end of the answer.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
-import type { Event, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import type { Call, Format } from '#proto/metering/v1/metering.js';
+import type { Call } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from '../config.js';
-import { endingOf, noTokens, type Outcome, Progress, reportOf } from './outcome.js';
+import { outcomeOf, noTokens, type Outcome, Progress, reportOf } from './outcome.js';
 import type { ParsedCall } from '../formats/format.js';
 import { assertForms, assertPermitted, assertReads } from './model-checks.js';
 import type { GatewayPeers } from '../peers.js';
@@ -30,7 +30,7 @@ export interface CallRequest {
   /** The request id, which becomes the call id: req_… */
   readonly id: string;
   readonly key: Key;
-  readonly format: Format;
+  readonly format: ApiFormat;
   readonly parsed: ParsedCall;
   /** The caller's own x-request-id. */
   readonly clientRequestId: string;
@@ -147,10 +147,10 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   } finally {
     reading.end();
     // Also when the consumer returned early: then the block above was left without an error.
-    outcome = endingOf(progress, failure, request.left.aborted);
-    progress.attempts.end(outcome.ending, outcome.detail);
-    const keptAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
-    const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), keptAnswer));
+    outcome = outcomeOf(progress, failure, request.left.aborted);
+    progress.attempts.end(outcome.code, outcome.detail);
+    const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
+    const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer));
     // The call is in flight until it is on record, however long that takes.
     void recording.ended.then(close);
     recorded = await recording.record.catch((error: unknown) => {

@@ -1,8 +1,8 @@
 // What a call asks of a model and of a key before any money is touched.
 import { AppError } from '#kit/errors/app-error.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import { Capability, Modality, type Model } from '#proto/catalog/v1/catalog.js';
-import { Format } from '#proto/metering/v1/metering.js';
 import type { ModalityNeed, ParsedCall } from '../formats/format.js';
 
 /** The key must be allowed to use the model; raises model_not_permitted. */
@@ -41,10 +41,10 @@ export function assertReads(model: Model, needs: readonly ModalityNeed[]): void 
  * A schema for the answer needs a model that keeps to one, or it would be a wish that nobody grants; raises unsupported_field. Any JSON
  * object (json_object) may be asked of every model.
  */
-export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request'>, format: Format): void {
+export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request'>, format: ApiFormat): void {
   if (request.responseFormat?.format?.$case !== 'jsonSchema' || model.capabilities.includes(Capability.CAPABILITY_STRUCTURED_OUTPUT))
     return;
-  const field = format === Format.FORMAT_MESSAGES ? 'output_config.format' : 'response_format';
+  const field = format === ApiFormat.API_FORMAT_MESSAGES ? 'output_config.format' : 'response_format';
   throw new AppError(
     'unsupported_field',
     `${field}: the model "${model.id}" does not keep to a JSON schema; leave it out, or choose a model that does (structured_output in the features of GET /v1/models).`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GenerateResponse } from '#proto/inference/v1/inference.js';
-import { Call, Ending, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { Call, Outcome, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { Progress, reportOf } from './outcome.js';
 
 const startedAtMs = 1_800_000_000_000;
@@ -14,7 +14,7 @@ function travelled(firstOutputMs: number, durationMs: number): RecordUsageReques
   );
   const report = reportOf(
     progress,
-    { ending: Ending.ENDING_COMPLETED, detail: '', free: false },
+    { code: Outcome.OUTCOME_COMPLETED, detail: '', free: false },
     startedAtMs + durationMs,
     Buffer.alloc(0),
   );

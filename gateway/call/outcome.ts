@@ -2,7 +2,7 @@
 // Pure.
 import { type Event, type Finished, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, Ending, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { type Call, Outcome as OutcomeCode, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#kit/errors/app-error.js';
 import { AttemptLog } from './attempts.js';
 import type { Readable } from './drain-after-disconnect.js';
@@ -70,7 +70,7 @@ function roughTokens(events: readonly Event[]): number {
 
 /** How a call ended. */
 export interface Outcome {
-  ending: Ending;
+  code: OutcomeCode;
   /** A short cause, for people. */
   detail: string;
   /** Nothing was delivered, so nothing is charged. */
@@ -78,44 +78,45 @@ export interface Outcome {
 }
 
 /**
- * The written rule of every ending (docs/charging.md). A finished answer is finished, whatever happened to its reader since; but one
+ * The written rule of every outcome (docs/charging.md). A finished answer is finished, whatever happened to its reader since; but one
  * that was only read on to its end was left.
  */
-export function endingOf(progress: Progress, failure: unknown, hasLeft: boolean): Outcome {
+export function outcomeOf(progress: Progress, failure: unknown, hasLeft: boolean): Outcome {
   const { finished } = progress;
-  if (finished !== undefined && progress.hasLeft) return { ending: Ending.ENDING_CLIENT_GONE, detail: finished.usageFault, free: false };
+  if (finished !== undefined && progress.hasLeft)
+    return { code: OutcomeCode.OUTCOME_CLIENT_DISCONNECTED, detail: finished.usageFault, free: false };
   if (finished !== undefined) {
     const isCapped = finished.stopReason === StopReason.STOP_REASON_MAX_TOKENS;
-    return { ending: isCapped ? Ending.ENDING_MAX_TOKENS : Ending.ENDING_COMPLETED, detail: finished.usageFault, free: false };
+    return { code: isCapped ? OutcomeCode.OUTCOME_MAX_TOKENS : OutcomeCode.OUTCOME_COMPLETED, detail: finished.usageFault, free: false };
   }
-  if (hasLeft || failure === undefined) return { ending: Ending.ENDING_CLIENT_GONE, detail: '', free: !progress.hasStarted };
+  if (hasLeft || failure === undefined) return { code: OutcomeCode.OUTCOME_CLIENT_DISCONNECTED, detail: '', free: !progress.hasStarted };
   const { reason } = toAppError(failure);
   const hasOutput = progress.firstOutputAtMs !== undefined;
   // A whole answer leaves only when it is complete, so nothing of this one was delivered.
   const wasDelivered = hasOutput && progress.call.streaming;
-  return { ending: endingOfReason(reason, hasOutput), detail: reason, free: !wasDelivered };
+  return { code: outcomeOfReason(reason, hasOutput), detail: reason, free: !wasDelivered };
 }
 
-function endingOfReason(reason: string, hasOutput: boolean): Ending {
-  if (reason === 'upstream_timeout' || reason === 'deadline_exceeded') return Ending.ENDING_TIMEOUT;
-  if (!reason.startsWith('upstream_') && reason !== 'context_length_exceeded') return Ending.ENDING_GATEWAY_ERROR;
-  return hasOutput ? Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT : Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
+function outcomeOfReason(reason: string, hasOutput: boolean): OutcomeCode {
+  if (reason === 'upstream_timeout' || reason === 'deadline_exceeded') return OutcomeCode.OUTCOME_TIMEOUT;
+  if (!reason.startsWith('upstream_') && reason !== 'context_length_exceeded') return OutcomeCode.OUTCOME_GATEWAY_ERROR;
+  return hasOutput ? OutcomeCode.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT : OutcomeCode.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT;
 }
 
 /** The report of an ended call. */
-export function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number, keptAnswer: Buffer): RecordUsageRequest {
+export function reportOf(progress: Progress, outcome: Outcome, endedAtMs: number, storedAnswer: Buffer): RecordUsageRequest {
   const { call, finished, firstOutputAtMs, startedAtMs } = progress;
   return {
     call,
     tokens: progress.tokens,
     source: finished?.usageReported === true ? UsageSource.USAGE_SOURCE_REPORTED : UsageSource.USAGE_SOURCE_ESTIMATED,
-    ending: outcome.ending,
-    endingDetail: outcome.detail,
+    outcome: outcome.code,
+    outcomeDetail: outcome.detail,
     firstOutputMs: firstOutputAtMs === undefined ? undefined : elapsed(startedAtMs, firstOutputAtMs),
     durationMs: elapsed(startedAtMs, endedAtMs),
     free: outcome.free,
     quarantined: finished !== undefined && finished.usageFault !== '',
-    keptAnswer,
+    storedAnswer,
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Ending, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import { ManualClock, systemClock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -36,7 +36,7 @@ function recorderOver(
           attempts += 1;
           await play(request);
           recorded.push(request);
-          return { record: UsageRecord.fromPartial({ ending: request.ending, chargeNanoUsd }), replayed: false };
+          return { record: UsageRecord.fromPartial({ outcome: request.outcome, chargeNanoUsd }), replayed: false };
         },
       },
       clock: clock ?? systemClock,
@@ -58,7 +58,11 @@ function takingSpool(): Pick<Spool, 'append'> & { kept: RecordUsageRequest[] } {
 }
 
 const report = (streaming: boolean): RecordUsageRequest =>
-  RecordUsageRequest.fromPartial({ call: { id: newId('req'), streaming }, tokens: { outputTokens: 7 }, ending: Ending.ENDING_COMPLETED });
+  RecordUsageRequest.fromPartial({
+    call: { id: newId('req'), streaming },
+    tokens: { outputTokens: 7 },
+    outcome: Outcome.OUTCOME_COMPLETED,
+  });
 
 const away = (): never => {
   throw new AppError('service_unavailable', 'Away.');
@@ -117,7 +121,7 @@ describe('an ended call that not even the spool takes', () => {
     await expect(record).rejects.toEqual(unavailable);
     isAway = false;
     await ended;
-    expect(recorded).toEqual([expect.objectContaining({ ending: Ending.ENDING_COMPLETED, free: false })]);
+    expect(recorded).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_COMPLETED, free: false })]);
   });
 
   it('of a whole answer, of which nothing was delivered, is then recorded as free', async () => {
@@ -128,7 +132,7 @@ describe('an ended call that not even the spool takes', () => {
     isAway = false;
     await ended;
     expect(recorded).toEqual([
-      expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true }),
+      expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, outcomeDetail: 'service_unavailable', free: true }),
     ]);
   });
 
@@ -139,19 +143,21 @@ describe('an ended call that not even the spool takes', () => {
     const { record, ended } = recorder.record(report(false));
     await expect(record).rejects.toEqual(unavailable);
     await ended;
-    expect(spool.kept.at(-1)).toMatchObject({ ending: Ending.ENDING_GATEWAY_ERROR, free: true });
+    expect(spool.kept.at(-1)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true });
   });
 
   it('is posted as free when its caller was told of a fault before the spool was done with it', async () => {
     let isAway = true;
     const slow = { append: () => sleep(patienceMs * 2) };
     const { recorder, recorded } = recorderOver(() => void (isAway && away()), { spool: slow });
-    const request = { ...report(false), keptAnswer: Buffer.from('answer') };
+    const request = { ...report(false), storedAnswer: Buffer.from('answer') };
     const { record, ended } = recorder.record(request);
     await expect(record).rejects.toEqual(unavailable);
     isAway = false;
     await recorder.post(request);
-    expect(recorded).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: true, keptAnswer: Buffer.alloc(0) })]);
+    expect(recorded).toEqual([
+      expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true, storedAnswer: Buffer.alloc(0) }),
+    ]);
     await ended;
   });
 

@@ -1,7 +1,7 @@
 // Puts ended calls on record: with metering, or durably in the spool when metering does not take them in time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Ending, type RecordUsageRequest, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type RecordUsageRequest, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -202,7 +202,13 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
 
 /** The record of a call whose end was withheld: of a whole answer then nothing was delivered, and nothing is charged. */
 function withheld(request: RecordUsageRequest): RecordUsageRequest {
-  const isFinished = request.ending === Ending.ENDING_COMPLETED || request.ending === Ending.ENDING_MAX_TOKENS;
+  const isFinished = request.outcome === Outcome.OUTCOME_COMPLETED || request.outcome === Outcome.OUTCOME_MAX_TOKENS;
   if (request.call!.streaming || !isFinished) return request;
-  return { ...request, ending: Ending.ENDING_GATEWAY_ERROR, endingDetail: 'service_unavailable', free: true, keptAnswer: Buffer.alloc(0) };
+  return {
+    ...request,
+    outcome: Outcome.OUTCOME_GATEWAY_ERROR,
+    outcomeDetail: 'service_unavailable',
+    free: true,
+    storedAnswer: Buffer.alloc(0),
+  };
 }

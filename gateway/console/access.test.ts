@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Membership, Role } from '#proto/auth/v1/people.js';
+import { Membership, Role } from '#proto/auth/v1/users.js';
 import { assertAllowed, assertMayPut, permissionsOf, roleName, roleNames } from './access.js';
 
 const member = (id: string, role: Role) => Membership.fromPartial({ account: { id }, role });

@@ -1,6 +1,6 @@
 // What a role may do in an account. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { type Membership, Role } from '#proto/auth/v1/people.js';
+import { type Membership, Role } from '#proto/auth/v1/users.js';
 
 /** What can be asked for in an account. */
 export type Permission = 'look' | 'change keys' | 'change money' | 'change members';

@@ -8,14 +8,14 @@ import { getAlert, listAlertDeliveries, putAlert, testAlert } from './routes/ale
 import { beginPayment, getPayment, getPayments } from './routes/payments.js';
 import { getBalance, listEntries, listHolds } from './routes/billing.js';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './routes/keys.js';
-import { invite, listAudit, listInvitations, listMembers, putMember, removeMember, revokeInvitation } from './routes/members.js';
+import { invite, listAuditEvents, listInvitations, listMembers, putMember, deleteMember, revokeInvitation } from './routes/members.js';
 import { finishOidc, startOidc } from './routes/oidc.js';
 import { connectIdentity, disconnectIdentity, listIdentities, updateMe } from './routes/profile.js';
 import { asKey } from './routes/playground.js';
 import { finishPasswordReset, requestPasswordReset } from './routes/password-reset.js';
 import {
   acceptInvitation,
-  endSessions,
+  revokeSessions,
   getInvitation,
   getMe,
   listSessions,
@@ -60,8 +60,8 @@ export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Rout
   router.delete('/me/identities/:id', known, disconnectIdentity(deps));
   router.put('/me/password', known, putPassword(deps));
   router.get('/me/sessions', known, listSessions(deps));
-  router.delete('/me/sessions', known, endSessions(deps));
-  router.delete('/me/sessions/:id', known, endSessions(deps));
+  router.delete('/me/sessions', known, revokeSessions(deps));
+  router.delete('/me/sessions/:id', known, revokeSessions(deps));
 
   const account = '/accounts/:account';
   router.get(`${account}/keys`, known, listKeys(deps));
@@ -100,11 +100,11 @@ export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Rout
 
   router.get(`${account}/members`, known, listMembers(deps));
   router.put(`${account}/members/:user`, known, putMember(deps));
-  router.delete(`${account}/members/:user`, known, removeMember(deps));
+  router.delete(`${account}/members/:user`, known, deleteMember(deps));
   router.get(`${account}/invitations`, known, listInvitations(deps));
   router.post(`${account}/invitations`, known, invite(deps));
   router.delete(`${account}/invitations/:id`, known, revokeInvitation(deps));
-  router.get(`${account}/audit`, known, listAudit(deps));
+  router.get(`${account}/audit`, known, listAuditEvents(deps));
   addOperatorRoutes(router, known, deps);
   return router;
 }

@@ -1,6 +1,6 @@
 // Notes in the audit log what somebody did. What was done stays done when the note fails, and then stands in the process's log.
 import type { Context } from 'koa';
-import { AppendAuditRequest, type User } from '#proto/auth/v1/people.js';
+import { AppendAuditRequest, type User } from '#proto/auth/v1/users.js';
 import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 import { visitorOf } from './session.js';
@@ -30,7 +30,7 @@ export async function noteAudit(ctx: Context, { peers, config, log }: ConsoleDep
     detailJson: JSON.stringify(detail),
   };
   try {
-    await peers.people.appendAudit(AppendAuditRequest.fromPartial({ entry }), contextOf({ config }));
+    await peers.users.appendAudit(AppendAuditRequest.fromPartial({ event: entry }), contextOf({ config }));
   } catch (error) {
     log.error({ err: error, action, target_id: targetId, user_id: user.id }, 'an entry of the audit log was lost');
   }

@@ -46,7 +46,7 @@ export const readBody = <S extends TSchema>(schema: S, style: PathStyle = 'dots'
 export const bodies = {
   signIn: readBody(Type.Object({ email: Type.String({ maxLength: 300 }), password: Secret })),
   link: readBody(Type.Object({ token: Type.String({ maxLength: 100 }) })),
-  password: readBody(Type.Object({ present_password: optional(Secret), new_password: Secret })),
+  password: readBody(Type.Object({ current_password: optional(Secret), new_password: Secret })),
   accept: readBody(Type.Object({ token: Type.String({ maxLength: 100 }), name: optional(Name), password: optional(Secret) })),
   createKey: readBody(Type.Object({ name: Name, models: optional(Models), limit_usd: optional(Usd), expires_at: optional(Instant) })),
   // Absent leaves a field as it is; null takes the limit, the expiry or the restriction away.

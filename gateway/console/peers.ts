@@ -1,6 +1,6 @@
 // What the console needs of the services.
 import type { AuthService } from '#proto/auth/v1/auth.js';
-import type { PeopleService } from '#proto/auth/v1/people.js';
+import type { UserService } from '#proto/auth/v1/users.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
@@ -26,7 +26,7 @@ export interface ConsolePeers {
     | 'rotateKey'
     | 'revokeKey'
   >;
-  readonly people: PeopleService;
+  readonly users: UserService;
   readonly ledger: Pick<
     LedgerService,
     | 'getBalance'
@@ -37,15 +37,15 @@ export interface ConsolePeers {
     | 'listStatements'
     | 'getStatement'
     | 'getEntry'
-    | 'findEntry'
+    | 'getEntryByIdempotencyKey'
   > &
     CodePeers &
-    Pick<LedgerService, 'getHealth' | 'listBalances' | 'deposit' | 'adjust' | 'refund' | 'verify'>;
+    Pick<LedgerService, 'getHealth' | 'batchGetBalances' | 'deposit' | 'adjust' | 'refund' | 'verify'>;
   readonly alerts: AlertService;
   readonly payments: PaymentService;
   readonly metering: Pick<
     MeteringService,
-    'getHealth' | 'getReconciliation' | 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'listKeyActivity' | 'estimateCharges'
+    'getHealth' | 'getReconciliation' | 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'batchGetKeyActivity' | 'estimateCharges'
   >;
   readonly catalog: Pick<
     CatalogService,
@@ -57,7 +57,7 @@ export interface ConsolePeers {
     | 'putPriceDraft'
     | 'getPriceDraft'
     | 'listPriceDrafts'
-    | 'discardPriceDraft'
+    | 'deletePriceDraft'
     | 'publishPriceDraft'
   >;
   readonly inference: Pick<InferenceService, 'getHealth' | 'listUpstreams' | 'putUpstream' | 'deleteUpstream' | 'testUpstream'>;

@@ -10,8 +10,8 @@ const Name = Type.String({ minLength: 1, maxLength: 200 });
 /** A reader for each body; each raises invalid_request that names the field. */
 export const peopleBodies = {
   signUp: readBody(Type.Object({ email: Email, name: Name, password: Secret, account_name: Name })),
-  profile: readBody(Type.Object({ name: optional(Name), email: optional(Email), present_password: optional(Secret) })),
+  profile: readBody(Type.Object({ name: optional(Name), email: optional(Email), current_password: optional(Secret) })),
   requestReset: readBody(Type.Object({ email: Email })),
   finishReset: readBody(Type.Object({ token: Type.String({ maxLength: 100 }), new_password: Secret })),
-  identity: readBody(Type.Object({ present_password: optional(Secret) })),
+  identity: readBody(Type.Object({ current_password: optional(Secret) })),
 };

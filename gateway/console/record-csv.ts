@@ -1,6 +1,6 @@
 // A usage record as a line of CSV (RFC 4180). Pure.
 import { formatUsd } from '#rules/money.js';
-import { Ending, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { csvLine } from '../pages/csv.js';
 
 const columns: readonly [string, (record: UsageRecord) => string | number][] = [
@@ -8,7 +8,7 @@ const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['request_id', ({ call }) => call!.id],
   ['key_id', ({ call }) => call!.keyId],
   ['model', ({ call }) => call!.modelId],
-  ['ending', ({ ending }) => Ending[ending].replace('ENDING_', '').toLowerCase()],
+  ['outcome', ({ outcome }) => Outcome[outcome].replace('OUTCOME_', '').toLowerCase()],
   ['input_tokens', ({ tokens }) => tokens!.inputTokens],
   ['cache_read_tokens', ({ tokens }) => tokens!.cacheReadTokens],
   ['cache_write_5m_tokens', ({ tokens }) => tokens!.cacheWrite5mTokens],

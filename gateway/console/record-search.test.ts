@@ -2,14 +2,14 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Context } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { Ending, UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { ConsoleDeps } from './deps.js';
 import { recordSearchOf, searchRecords } from './record-search.js';
 
 const accountId = newId('acct');
 const record = UsageRecord.fromPartial({
   call: { id: newId('req'), accountId, keyId: newId('key'), modelId: 'sandbox/echo', startedAtMs: 1_800_000_000_000n },
-  ending: Ending.ENDING_TIMEOUT,
+  outcome: Outcome.OUTCOME_TIMEOUT,
 });
 const page = { pageSize: 50, pageToken: '' };
 
@@ -42,12 +42,12 @@ describe('the search for records', () => {
     ['the call alone', '', one],
     ['it among those of its key', `&key=${record.call!.keyId}`, one],
     ['it in a time that begins with it', `&from=${day(0)}&until=${day(1)}`, one],
-    ['it among those of its ending', '&ending=timeout', one],
+    ['it among those of its outcome', '&outcome=timeout', one],
     ['nothing among those of another key', `&key=${newId('key')}`, none],
     ['nothing among those of another model', '&model=sandbox/story', none],
     ['nothing after it', `&from=${day(1)}`, none],
     ['nothing before it', `&until=${day(0)}`, none],
-    ['nothing among those that ended otherwise', '&ending=completed', none],
+    ['nothing among those that ended otherwise', '&outcome=completed', none],
   ])('finds %s', async (_what, rest, found) => expect(await search(named + rest)).toEqual(found));
 
   it('finds nothing that is not there, or of another account', async () => {

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { type CallContext } from '#kit/rpc/call-context.js';
-import { Ending, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
 import { queryText } from './paging.js';
@@ -55,12 +55,12 @@ async function findOne(
 }
 
 /** Whether a record of the account is one of the filter's. */
-export function fits({ call, ending }: UsageRecord, filter: UsageFilter): boolean {
+export function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
   return (
     (filter.keyId === '' || call!.keyId === filter.keyId) &&
     (filter.modelId === '' || call!.modelId === filter.modelId) &&
     (filter.fromMs === 0n || call!.startedAtMs >= filter.fromMs) &&
     (filter.untilMs === 0n || call!.startedAtMs < filter.untilMs) &&
-    (filter.ending === Ending.ENDING_UNSPECIFIED || ending === filter.ending)
+    (filter.outcome === Outcome.OUTCOME_UNSPECIFIED || outcome === filter.outcome)
   );
 }

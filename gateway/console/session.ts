@@ -1,7 +1,7 @@
 // Who is asking: the session cookie, and what keeps other sites from using it.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
-import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/people.js';
+import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/users.js';
 import { assertAllowed, type Permission } from './access.js';
 import { type Acting, actingAs, contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
@@ -34,7 +34,7 @@ export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>):
     const token = tokenOf(ctx);
     if (token === undefined) throw new AppError('session_unknown', 'Nobody is signed in; sign in first.');
     const request = { token, clientAddress: ctx.ip, accountId: String(ctx['params']?.account ?? '') };
-    const read = (): Promise<GetSessionResponse> => peers.people.getSession(request, contextOf({ config }));
+    const read = (): Promise<GetSessionResponse> => peers.users.getSession(request, contextOf({ config }));
     let found: GetSessionResponse;
     try {
       found = await read();

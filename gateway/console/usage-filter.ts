@@ -1,24 +1,24 @@
 // The filter of usage records, all of it in the address. Pure.
 import type { Context } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { queryText } from './paging.js';
 
 /** Of the zones of the world. */
 const offsetMinutesMin = -720;
 const offsetMinutesMax = 840;
 
-/** Reads ?key=…&model=…&ending=…&from=…&until=… Raises invalid_request that names the parameter. */
+/** Reads ?key=…&model=…&outcome=…&from=…&until=… Raises invalid_request that names the parameter. */
 export function usageFilterOf(ctx: Context, accountId: string): UsageFilter {
-  const endingText = queryText(ctx, 'ending');
-  const ending = endingText === '' ? Ending.ENDING_UNSPECIFIED : word(Ending, 'ENDING_', endingText, 'ending');
+  const outcomeText = queryText(ctx, 'outcome');
+  const outcome = outcomeText === '' ? Outcome.OUTCOME_UNSPECIFIED : word(Outcome, 'OUTCOME_', outcomeText, 'outcome');
   return {
     accountId,
     keyId: queryText(ctx, 'key'),
     modelId: queryText(ctx, 'model'),
     fromMs: instantOf(ctx, 'from'),
     untilMs: instantOf(ctx, 'until'),
-    ending,
+    outcome,
   };
 }
 
@@ -30,7 +30,7 @@ export interface UsageGrouping {
 }
 
 /**
- * Reads ?group_by=…&then_by=… (each key, model, day, hour or ending; one group over all when both are absent) and ?tz_offset=…, the
+ * Reads ?group_by=…&then_by=… (each key, model, day, hour or outcome; one group over all when both are absent) and ?tz_offset=…, the
  * minutes east of UTC by which days and hours are cut. Raises invalid_request that names the parameter.
  */
 export function usageGroupingOf(ctx: Context): UsageGrouping {

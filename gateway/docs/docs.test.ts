@@ -46,7 +46,7 @@ describe('Markdown', () => {
   });
 
   it('links to pages of the site and to other sites, and to nothing else', () => {
-    expect(text('[c](charging.md#the-endings)')).toContain('<a href="charging#the-endings">c</a>');
+    expect(text('[c](charging.md#the-outcomes)')).toContain('<a href="charging#the-outcomes">c</a>');
     expect(text('[c](https://example.org/?a=1&b="x")')).toContain('<a href="https://example.org/?a=1&amp;b=&quot;x&quot;">');
     expect(text('[c](../openapi.json)')).toContain('<a href="../openapi.json">');
     expect(text('[bad](javascript:alert(1)) [source](../services/README.md) [none](missing.md)')).not.toContain('<a');

@@ -160,7 +160,7 @@ const hidden = {
   },
 };
 
-const people = {
+const users = {
   sign_in_refused: {
     means: 'Whoever tried to sign in did not show who they are. It never says which part was wrong.',
     todo: 'Check address and password.',
@@ -184,7 +184,7 @@ export const adviceOf: Readonly<Record<Reason, Advice>> = {
   ...upstreams,
   ...ours,
   ...hidden,
-  ...people,
+  ...users,
 };
 
 /** What callers of the two formats meet. */
@@ -201,7 +201,7 @@ export const callerGroups: readonly AdviceGroup[] = [
 export const hiddenGroup: AdviceGroup = { title: 'What is told as internal', reasons: namesOf(hidden) };
 
 /** What only people in the console meet. */
-export const consoleGroup: AdviceGroup = { title: 'In the console', reasons: namesOf(people) };
+export const consoleGroup: AdviceGroup = { title: 'In the console', reasons: namesOf(users) };
 
 function namesOf(advices: Partial<Record<Reason, Advice>>): Reason[] {
   return Object.keys(advices) as Reason[];

@@ -25,7 +25,7 @@ Every refusal names the fault and the fix in \`message\`, and has one of the rea
 and the same in both formats; status, \`type\` and \`code\` are the words that each format's client libraries know. Programs do well to
 branch on \`reason\`.
 
-A call that is refused costs nothing. What a call costs that failed after it began is told, ending by ending, by [charges](charging.md).
+A call that is refused costs nothing. What a call costs that failed after it began is told, ending by outcome, by [charges](charging.md).
 
 In the chat-completions format:
 

@@ -43,8 +43,8 @@ export const UsageRecordView = Type.Object(
     started_at: Time,
     first_output_ms: nullable(Count),
     duration_ms: Count,
-    ending: Type.String({ examples: ['completed', 'max_tokens', 'client_gone'] }),
-    ending_detail: nullable(Type.String()),
+    outcome: Type.String({ examples: ['completed', 'max_tokens', 'client_disconnected'] }),
+    outcome_detail: nullable(Type.String()),
     usage_source: Type.String({ examples: ['reported', 'estimated'] }),
     quarantined: Type.Boolean({ description: 'The upstream reported figures that cannot be true; they were not used.' }),
     tokens: Type.Object({

@@ -16,7 +16,7 @@ const echo = Model.fromPartial({
   id: 'sandbox/echo',
   displayName: 'Echo',
   description: 'Says it again.',
-  owner: 'tollgate',
+  provider: 'tollgate',
   contextLimitTokens: 8192,
   outputLimitTokens: 4096,
   inputModalities: [Modality.MODALITY_TEXT],

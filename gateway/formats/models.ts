@@ -31,7 +31,7 @@ export function renderModel(model: Model): ModelView {
     id: model.id,
     object: 'model',
     created: Math.floor(createdAtMs / 1000),
-    owned_by: model.owner,
+    owned_by: model.provider,
     type: 'model',
     display_name: model.displayName,
     created_at: new Date(createdAtMs).toISOString(),

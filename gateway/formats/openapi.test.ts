@@ -85,7 +85,7 @@ describe('the OpenAPI document', () => {
     expectToMatch(UsageRecordAlone, renderUsageRecordAlone(UsageRecord.fromPartial({ ...record, call: { id: 'req_1', attempts } })));
     expectToMatch(
       UsageRecordView,
-      renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, endingDetail: 'x' })),
+      renderUsageRecord(UsageRecord.fromPartial({ ...record, settlement: {}, firstOutputMs: 3, outcomeDetail: 'x' })),
     );
   });
 });

@@ -1,6 +1,5 @@
 // What calls of a given size would cost, by the function that charges calls. Pure.
-import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { LineKind } from '#proto/metering/v1/metering.js';
+import { TokenClass, TokenCounts } from '#proto/inference/v1/tokens.js';
 import { parseUsd } from '#rules/money.js';
 import { chargeFor } from '#rules/pricing.js';
 import type { CatalogModel } from '../formats/models-schema.js';
@@ -54,12 +53,12 @@ export function readSize(query: Readonly<Record<string, string | string[] | unde
 
 /** The lines of the calculator, with the line of a charge that each shows. */
 const shownLines = [
-  ['input', LineKind.LINE_KIND_INPUT, 'input'],
-  ['cached', LineKind.LINE_KIND_CACHE_READ, 'cache_read'],
-  ['written', LineKind.LINE_KIND_CACHE_WRITE_5M, 'cache_write_5m'],
-  ['written1h', LineKind.LINE_KIND_CACHE_WRITE_1H, 'cache_write_1h'],
-  ['output', LineKind.LINE_KIND_OUTPUT, 'output'],
-  ['reasoning', LineKind.LINE_KIND_REASONING, 'reasoning'],
+  ['input', TokenClass.TOKEN_CLASS_INPUT, 'input'],
+  ['cached', TokenClass.TOKEN_CLASS_CACHE_READ, 'cache_read'],
+  ['written', TokenClass.TOKEN_CLASS_CACHE_WRITE_5M, 'cache_write_5m'],
+  ['written1h', TokenClass.TOKEN_CLASS_CACHE_WRITE_1H, 'cache_write_1h'],
+  ['output', TokenClass.TOKEN_CLASS_OUTPUT, 'output'],
+  ['reasoning', TokenClass.TOKEN_CLASS_REASONING, 'reasoning'],
 ] as const;
 
 /** Returns the lines of one call, its sum, and the sum of all calls. Input and output are shown even where there are none. */
@@ -84,7 +83,7 @@ export function estimate(
     reasoningNanoUsdPerMtok: prices.reasoning === undefined ? undefined : parseUsd(prices.reasoning),
   });
   const lines = shownLines.flatMap(([kind, lineKind, price]): EstimateLine[] => {
-    const item = lineItems.find((candidate) => candidate.kind === lineKind);
+    const item = lineItems.find((candidate) => candidate.tokenClass === lineKind);
     if (item === undefined && kind !== 'input' && kind !== 'output') return [];
     return [{ kind, tokens: item?.tokens ?? 0, usdPerMtok: prices[price]!, nanoUsd: item?.amountNanoUsd ?? 0n }];
   });

@@ -1,6 +1,8 @@
 // A usage record as JSON. Amounts are decimal-string USD.
+import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Ending, Format, LineKind, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import { renderAttempts } from './attempts.js';
 
@@ -21,19 +23,19 @@ export function renderUsageRecord(record: UsageRecord): Record<string, unknown> 
     account_id: call.accountId,
     key_id: call.keyId,
     model: call.modelId,
-    format: word(Format[call.format], 'FORMAT_').replace('_', '-'),
+    format: word(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
     stream: call.streaming,
     started_at: new Date(Number(call.startedAtMs)).toISOString(),
     first_output_ms: record.firstOutputMs ?? null,
     duration_ms: record.durationMs,
-    ending: word(Ending[record.ending], 'ENDING_'),
-    ending_detail: record.endingDetail === '' ? null : record.endingDetail,
+    outcome: word(Outcome[record.outcome], 'OUTCOME_'),
+    outcome_detail: record.outcomeDetail === '' ? null : record.outcomeDetail,
     usage_source: word(UsageSource[record.source], 'USAGE_SOURCE_'),
     quarantined: record.quarantined,
     tokens: renderTokens(record.tokens!),
     price_version: call.price?.id ?? null,
     line_items: record.lineItems.map((item) => ({
-      kind: word(LineKind[item.kind], 'LINE_KIND_'),
+      kind: word(TokenClass[item.tokenClass], 'TOKEN_CLASS_'),
       tokens: item.tokens,
       usd_per_million_tokens: formatUsd(item.nanoUsdPerMtok),
       amount_usd: formatUsd(item.amountNanoUsd),

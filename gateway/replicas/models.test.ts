@@ -26,17 +26,17 @@ describe('the model replica', () => {
         {
           id: 'a/echo',
           aliases: ['echo'],
-          routes: [
+          targets: [
             { upstreamId: 'off', upstreamModel: 'x' },
             { upstreamId: 'on', upstreamModel: 'y' },
           ],
           ...priced,
         },
-        { id: 'a/unpriced', routes: [{ upstreamId: 'on', upstreamModel: 'x' }], state: ModelState.MODEL_STATE_ACTIVE },
-        { id: 'a/unserved', routes: [{ upstreamId: 'off', upstreamModel: 'x' }], ...priced },
-        { id: 'a/retired', routes: [{ upstreamId: 'on', upstreamModel: 'x' }], ...priced, state: ModelState.MODEL_STATE_RETIRED },
+        { id: 'a/unpriced', targets: [{ upstreamId: 'on', upstreamModel: 'x' }], state: ModelState.MODEL_STATE_ACTIVE },
+        { id: 'a/unserved', targets: [{ upstreamId: 'off', upstreamModel: 'x' }], ...priced },
+        { id: 'a/retired', targets: [{ upstreamId: 'on', upstreamModel: 'x' }], ...priced, state: ModelState.MODEL_STATE_RETIRED },
         // An alias that is another model's id must not hide that model.
-        { id: 'echo-two', aliases: ['a/echo'], routes: [{ upstreamId: 'on', upstreamModel: 'z' }], ...priced },
+        { id: 'echo-two', aliases: ['a/echo'], targets: [{ upstreamId: 'on', upstreamModel: 'z' }], ...priced },
       ].map((model) => Model.fromPartial(model)),
       scheduledPrices: [price('a/echo', startMs + 1000, 2n)],
     };

@@ -91,7 +91,7 @@ export function createModelReplica(deps: {
     return inForce;
   }
 
-  const targetsOf = (model: Model): Target[] => model.routes.filter((route) => upstreamIds?.has(route.upstreamId) === true);
+  const targetsOf = (model: Model): Target[] => model.targets.filter((route) => upstreamIds?.has(route.upstreamId) === true);
 
   function find(name: string): Model {
     const model = byName.get(name);

@@ -1,6 +1,6 @@
 // POST /v1/chat/completions and POST /v1/messages: parse → metered call → answer, streamed or whole.
 import type { Context, Middleware } from 'koa';
-import { Format as FormatCode } from '#proto/metering/v1/metering.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { toAppError } from '#kit/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
@@ -14,9 +14,9 @@ import { createSseWriter } from '../http/sse.js';
 import { tellDroppedFields } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
 
-const formatCodes: Record<Format['name'], FormatCode> = {
-  'chat-completions': FormatCode.FORMAT_CHAT_COMPLETIONS,
-  messages: FormatCode.FORMAT_MESSAGES,
+const formatCodes: Record<Format['name'], ApiFormat> = {
+  'chat-completions': ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+  messages: ApiFormat.API_FORMAT_MESSAGES,
 };
 
 /** What the routes of both formats need. */

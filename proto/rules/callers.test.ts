@@ -25,12 +25,12 @@ describe('the built-in callers', () => {
 
   it('give the other services nothing but the audit log and the callers', () => {
     // The streams admit every caller, and none of its operations.
-    const streams = ['LedgerService/Apply', 'MeteringService/RecordBatches'];
+    const streams = ['LedgerService/Batch', 'MeteringService/Batch'];
     for (const caller of ['catalog', 'ledger', 'inference'] as const) {
       expect(rpcsOf(caller).filter((rpc) => !streams.includes(rpc))).toEqual([
         'CallerService/WatchCallers',
         'CallerService/ReportCallersSeen',
-        'PeopleService/AppendAuditEvents',
+        'UserService/AppendAuditEvents',
       ]);
     }
   });

@@ -15,7 +15,7 @@ const standing = (changes: Partial<KeyStanding>): KeyStanding => ({
 const spent = KeySpend.fromPartial({ spentNanoUsd: 5n });
 
 describe('the word for how a key stands', () => {
-  const rotating = { formerSecretsUntilMs: BigInt(nowMs) + 1n };
+  const rotating = { previousSecretsExpireAtMs: BigInt(nowMs) + 1n };
   const atLimit = { ...rotating, lifetimeLimitNanoUsd: 5n };
   const expired = { ...atLimit, expiresAtMs: BigInt(nowMs) };
   const disabled = { ...expired, state: KeyState.KEY_STATE_DISABLED };
@@ -25,7 +25,7 @@ describe('the word for how a key stands', () => {
     ['active', {}],
     [
       'active',
-      { key: key({ lifetimeLimitNanoUsd: 6n, expiresAtMs: BigInt(nowMs) + 1n, formerSecretsUntilMs: BigInt(nowMs) }), spend: spent },
+      { key: key({ lifetimeLimitNanoUsd: 6n, expiresAtMs: BigInt(nowMs) + 1n, previousSecretsExpireAtMs: BigInt(nowMs) }), spend: spent },
     ],
     ['rotating', { key: key(rotating), spend: spent }],
     // Each is hidden by the next.

@@ -26,5 +26,5 @@ export function keyStateWord({ key, spend, accountState, nowMs }: KeyStanding): 
   if (key.state === KeyState.KEY_STATE_DISABLED) return 'disabled';
   if (key.expiresAtMs !== undefined && isPast(key.expiresAtMs)) return 'expired';
   if (key.lifetimeLimitNanoUsd !== undefined && (spend?.spentNanoUsd ?? 0n) >= key.lifetimeLimitNanoUsd) return 'limit_reached';
-  return key.formerSecretsUntilMs === undefined || isPast(key.formerSecretsUntilMs) ? 'active' : 'rotating';
+  return key.previousSecretsExpireAtMs === undefined || isPast(key.previousSecretsExpireAtMs) ? 'active' : 'rotating';
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LineKind } from '#proto/metering/v1/metering.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { TokenClass, TokenCounts } from '#proto/inference/v1/tokens.js';
 import { affordableTokens, chargeFor, costAtMost, costBound, lines, pricesOutOfBounds, unitPriceNanoUsdMax } from './pricing.js';
 
 const tokens = (counts: Partial<TokenCounts>): TokenCounts => TokenCounts.fromPartial(counts);
@@ -44,8 +43,8 @@ describe('a charge', () => {
       price({ inputNanoUsdPerMtok: 3_000_000_000n, outputNanoUsdPerMtok: 15_000_000_000n }),
     );
     expect(lineItems).toEqual([
-      { kind: LineKind.LINE_KIND_INPUT, tokens: 1234, nanoUsdPerMtok: 3_000_000_000n, amountNanoUsd: 3_702_000n },
-      { kind: LineKind.LINE_KIND_OUTPUT, tokens: 567, nanoUsdPerMtok: 15_000_000_000n, amountNanoUsd: 8_505_000n },
+      { tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 1234, nanoUsdPerMtok: 3_000_000_000n, amountNanoUsd: 3_702_000n },
+      { tokenClass: TokenClass.TOKEN_CLASS_OUTPUT, tokens: 567, nanoUsdPerMtok: 15_000_000_000n, amountNanoUsd: 8_505_000n },
     ]);
     expect(chargeNanoUsd).toBe(12_207_000n);
   });
@@ -61,20 +60,20 @@ describe('a charge', () => {
   it('takes reasoning out of output only when reasoning has a price', () => {
     const counts = tokens({ outputTokens: 100, reasoningTokens: 60 });
     const apart = chargeFor(counts, price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: 2_000_000n }));
-    expect(apart.lineItems.map((item) => [item.kind, item.tokens, item.amountNanoUsd])).toEqual([
-      [LineKind.LINE_KIND_OUTPUT, 40, 40n],
-      [LineKind.LINE_KIND_REASONING, 60, 120n],
+    expect(apart.lineItems.map((item) => [item.tokenClass, item.tokens, item.amountNanoUsd])).toEqual([
+      [TokenClass.TOKEN_CLASS_OUTPUT, 40, 40n],
+      [TokenClass.TOKEN_CLASS_REASONING, 60, 120n],
     ]);
     const together = chargeFor(counts, price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: undefined }));
-    expect(together.lineItems.map((item) => [item.kind, item.tokens, item.amountNanoUsd])).toEqual([
-      [LineKind.LINE_KIND_OUTPUT, 100, 100n],
+    expect(together.lineItems.map((item) => [item.tokenClass, item.tokens, item.amountNanoUsd])).toEqual([
+      [TokenClass.TOKEN_CLASS_OUTPUT, 100, 100n],
     ]);
   });
 
   it('keeps a line for tokens that cost nothing', () => {
     expect(chargeFor(tokens({ inputTokens: 5 }), price({ inputNanoUsdPerMtok: 0n }))).toEqual({
       chargeNanoUsd: 0n,
-      lineItems: [{ kind: LineKind.LINE_KIND_INPUT, tokens: 5, nanoUsdPerMtok: 0n, amountNanoUsd: 0n }],
+      lineItems: [{ tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 5, nanoUsdPerMtok: 0n, amountNanoUsd: 0n }],
     });
   });
 
@@ -87,7 +86,7 @@ describe('a charge', () => {
           const excess = item.amountNanoUsd * 1_000_000n - BigInt(item.tokens) * item.nanoUsdPerMtok;
           expect(excess >= 0n && excess < 1_000_000n).toBe(true);
         }
-        const perKind = new Set(lineItems.map((item) => item.kind));
+        const perKind = new Set(lineItems.map((item) => item.tokenClass));
         expect(perKind.size).toBe(lineItems.length);
         const { inputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens, outputTokens } = counts;
         const all = inputTokens + cacheReadTokens + cacheWrite5mTokens + cacheWrite1hTokens + outputTokens;
@@ -181,7 +180,7 @@ const priceFields = [
 
 describe('the table of lines', () => {
   it('has a line for every kind of line item, in their order', () => {
-    const kinds = Object.values(LineKind).filter((kind) => typeof kind === 'number' && kind > 0);
+    const kinds = Object.values(TokenClass).filter((kind) => typeof kind === 'number' && kind > 0);
     expect(lines.map(({ kind }) => kind)).toEqual(kinds);
   });
 

@@ -1,8 +1,9 @@
 // What tokens cost. One table of line items yields the charge of a call, the most that it can cost, and the bounds of prices and counts,
 // so that a hold is never less than the charge that it pays for. Pure arithmetic in bigint, exact to the nano-dollar.
+import { TokenClass } from '#proto/inference/v1/tokens.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type LineItem, LineKind } from '#proto/metering/v1/metering.js';
+import { type LineItem } from '#proto/metering/v1/metering.js';
 
 /** The prices of a version, in nano-USD per million tokens. */
 export type UnitPrices = Omit<PriceVersion, 'id' | 'modelId' | 'effectiveFromMs' | 'createdAtMs'>;
@@ -11,7 +12,7 @@ export type UnitPrices = Omit<PriceVersion, 'id' | 'modelId' | 'effectiveFromMs'
 interface Line {
   /** The name in prices and messages: `<name>_nano_usd_per_mtok` is the field of a price. */
   readonly name: string;
-  readonly kind: LineKind;
+  readonly kind: TokenClass;
   /** Whether a prompt or an answer is made of these tokens. A call bounds the sum of each side. */
   readonly side: 'input' | 'output';
   /** The count as the upstream reports it. */
@@ -22,11 +23,11 @@ interface Line {
   readonly tokens: (counts: TokenCounts, prices: UnitPrices) => number;
 }
 
-/** All lines, in the order of `LineKind`. Lines of one side never charge the same token twice. */
+/** All lines, in the order of `TokenClass`. Lines of one side never charge the same token twice. */
 export const lines: readonly Line[] = [
   {
     name: 'input',
-    kind: LineKind.LINE_KIND_INPUT,
+    kind: TokenClass.TOKEN_CLASS_INPUT,
     side: 'input',
     count: 'inputTokens',
     price: (prices) => prices.inputNanoUsdPerMtok,
@@ -34,7 +35,7 @@ export const lines: readonly Line[] = [
   },
   {
     name: 'cache_read',
-    kind: LineKind.LINE_KIND_CACHE_READ,
+    kind: TokenClass.TOKEN_CLASS_CACHE_READ,
     side: 'input',
     count: 'cacheReadTokens',
     price: (prices) => prices.cacheReadNanoUsdPerMtok,
@@ -42,7 +43,7 @@ export const lines: readonly Line[] = [
   },
   {
     name: 'cache_write_5m',
-    kind: LineKind.LINE_KIND_CACHE_WRITE_5M,
+    kind: TokenClass.TOKEN_CLASS_CACHE_WRITE_5M,
     side: 'input',
     count: 'cacheWrite5mTokens',
     price: (prices) => prices.cacheWrite5mNanoUsdPerMtok,
@@ -50,7 +51,7 @@ export const lines: readonly Line[] = [
   },
   {
     name: 'cache_write_1h',
-    kind: LineKind.LINE_KIND_CACHE_WRITE_1H,
+    kind: TokenClass.TOKEN_CLASS_CACHE_WRITE_1H,
     side: 'input',
     count: 'cacheWrite1hTokens',
     price: (prices) => prices.cacheWrite1hNanoUsdPerMtok,
@@ -58,7 +59,7 @@ export const lines: readonly Line[] = [
   },
   {
     name: 'output',
-    kind: LineKind.LINE_KIND_OUTPUT,
+    kind: TokenClass.TOKEN_CLASS_OUTPUT,
     side: 'output',
     count: 'outputTokens',
     price: (prices) => prices.outputNanoUsdPerMtok,
@@ -68,7 +69,7 @@ export const lines: readonly Line[] = [
   },
   {
     name: 'reasoning',
-    kind: LineKind.LINE_KIND_REASONING,
+    kind: TokenClass.TOKEN_CLASS_REASONING,
     side: 'output',
     count: 'reasoningTokens',
     price: (prices) => prices.reasoningNanoUsdPerMtok,
@@ -97,7 +98,7 @@ export function pricesOutOfBounds(prices: UnitPrices): string[] {
 export interface Charge {
   /** The sum of the line items. */
   readonly chargeNanoUsd: bigint;
-  /** In the order of `LineKind`; classes without tokens are left out. */
+  /** In the order of `TokenClass`; classes without tokens are left out. */
   readonly lineItems: readonly LineItem[];
 }
 
@@ -110,7 +111,7 @@ export function chargeFor(counts: TokenCounts, prices: UnitPrices): Charge {
     if (tokens === 0) continue;
     const nanoUsdPerMtok = line.price(prices) ?? 0n;
     const amountNanoUsd = ceilDivide(BigInt(tokens) * nanoUsdPerMtok, tokensPerPriceUnit);
-    lineItems.push({ kind: line.kind, tokens, nanoUsdPerMtok, amountNanoUsd });
+    lineItems.push({ tokenClass: line.kind, tokens, nanoUsdPerMtok, amountNanoUsd });
     chargeNanoUsd += amountNanoUsd;
   }
   return { chargeNanoUsd, lineItems };

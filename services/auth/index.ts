@@ -8,7 +8,7 @@ import type { Mailer } from '#kit/mail/mailer.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
-import type { PeopleService } from '#proto/auth/v1/people.js';
+import type { UserService } from '#proto/auth/v1/users.js';
 import { ActorTokens } from './actors/actor-tokens.js';
 import { SigningKeyStore } from './actors/signing-key-store.js';
 import { SigningKeys } from './actors/signing-keys.js';
@@ -17,19 +17,19 @@ import { callerService } from './callers/service.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
-import type { PeopleDeps } from './people/deps.js';
-import { Postman } from './people/mail/mail-sender.js';
-import { peopleService } from './people/service.js';
-import { AuditStore } from './people/store/audit.js';
-import { FailureStore } from './people/store/failures.js';
-import { IdentityStore } from './people/store/identities.js';
-import { MailBudget } from './people/store/mail-budget.js';
-import { MemberStore } from './people/store/members.js';
-import { PersonStore } from './people/store/people.js';
-import { ResetStore } from './people/store/resets.js';
-import { SessionStore } from './people/store/sessions.js';
-import { startSweeping } from './people/sweep.js';
-import { failureWindowMs } from './people/throttle.js';
+import type { PeopleDeps } from './users/deps.js';
+import { Postman } from './users/mail/mail-sender.js';
+import { peopleService } from './users/service.js';
+import { AuditStore } from './users/store/audit.js';
+import { FailureStore } from './users/store/failures.js';
+import { IdentityStore } from './users/store/identities.js';
+import { MailBudget } from './users/store/mail-budget.js';
+import { MemberStore } from './users/store/members.js';
+import { PersonStore } from './users/store/users.js';
+import { ResetStore } from './users/store/resets.js';
+import { SessionStore } from './users/store/sessions.js';
+import { startSweeping } from './users/sweep.js';
+import { failureWindowMs } from './users/throttle.js';
 import { authService } from './service.js';
 import { AccountStore } from './store/accounts.js';
 import { ChangeStore } from './store/changes.js';
@@ -59,7 +59,7 @@ const pollShareOfHeartbeat = 0.8;
 /** The services of auth, which share a database and a life. */
 export interface AuthModule extends ServiceModule<AuthService> {
   /** The people of the console, as a module of its own for those who offer it. */
-  readonly people: ServiceModule<PeopleService>;
+  readonly users: ServiceModule<UserService>;
   /** The callers, likewise. */
   readonly callers: ServiceModule<CallerService>;
 }
@@ -74,8 +74,8 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const store = new SigningKeyStore(db);
   const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
   const audit = new AuditStore(db, clock);
-  const people: PeopleDeps = {
-    people: new PersonStore(db),
+  const users: PeopleDeps = {
+    users: new PersonStore(db),
     sessions: new SessionStore(db),
     failures: new FailureStore(db, failureWindowMs),
     identities: new IdentityStore(db),
@@ -116,7 +116,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await migrate(db, migrations);
       await signingKeys.start();
       await feed.start();
-      endSweeping = startSweeping(people);
+      endSweeping = startSweeping(users);
       if (mailer !== undefined && publicUrl === undefined)
         log.warn(
           'a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: nothing is mailed to people, for its links would lead nowhere',
@@ -130,7 +130,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     },
     ready,
     // Started and stopped with the module around them.
-    people: partOfAuth('people', peopleService(people)),
+    users: partOfAuth('users', peopleService(users)),
     callers: partOfAuth('callers', callerService({ callers: new CallerStore(db), accounts, audit, feed, heartbeatIntervalMs, clock, log })),
   };
 }

@@ -1,7 +1,7 @@
 // The process of auth when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { text } from '#kit/config/settings.js';
 import { publicUrl } from '#kit/config/public-url.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
@@ -36,11 +36,7 @@ await runService({
     });
     return {
       parts: [database, auth],
-      offers: [
-        offer(AuthServiceDefinition, auth),
-        offer(PeopleServiceDefinition, auth.people),
-        offer(CallerServiceDefinition, auth.callers),
-      ],
+      offers: [offer(AuthServiceDefinition, auth), offer(UserServiceDefinition, auth.users), offer(CallerServiceDefinition, auth.callers)],
       callers: auth.callers.service,
     };
   },

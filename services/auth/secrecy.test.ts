@@ -16,11 +16,12 @@ describe.each(testEngines)('a secret on %s', (engine) => {
     const request = CreateKeyRequest.fromPartial({ accountId: account.id, name: 'laptop', idempotencyKey: 'once' });
     const created = await auth.service.createKey(request, operator);
     secret = created.secret;
+    const own = { keyId: created.key!.id, accountId: account.id };
     await auth.service.createKey(request, operator);
     await auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
-    await auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: created.key!.id, name: 'server' }), operator);
-    rotated = (await auth.service.rotateKey({ keyId: created.key!.id, overlapMs: 1000n }, operator)).secret;
-    await auth.service.revokeKey({ keyId: created.key!.id }, operator);
+    await auth.service.updateKey(UpdateKeyRequest.fromPartial({ ...own, name: 'server', updateMask: ['name'] }), operator);
+    rotated = (await auth.service.rotateKey({ ...own, overlapMs: 1000 }, operator)).secret;
+    await auth.service.revokeKey(own, operator);
     await newKey(auth.service, account);
   });
   afterAll(() => auth.stop());

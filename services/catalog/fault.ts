@@ -3,7 +3,7 @@ import { AppError } from '#kit/errors/app-error.js';
 
 /** One thing wrong with one field. */
 export interface Fault {
-  /** Path of the field as in the protobuf message, for example "routes[0].upstream_id". */
+  /** Path of the field as in the protobuf message, for example "targets[0].upstream_id". */
   readonly field: string;
   /** Completes the sentence "<field> …". */
   readonly message: string;

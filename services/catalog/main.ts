@@ -1,6 +1,6 @@
 // The process of catalog when it runs apart.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
@@ -18,7 +18,7 @@ await runService({
   build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
     const toAuth = dial(config.authAddress);
-    const auth = toAuth.client(PeopleServiceDefinition);
+    const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const catalog = createCatalog(config, { db: database.db, clock, log, auth });
     return { parts: [database, catalog], offers: [offer(CatalogServiceDefinition, catalog)], callers };

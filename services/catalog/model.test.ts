@@ -3,11 +3,18 @@ import { Capability, type DeepPartial, Modality, type Model, ModelState, Tokeniz
 import { findByName, isModelName, modelFaults } from './model.js';
 import { exampleModel } from './testing/examples.js';
 
-const route = { upstreamId: 'acme', upstreamModel: 'small-1' };
+const target = { upstreamId: 'acme', upstreamModel: 'small-1' };
 
 describe('a model', () => {
   it('is valid with the least that it needs', () => {
-    const model = exampleModel({ description: '', owner: '', capabilities: [], aliases: [], contextLimitTokens: 1, outputLimitTokens: 1 });
+    const model = exampleModel({
+      description: '',
+      provider: '',
+      capabilities: [],
+      aliases: [],
+      contextLimitTokens: 1,
+      outputLimitTokens: 1,
+    });
     expect(modelFaults(model)).toEqual([]);
   });
 
@@ -18,7 +25,7 @@ describe('a model', () => {
     ['display_name', { displayName: '  ' }],
     ['display_name', { displayName: 'a'.repeat(201) }],
     ['description', { description: 'a'.repeat(2001) }],
-    ['owner', { owner: 'a'.repeat(101) }],
+    ['provider', { provider: 'a'.repeat(101) }],
     ['context_limit_tokens', { contextLimitTokens: 100_000_001 }],
     ['output_limit_tokens', { outputLimitTokens: 0 }],
     ['output_limit_tokens', { contextLimitTokens: 1000, outputLimitTokens: 1001 }],
@@ -26,10 +33,10 @@ describe('a model', () => {
     ['input_modalities', { inputModalities: [99 as Modality] }],
     ['output_modalities', { outputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_TEXT] }],
     ['capabilities', { capabilities: [Capability.CAPABILITY_UNSPECIFIED] }],
-    ['routes', { routes: [] }],
-    ['routes', { routes: Array.from({ length: 17 }, () => route) }],
-    ['routes[1].upstream_id', { routes: [route, { ...route, upstreamId: '' }] }],
-    ['routes[0].upstream_model', { routes: [{ ...route, upstreamModel: '' }] }],
+    ['targets', { targets: [] }],
+    ['targets', { targets: Array.from({ length: 17 }, () => target) }],
+    ['targets[1].upstream_id', { targets: [target, { ...target, upstreamId: '' }] }],
+    ['targets[0].upstream_model', { targets: [{ ...target, upstreamModel: '' }] }],
     ['image_tokens_max', { imageTokensMax: 1_000_001 }],
     ['image_tokens_max', { imageTokensMax: -1 }],
     ['tokenizer', { tokenizer: Tokenizer.TOKENIZER_UNSPECIFIED }],
@@ -43,7 +50,7 @@ describe('a model', () => {
   });
 
   it('has all its faults listed', () => {
-    expect(modelFaults(exampleModel({ id: '', displayName: '', routes: [] }))).toHaveLength(3);
+    expect(modelFaults(exampleModel({ id: '', displayName: '', targets: [] }))).toHaveLength(3);
   });
 });
 

@@ -1,6 +1,6 @@
 // What a valid model is. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import { Capability, Modality, type Model, ModelState, type Route, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { Capability, Modality, type Model, ModelState, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import type { Fault } from './fault.js';
 
 /** How many models a catalog may have: every listing and snapshot carries all of them. */
@@ -9,10 +9,10 @@ export const modelsMax = 2000;
 const nameCharsMax = 128;
 const displayNameCharsMax = 200;
 const descriptionCharsMax = 2000;
-const ownerCharsMax = 100;
+const providerCharsMax = 100;
 const upstreamIdCharsMax = 64;
 const upstreamModelCharsMax = 200;
-const routesMax = 16;
+const targetsMax = 16;
 const aliasesMax = 16;
 const limitTokensMax = 100_000_000;
 const imageTokensMaxMax = 1_000_000;
@@ -27,15 +27,15 @@ export function modelFaults(model: Model): Fault[] {
   expect(isModelName(model.id), 'id', nameRule);
   expect(isFilled(model.displayName, displayNameCharsMax), 'display_name', `must have 1 to ${displayNameCharsMax} characters`);
   expect(model.description.length <= descriptionCharsMax, 'description', `must have at most ${descriptionCharsMax} characters`);
-  expect(model.owner.length <= ownerCharsMax, 'owner', `must have at most ${ownerCharsMax} characters`);
+  expect(model.provider.length <= providerCharsMax, 'provider', `must have at most ${providerCharsMax} characters`);
   expect(isLimit(model.contextLimitTokens), 'context_limit_tokens', `must be from 1 to ${limitTokensMax}`);
   expect(isLimit(model.outputLimitTokens), 'output_limit_tokens', `must be from 1 to ${limitTokensMax}`);
   expect(model.outputLimitTokens <= model.contextLimitTokens, 'output_limit_tokens', 'must not be more than context_limit_tokens');
   expect(isSetOf(knownModalities, model.inputModalities, 1), 'input_modalities', 'must name at least one known modality, each once');
   expect(isSetOf(knownModalities, model.outputModalities, 1), 'output_modalities', 'must name at least one known modality, each once');
   expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'must name known capabilities, each once');
-  expect(model.routes.length >= 1 && model.routes.length <= routesMax, 'routes', `must have 1 to ${routesMax} entries`);
-  faults.push(...model.routes.slice(0, routesMax).flatMap(routeFaults));
+  expect(model.targets.length >= 1 && model.targets.length <= targetsMax, 'targets', `must have 1 to ${targetsMax} entries`);
+  faults.push(...model.targets.slice(0, targetsMax).flatMap(targetFaults));
   expect(
     Number.isInteger(model.imageTokensMax) && model.imageTokensMax >= 0 && model.imageTokensMax <= imageTokensMaxMax,
     'image_tokens_max',
@@ -100,13 +100,13 @@ function isSetOf(allowed: ReadonlySet<number>, values: readonly number[], countM
   return values.length >= countMin && new Set(values).size === values.length && values.every((value) => allowed.has(value));
 }
 
-function routeFaults(route: Route, index: number): Fault[] {
+function targetFaults(target: Target, index: number): Fault[] {
   const faults: Fault[] = [];
-  if (!isFilled(route.upstreamId, upstreamIdCharsMax)) {
-    faults.push({ field: `routes[${index}].upstream_id`, message: `must have 1 to ${upstreamIdCharsMax} characters` });
+  if (!isFilled(target.upstreamId, upstreamIdCharsMax)) {
+    faults.push({ field: `targets[${index}].upstream_id`, message: `must have 1 to ${upstreamIdCharsMax} characters` });
   }
-  if (!isFilled(route.upstreamModel, upstreamModelCharsMax)) {
-    faults.push({ field: `routes[${index}].upstream_model`, message: `must have 1 to ${upstreamModelCharsMax} characters` });
+  if (!isFilled(target.upstreamModel, upstreamModelCharsMax)) {
+    faults.push({ field: `targets[${index}].upstream_model`, message: `must have 1 to ${upstreamModelCharsMax} characters` });
   }
   return faults;
 }

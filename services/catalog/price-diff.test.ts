@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Capability, type DeepPartial, PriceClass, type PriceVersion, PriceWarning_Kind as Kind } from '#proto/catalog/v1/catalog.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
+import { Capability, type DeepPartial, type PriceVersion, PriceWarning_Kind as Kind } from '#proto/catalog/v1/catalog.js';
 import { priceDiff } from './price-diff.js';
 import { exampleModel, examplePrice } from './testing/examples.js';
 
@@ -7,8 +8,8 @@ const nowMs = 10_000;
 const before = examplePrice({ id: 'before', effectiveFromMs: 1000n });
 const model = exampleModel();
 
-const warningsOf = (draft: DeepPartial<PriceVersion>, versions = [before]): [Kind, PriceClass][] =>
-  priceDiff(model, examplePrice(draft), versions, nowMs).warnings.map(({ kind, priceClass }) => [kind, priceClass]);
+const warningsOf = (draft: DeepPartial<PriceVersion>, versions = [before]): [Kind, TokenClass][] =>
+  priceDiff(model, examplePrice(draft), versions, nowMs).warnings.map(({ kind, tokenClass }) => [kind, tokenClass]);
 
 describe('what a draft would change', () => {
   it('is told class by class, with the rise in hundredths of a percent', () => {
@@ -19,20 +20,20 @@ describe('what a draft would change', () => {
       nowMs,
     );
     expect(
-      changes.map(({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }) => [
-        priceClass,
+      changes.map(({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }) => [
+        tokenClass,
         beforeNanoUsdPerMtok,
         afterNanoUsdPerMtok,
         changeBasisPoints,
       ]),
     ).toEqual([
-      [PriceClass.PRICE_CLASS_INPUT, 1_000_000_000n, 1_100_000_000n, 1000n],
-      [PriceClass.PRICE_CLASS_CACHE_READ, 100_000_000n, 66_666_666n, -3333n],
-      [PriceClass.PRICE_CLASS_CACHE_WRITE_5M, 1_250_000_000n, 1_250_000_000n, 0n],
-      [PriceClass.PRICE_CLASS_CACHE_WRITE_1H, 2_000_000_000n, 2_000_000_000n, 0n],
-      [PriceClass.PRICE_CLASS_OUTPUT, 5_000_000_000n, 5_000_000_000n, 0n],
+      [TokenClass.TOKEN_CLASS_INPUT, 1_000_000_000n, 1_100_000_000n, 1000n],
+      [TokenClass.TOKEN_CLASS_CACHE_READ, 100_000_000n, 66_666_666n, -3333n],
+      [TokenClass.TOKEN_CLASS_CACHE_WRITE_5M, 1_250_000_000n, 1_250_000_000n, 0n],
+      [TokenClass.TOKEN_CLASS_CACHE_WRITE_1H, 2_000_000_000n, 2_000_000_000n, 0n],
+      [TokenClass.TOKEN_CLASS_OUTPUT, 5_000_000_000n, 5_000_000_000n, 0n],
       // What was charged as output is compared with it.
-      [PriceClass.PRICE_CLASS_REASONING, undefined, 6_000_000_000n, 2000n],
+      [TokenClass.TOKEN_CLASS_REASONING, undefined, 6_000_000_000n, 2000n],
     ]);
   });
 
@@ -81,21 +82,21 @@ describe('what a draft would change', () => {
 });
 
 describe('warnings about a draft', () => {
-  it.each<[string, DeepPartial<PriceVersion>, [Kind, PriceClass][]]>([
+  it.each<[string, DeepPartial<PriceVersion>, [Kind, TokenClass][]]>([
     ['nothing to warn of', { inputNanoUsdPerMtok: 1_500_000_000n }, []],
     [
       'half more is no large change, a nano-dollar beyond is one',
       { inputNanoUsdPerMtok: 1_500_000_001n },
-      [[Kind.KIND_LARGE_CHANGE, PriceClass.PRICE_CLASS_INPUT]],
+      [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_INPUT]],
     ],
     ['half less is no large change', { outputNanoUsdPerMtok: 2_500_000_000n }, []],
-    ['less than half', { outputNanoUsdPerMtok: 2_499_999_999n }, [[Kind.KIND_LARGE_CHANGE, PriceClass.PRICE_CLASS_OUTPUT]]],
+    ['less than half', { outputNanoUsdPerMtok: 2_499_999_999n }, [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_OUTPUT]]],
     [
       'a class at 0',
       { cacheReadNanoUsdPerMtok: 0n },
       [
-        [Kind.KIND_ZERO, PriceClass.PRICE_CLASS_CACHE_READ],
-        [Kind.KIND_LARGE_CHANGE, PriceClass.PRICE_CLASS_CACHE_READ],
+        [Kind.KIND_ZERO, TokenClass.TOKEN_CLASS_CACHE_READ],
+        [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_CACHE_READ],
       ],
     ],
     [
@@ -103,7 +104,7 @@ describe('warnings about a draft', () => {
       { inputNanoUsdPerMtok: 1_400_000_000n, outputNanoUsdPerMtok: 1_399_999_999n },
       [
         [Kind.KIND_OUTPUT_BELOW_INPUT, 0],
-        [Kind.KIND_LARGE_CHANGE, PriceClass.PRICE_CLASS_OUTPUT],
+        [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_OUTPUT],
       ],
     ],
     ['no change', {}, [[Kind.KIND_NO_CHANGE, 0]]],
@@ -116,7 +117,7 @@ describe('warnings about a draft', () => {
   it('tells of a first price, of a rise from 0, and of a later version that ends it', () => {
     expect(warningsOf({}, [])).toEqual([[Kind.KIND_FIRST_PRICE, 0]]);
     expect(warningsOf({}, [examplePrice({ effectiveFromMs: 1n, cacheReadNanoUsdPerMtok: 0n })])).toEqual([
-      [Kind.KIND_LARGE_CHANGE, PriceClass.PRICE_CLASS_CACHE_READ],
+      [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_CACHE_READ],
     ]);
     expect(warningsOf({ outputNanoUsdPerMtok: 6_000_000_000n }, [before, examplePrice({ effectiveFromMs: 20_000n })])).toEqual([
       [Kind.KIND_ENDED_BY_LATER, 0],

@@ -1,9 +1,9 @@
 // What publishing a draft would change, and what about it may be a mistake. Pure: the instant is an argument.
+import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   Capability,
   type Model,
   PriceChange,
-  PriceClass,
   PriceDiff,
   type PriceVersion,
   PriceWarning,
@@ -35,32 +35,32 @@ export function priceDiff(model: Model, draft: PriceVersion, versions: readonly 
 }
 
 interface Class {
-  readonly priceClass: PriceClass;
+  readonly tokenClass: TokenClass;
   /** What the version says; undefined: nothing. */
   read(price: PriceVersion): bigint | undefined;
   /** What it charges. */
   charged(price: PriceVersion): bigint;
 }
 
-const priced = (priceClass: PriceClass, charged: (price: PriceVersion) => bigint): Class => ({ priceClass, read: charged, charged });
+const priced = (tokenClass: TokenClass, charged: (price: PriceVersion) => bigint): Class => ({ tokenClass, read: charged, charged });
 
 const classes: readonly Class[] = [
-  priced(PriceClass.PRICE_CLASS_INPUT, (price) => price.inputNanoUsdPerMtok),
-  priced(PriceClass.PRICE_CLASS_CACHE_READ, (price) => price.cacheReadNanoUsdPerMtok),
-  priced(PriceClass.PRICE_CLASS_CACHE_WRITE_5M, (price) => price.cacheWrite5mNanoUsdPerMtok),
-  priced(PriceClass.PRICE_CLASS_CACHE_WRITE_1H, (price) => price.cacheWrite1hNanoUsdPerMtok),
-  priced(PriceClass.PRICE_CLASS_OUTPUT, (price) => price.outputNanoUsdPerMtok),
+  priced(TokenClass.TOKEN_CLASS_INPUT, (price) => price.inputNanoUsdPerMtok),
+  priced(TokenClass.TOKEN_CLASS_CACHE_READ, (price) => price.cacheReadNanoUsdPerMtok),
+  priced(TokenClass.TOKEN_CLASS_CACHE_WRITE_5M, (price) => price.cacheWrite5mNanoUsdPerMtok),
+  priced(TokenClass.TOKEN_CLASS_CACHE_WRITE_1H, (price) => price.cacheWrite1hNanoUsdPerMtok),
+  priced(TokenClass.TOKEN_CLASS_OUTPUT, (price) => price.outputNanoUsdPerMtok),
   {
-    priceClass: PriceClass.PRICE_CLASS_REASONING,
+    tokenClass: TokenClass.TOKEN_CLASS_REASONING,
     read: (price) => price.reasoningNanoUsdPerMtok,
     charged: (price) => price.reasoningNanoUsdPerMtok ?? price.outputNanoUsdPerMtok,
   },
 ];
 
-function changeOf({ priceClass, read, charged }: Class, before: PriceVersion | undefined, after: PriceVersion): PriceChange {
+function changeOf({ tokenClass, read, charged }: Class, before: PriceVersion | undefined, after: PriceVersion): PriceChange {
   const from = before === undefined ? undefined : charged(before);
   return PriceChange.fromPartial({
-    priceClass,
+    tokenClass,
     beforeNanoUsdPerMtok: before === undefined ? undefined : read(before),
     afterNanoUsdPerMtok: read(after),
     changeBasisPoints: from === undefined || from === 0n ? undefined : basisPoints(from, charged(after)),
@@ -82,26 +82,26 @@ function warningsOf(
   isPast: boolean,
 ): PriceWarning[] {
   const warnings: PriceWarning[] = [];
-  const warn = (kind: Kind, priceClass?: PriceClass): void =>
-    void warnings.push(PriceWarning.fromPartial({ kind, ...(priceClass === undefined ? {} : { priceClass }) }));
+  const warn = (kind: Kind, tokenClass?: TokenClass): void =>
+    void warnings.push(PriceWarning.fromPartial({ kind, ...(tokenClass === undefined ? {} : { tokenClass }) }));
   if (isPast) warn(Kind.KIND_START_PASSED);
   if (before === undefined) warn(Kind.KIND_FIRST_PRICE);
   else if (classes.every(({ charged }) => charged(before) === charged(draft))) warn(Kind.KIND_NO_CHANGE);
   if (classes.every(({ charged }) => charged(draft) === 0n)) warn(Kind.KIND_FREE);
-  else for (const { priceClass, read } of classes) if (read(draft) === 0n) warn(Kind.KIND_ZERO, priceClass);
+  else for (const { tokenClass, read } of classes) if (read(draft) === 0n) warn(Kind.KIND_ZERO, tokenClass);
   if (draft.outputNanoUsdPerMtok < draft.inputNanoUsdPerMtok) warn(Kind.KIND_OUTPUT_BELOW_INPUT);
-  for (const [index, { priceClass, charged }] of classes.entries()) {
+  for (const [index, { tokenClass, charged }] of classes.entries()) {
     if (before === undefined) break;
     // Of reasoning that is charged as output before and after, the line of the output has said it.
     if (
-      priceClass === PriceClass.PRICE_CLASS_REASONING &&
+      tokenClass === TokenClass.TOKEN_CLASS_REASONING &&
       before.reasoningNanoUsdPerMtok === undefined &&
       draft.reasoningNanoUsdPerMtok === undefined
     )
       continue;
     const change = changes[index]!.changeBasisPoints;
     const isLarge = change === undefined ? charged(draft) > 0n : exceeds(charged(before), charged(draft));
-    if (isLarge) warn(Kind.KIND_LARGE_CHANGE, priceClass);
+    if (isLarge) warn(Kind.KIND_LARGE_CHANGE, tokenClass);
   }
   if (isEnded) warn(Kind.KIND_ENDED_BY_LATER);
   return warnings;

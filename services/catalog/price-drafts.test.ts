@@ -110,7 +110,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     const seen = await put();
     const changed = await put({ outputNanoUsdPerMtok: 1n }, seen.version, 'bob@example.com');
     expect(await refusal(publish(seen.version))).toEqual({ reason: 'failed_precondition', details: { field: 'version' } });
-    await service.discardPriceDraft({ modelId, version: changed.version }, context);
+    await service.deletePriceDraft({ modelId, version: changed.version }, context);
     expect((await refusal(publish(changed.version))).reason).toBe('failed_precondition');
     // A draft made anew never has the version of one before.
     expect((await put()).version).toBeGreaterThan(changed.version);
@@ -144,10 +144,10 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect((await refusal(put({}, 0n))).reason).toBe('failed_precondition');
     const second = await put({ inputNanoUsdPerMtok: 2n }, first.version);
     expect((await refusal(put({}, first.version))).reason).toBe('failed_precondition');
-    expect((await refusal(service.discardPriceDraft({ modelId, version: first.version }, context))).reason).toBe('failed_precondition');
+    expect((await refusal(service.deletePriceDraft({ modelId, version: first.version }, context))).reason).toBe('failed_precondition');
     expect(await drafts()).toEqual([second]);
-    await service.discardPriceDraft({ modelId }, context);
-    expect((await refusal(service.discardPriceDraft({ modelId }, context))).reason).toBe('not_found');
+    await service.deletePriceDraft({ modelId }, context);
+    expect((await refusal(service.deletePriceDraft({ modelId }, context))).reason).toBe('not_found');
   });
 
   it('whose start has passed are kept and not published', async () => {
@@ -170,7 +170,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await refusal(put({}, undefined, 'x'.repeat(201)))).toEqual({ reason: 'invalid_request', details: { field: 'author' } });
     expect((await refusal(put({ modelId: 'acme/unknown' }))).reason).toBe('model_unknown');
     expect((await refusal(service.putPriceDraft({ price: undefined, author: '' }, context))).reason).toBe('invalid_request');
-    for (const call of [service.getPriceDraft, service.discardPriceDraft])
+    for (const call of [service.getPriceDraft, service.deletePriceDraft])
       expect((await refusal(call({ modelId: 'acme/unknown' }, context))).reason).toBe('model_unknown');
   });
 });

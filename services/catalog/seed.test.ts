@@ -8,7 +8,7 @@ const entry = {
   aliases: ['small'],
   display_name: 'Acme Small',
   description: 'Small and quick.',
-  owner: 'acme',
+  provider: 'acme',
   state: 'active',
   context_limit_tokens: 32_000,
   output_limit_tokens: 4000,
@@ -16,7 +16,7 @@ const entry = {
   output_modalities: ['text'],
   capabilities: ['tools'],
   tokenizer: 'o200k',
-  routes: [{ upstream_id: 'acme', upstream_model: 'small-1' }],
+  targets: [{ upstream_id: 'acme', upstream_model: 'small-1' }],
   usd_per_mtok: { input: '1', cache_read: '0.1', cache_write_5m: '1.25', cache_write_1h: '2', output: '0.000000001' },
   sources: [{ address: 'https://acme.test/prices', date: '2026-11-20' }],
 };
@@ -93,16 +93,16 @@ describe('a seed file', () => {
 
 describe('the seed file of this release', () => {
   const seed = parseSeed(seedFile);
-  const vendors = seed.filter(({ model }) => model.owner !== 'tollgate');
+  const vendors = seed.filter(({ model }) => model.provider !== 'tollgate');
 
   it('has the sandbox models that clients are tried with', () => {
-    const sandbox = seed.filter(({ model }) => model.routes[0]?.upstreamId === 'sandbox').map(({ model }) => model);
+    const sandbox = seed.filter(({ model }) => model.targets[0]?.upstreamId === 'sandbox').map(({ model }) => model);
     expect(sandbox.map(({ id }) => id)).toEqual(
       ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall'].map((name) => `sandbox/${name}`),
     );
     for (const model of sandbox) {
       expect(model.tokenizer).toBe(Tokenizer.TOKENIZER_SANDBOX);
-      expect(`sandbox/${model.routes[0]?.upstreamModel}`).toBe(model.id);
+      expect(`sandbox/${model.targets[0]?.upstreamModel}`).toBe(model.id);
     }
   });
 
@@ -116,8 +116,8 @@ describe('the seed file of this release', () => {
   });
 
   it.each(vendors.map(({ model }) => [model.id, model] as const))('lets callers name %s as its vendor does', (_, model) => {
-    const { upstreamId, upstreamModel } = model.routes[0]!;
-    expect(upstreamId).toBe(model.owner);
+    const { upstreamId, upstreamModel } = model.targets[0]!;
+    expect(upstreamId).toBe(model.provider);
     expect(model.id.startsWith(`${upstreamId}/`)).toBe(true);
     expect(model.aliases).toContain(upstreamModel);
     expect(model.aliases).toContain(model.id.slice(upstreamId.length + 1));
@@ -137,7 +137,7 @@ describe('the seed file of this release', () => {
     },
   );
 
-  it.each(seedFile.models.filter(({ owner }) => owner !== 'tollgate').map((entry) => [entry.id, entry.sources] as const))(
+  it.each(seedFile.models.filter(({ provider }) => provider !== 'tollgate').map((entry) => [entry.id, entry.sources] as const))(
     'says where the figures of %s are from',
     (_, sources) => {
       expect(sources.length).toBeGreaterThan(0);

@@ -80,7 +80,7 @@ function readModel(reader: SeedReader): Model {
     aliases: reader.texts('aliases'),
     displayName: reader.text('display_name'),
     description: reader.text('description'),
-    owner: reader.text('owner'),
+    provider: reader.text('provider'),
     state: reader.word('state', states),
     contextLimitTokens: reader.number('context_limit_tokens'),
     outputLimitTokens: reader.number('output_limit_tokens'),
@@ -89,9 +89,9 @@ function readModel(reader: SeedReader): Model {
     capabilities: reader.words('capabilities', capabilities),
     imageTokensMax: reader.has('image_tokens_max') ? reader.number('image_tokens_max') : 0,
     tokenizer: reader.word('tokenizer', tokenizers),
-    routes: reader.objects('routes').map((route) => {
-      const read = { upstreamId: route.text('upstream_id'), upstreamModel: route.text('upstream_model') };
-      route.end();
+    targets: reader.objects('targets').map((target) => {
+      const read = { upstreamId: target.text('upstream_id'), upstreamModel: target.text('upstream_model') };
+      target.end();
       return read;
     }),
   });

@@ -3,7 +3,7 @@ import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from './deps.js';
 import { getHealth } from './rpcs/get-health.js';
-import { discardPriceDraft } from './rpcs/discard-price-draft.js';
+import { deletePriceDraft } from './rpcs/delete-price-draft.js';
 import { getModel } from './rpcs/get-model.js';
 import { getPriceDraft } from './rpcs/get-price-draft.js';
 import { listModels } from './rpcs/list-models.js';
@@ -27,7 +27,7 @@ export function catalogService(deps: RpcDeps): CatalogService {
       putPriceDraft,
       getPriceDraft,
       listPriceDrafts,
-      discardPriceDraft,
+      deletePriceDraft,
       publishPriceDraft,
       watchCatalog,
       getHealth,

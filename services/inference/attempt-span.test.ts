@@ -4,7 +4,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#kit/rpc/call-context.js';
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from './config.js';
 import { collect, startInference, type TestInference, textRequest } from './testing/fixtures.js';
@@ -31,7 +31,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
   inference = await startInference(changes);
   const upstream = {
     id: 'mine',
-    wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+    apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     baseUrl: stub.baseUrl,
     secretLastFour: '',
     hasSecret: false,

@@ -1,6 +1,6 @@
 // The process of inference when it runs apart.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
@@ -25,7 +25,7 @@ await runService({
   build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
     const toAuth = dial(config.authAddress);
-    const auth = toAuth.client(PeopleServiceDefinition);
+    const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const secretKey = ensureSecretKey(config.secretKeyPath);
     const inference = createInference(config, { db: database.db, clock, log, secretKey, auth });

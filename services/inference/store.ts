@@ -3,7 +3,7 @@ import { isDuplicate } from '#kit/db/errors.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
-import { UpstreamTest, type WireFormat } from '#proto/inference/v1/inference.js';
+import { UpstreamTest, type ApiFormat } from '#proto/inference/v1/inference.js';
 import { migrations } from './migrations/index.js';
 
 /** Most upstreams that may be stored. */
@@ -15,7 +15,7 @@ const managedTestsMax = 100;
 /** A stored upstream. */
 export interface UpstreamRow {
   readonly id: string;
-  readonly wireFormat: WireFormat;
+  readonly apiFormat: ApiFormat;
   readonly baseUrl: string;
   /** As SecretBox made it; absent when the upstream needs no secret. */
   readonly sealedSecret: string | undefined;
@@ -25,7 +25,7 @@ export interface UpstreamRow {
   readonly createdAtMs: bigint;
 }
 
-const columns = ['id', 'wire_format', 'base_url', 'sealed_secret', 'secret_last_four', 'allow_private_network', 'enabled', 'created_at_ms'];
+const columns = ['id', 'api_format', 'base_url', 'sealed_secret', 'secret_last_four', 'allow_private_network', 'enabled', 'created_at_ms'];
 
 /** Upstreams in a database. */
 export class UpstreamStore {
@@ -79,7 +79,7 @@ export class UpstreamStore {
    * since, nothing is kept. Absent for upstreams that are not stored.
    */
   async keepTest(upstreamId: string, tested: UpstreamRow | undefined, test: UpstreamTest): Promise<void> {
-    const row = { at_ms: test.atMs, result: Buffer.from(UpstreamTest.encode(test).finish()) };
+    const row = { at_ms: test.startedAtMs, result: Buffer.from(UpstreamTest.encode(test).finish()) };
     await this.db.transaction(async (tx) => {
       if (tested !== undefined) {
         const [present] = await tx('upstream').select(columns).where({ id: upstreamId }).forUpdate();
@@ -118,15 +118,15 @@ export class UpstreamStore {
 
 /** Whether a test of the one holds for the other. */
 function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
-  const facts = ({ wireFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string =>
-    JSON.stringify([wireFormat, baseUrl, allowPrivateNetwork, sealedSecret]);
+  const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string =>
+    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, sealedSecret]);
   return facts(one) === facts(other);
 }
 
 function fromRow(row: Record<string, unknown>): UpstreamRow {
   return {
     id: asText(row['id']),
-    wireFormat: asNumber(row['wire_format']),
+    apiFormat: asNumber(row['api_format']),
     baseUrl: asText(row['base_url']),
     sealedSecret: optional(row['sealed_secret'], asText),
     secretLastFour: asText(row['secret_last_four']),
@@ -139,7 +139,7 @@ function fromRow(row: Record<string, unknown>): UpstreamRow {
 function toRow(row: UpstreamRow): Record<string, unknown> {
   return {
     id: row.id,
-    wire_format: row.wireFormat,
+    api_format: row.apiFormat,
     base_url: row.baseUrl,
     sealed_secret: row.sealedSecret ?? null,
     secret_last_four: row.secretLastFour,

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing
 import { recordingLogger } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { recordedAudit } from '#kit/testing/audit.js';
-import { type InferenceService, type PutUpstreamRequest, type Upstream, WireFormat } from '#proto/inference/v1/inference.js';
+import { type InferenceService, type PutUpstreamRequest, type Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from './config.js';
 import { createInference } from './index.js';
@@ -47,7 +47,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
   const wanted = (changes: Partial<Upstream> = {}): Upstream => ({
     id: 'mine',
-    wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+    apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     baseUrl: stub.baseUrl,
     secretLastFour: '',
     hasSecret: false,
@@ -63,7 +63,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
   it('begin with the sandbox alone', async () => {
     expect((await service.listUpstreams({}, operator)).upstreams).toMatchObject([
-      { id: 'sandbox', wireFormat: WireFormat.WIRE_FORMAT_SANDBOX, managed: true, enabled: true },
+      { id: 'sandbox', apiFormat: ApiFormat.API_FORMAT_SANDBOX, managed: true, enabled: true },
     ]);
     expect(await inference.ready()).toEqual({ ok: true });
   });
@@ -263,8 +263,8 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   it.each<[string, Partial<Upstream>, string | undefined]>([
     ['upstream.id', { id: '' }, undefined],
     ['upstream.id', { id: 'Not OK' }, undefined],
-    ['upstream.wire_format', { wireFormat: WireFormat.WIRE_FORMAT_SANDBOX }, undefined],
-    ['upstream.wire_format', { wireFormat: WireFormat.WIRE_FORMAT_UNSPECIFIED }, undefined],
+    ['upstream.api_format', { apiFormat: ApiFormat.API_FORMAT_SANDBOX }, undefined],
+    ['upstream.api_format', { apiFormat: ApiFormat.API_FORMAT_UNSPECIFIED }, undefined],
     ['upstream.base_url', { baseUrl: '' }, undefined],
     ['upstream.base_url', { allowPrivateNetwork: false }, undefined],
     ['secret', {}, 'with space'],

@@ -4,7 +4,7 @@ import { createLogger } from './log.js';
 it('writes an error without the statement and the values that a driver puts into it', () => {
   const lines: string[] = [];
   const log = createLogger({ name: 'test', level: 'info' }, { write: (line) => void lines.push(line) });
-  const text = "INSERT INTO kept_answer VALUES ('what a customer wrote')";
+  const text = "INSERT INTO stored_answer VALUES ('what a customer wrote')";
   const cause = Object.assign(new Error('The table is full'), {
     code: 'ER_RECORD_FILE_FULL',
     errno: 1114,

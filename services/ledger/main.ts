@@ -1,6 +1,6 @@
 // The process of ledger when it runs apart.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
@@ -32,7 +32,7 @@ await runService({
   build(config, { log, clock, dial, access }) {
     const database = databasePart(config.databaseUrl, log);
     const toAuth = dial(config.authAddress);
-    const auth = toAuth.client(PeopleServiceDefinition);
+    const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const ledger = createLedger(config, { db: database.db, clock, log, access, auth });
     const alerts = createAlerts(config, {

@@ -201,7 +201,7 @@ export class Rebuild {
 
   private expectEqual(what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): void {
     if (storedNanoUsd !== rebuiltNanoUsd && this.drifts.length < driftsMax)
-      this.drifts.push({ accountId: this.accountId, what, storedNanoUsd, rebuiltNanoUsd });
+      this.drifts.push({ accountId: this.accountId, subject: what, storedNanoUsd, rebuiltNanoUsd });
   }
 }
 
@@ -210,7 +210,7 @@ export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyRespo
   const { accountId, id, lastSeq, capturedNanoUsd, shortfallNanoUsd, refundedNanoUsd, checkpointNanoUsd, state } = hold;
   const drift = (what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): VerifyResponse_Drift => ({
     accountId,
-    what: `${what} ${id}`,
+    subject: `${what} ${id}`,
     storedNanoUsd,
     rebuiltNanoUsd,
   });

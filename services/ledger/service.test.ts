@@ -226,7 +226,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     }
     await ledger.service.settle(settleRequest(customer, ids[1]!, 0n));
     const list = async (limit: number) =>
-      (await ledger.service.listOpenHolds({ accountId: customer.accountId, limit })).holds.map((hold) => hold.id);
+      (await ledger.service.listOpenHolds({ accountId: customer.accountId, pageSize: limit })).holds.map((hold) => hold.id);
     expect(await list(0)).toEqual([ids[0], ids[2]]);
     expect(await list(1)).toEqual([ids[0]]);
   });

@@ -3,17 +3,17 @@ import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
 import { adjust } from './rpcs/adjust.js';
-import { apply, decoratedOperations } from './rpcs/apply.js';
+import { batch, decoratedOperations } from './rpcs/batch.js';
 import { checkpoint } from './rpcs/checkpoint.js';
 import { deposit } from './rpcs/deposit.js';
 import { expireHolds } from './rpcs/expire-holds.js';
-import { findEntry } from './rpcs/find-entry.js';
+import { getEntryByIdempotencyKey } from './rpcs/get-entry-by-idempotency-key.js';
 import { getBalance } from './rpcs/get-balance.js';
 import { getHealth } from './rpcs/get-health.js';
 import { getHold } from './rpcs/get-hold.js';
-import { getHolds } from './rpcs/get-holds.js';
+import { batchGetHolds } from './rpcs/batch-get-holds.js';
 import { hold } from './rpcs/hold.js';
-import { listBalances } from './rpcs/list-balances.js';
+import { batchGetBalances } from './rpcs/batch-get-balances.js';
 import { listEntries } from './rpcs/list-entries.js';
 import { listHolds } from './rpcs/list-holds.js';
 import { listJournal } from './rpcs/list-journal.js';
@@ -33,7 +33,7 @@ import { verify } from './rpcs/verify.js';
 
 /** The implementation of the contract over these dependencies. */
 export function ledgerService(deps: RpcDeps): LedgerService {
-  const rpcs = bindRpcs<Omit<LedgerService, 'apply'>, RpcDeps>(
+  const rpcs = bindRpcs<Omit<LedgerService, 'batch'>, RpcDeps>(
     {
       hold,
       checkpoint,
@@ -43,16 +43,16 @@ export function ledgerService(deps: RpcDeps): LedgerService {
       deposit,
       adjust,
       getBalance,
-      listBalances,
+      batchGetBalances,
       listKeySpend,
       getHealth,
       getHold,
       listOpenHolds,
       listEntries,
-      findEntry,
+      getEntryByIdempotencyKey,
       verify,
       refund,
-      getHolds,
+      batchGetHolds,
       listHolds,
       listStatements,
       getStatement,
@@ -66,5 +66,5 @@ export function ledgerService(deps: RpcDeps): LedgerService {
     deps,
   );
   const streamDeps = { ...deps, operations: decoratedOperations(rpcs, deps) };
-  return { ...rpcs, ...bindRpcs<Pick<LedgerService, 'apply'>, typeof streamDeps>({ apply }, streamDeps) };
+  return { ...rpcs, ...bindRpcs<Pick<LedgerService, 'batch'>, typeof streamDeps>({ batch }, streamDeps) };
 }

@@ -88,7 +88,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       captured_nano_usd: '200000',
       input_tokens: 100,
       output_tokens: 50,
-      ending: 'completed',
+      outcome: 'completed',
       token_source: 'reported',
       price: { input_nano_usd_per_mtok: '1000000000', output_nano_usd_per_mtok: '2000000000' },
     });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 import { tokens } from './testing/calls.js';
 import { validateUsage } from './validate-usage.js';
 
@@ -8,9 +8,9 @@ const page = readFileSync(new URL('../../docs/charging.md', import.meta.url), 'u
 const rowsFor = (name: string) => page.split('\n').filter((line) => line.startsWith(`| \`${name}\` |`));
 
 describe('docs/charging.md', () => {
-  const endings = Object.keys(Ending).filter((name) => /^ENDING_(?!UNSPECIFIED)/.test(name));
+  const outcomes = Object.keys(Outcome).filter((name) => /^OUTCOME_(?!UNSPECIFIED)/.test(name));
 
-  it.each(endings.map((name) => name.slice('ENDING_'.length).toLowerCase()))('has one row for the ending %s', (name) => {
+  it.each(outcomes.map((name) => name.slice('OUTCOME_'.length).toLowerCase()))('has one row for the outcome %s', (name) => {
     expect(rowsFor(name)).toHaveLength(1);
   });
 

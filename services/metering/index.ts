@@ -34,7 +34,7 @@ export interface MeteringDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly access: Access;
-  readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint' | 'getHolds' | 'listHolds' | 'verify'>;
+  readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint' | 'batchGetHolds' | 'listHolds' | 'verify'>;
   /** For the prices that records should have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
   /** Auth, which keeps the audit log. */

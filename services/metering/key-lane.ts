@@ -1,4 +1,4 @@
-// Who gets an idempotency key: concurrent BeginKeyedCall calls share a transaction, in which each sees what those before it did.
+// Who gets an idempotency key: concurrent ReserveIdempotencyKey calls share a transaction, in which each sees what those before it did.
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
@@ -8,7 +8,7 @@ import { AppError } from '#kit/errors/app-error.js';
 import type { MeteringConfig } from './config.js';
 import type { LeaseGrace } from './lease-grace.js';
 import { isRunning } from './store/expired-keys.js';
-import { keptBytesOf, keptBytesOfAll } from './store/kept-answers.js';
+import { keptBytesOf, keptBytesOfAll } from './store/stored-answers.js';
 import { deleteKey, insertKey, type KeyRow, KeyState, lockKey } from './store/keyed-calls.js';
 
 const keysPerTransactionMax = 50;

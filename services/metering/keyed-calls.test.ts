@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
-  BeginKeyedCallRequest,
-  BeginKeyedCallResponse_Cause as Cause,
+  ReserveIdempotencyKeyRequest,
+  ReserveIdempotencyKeyResponse_Cause as Cause,
   type Call,
-  Ending,
+  Outcome,
   type MeteringService,
   type RecordUsageRequest,
 } from '#proto/metering/v1/metering.js';
@@ -32,31 +32,31 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
 
   const keyedCall = (changes: Partial<Call> = {}): Call => call({ idempotencyKeyHash: randomBytes(32), ...changes });
   const repeatOf = (first: Call): Call => call({ accountId: first.accountId, idempotencyKeyHash: first.idempotencyKeyHash });
-  const ask = (asked: Call, changes: Partial<BeginKeyedCallRequest> = {}): BeginKeyedCallRequest =>
-    BeginKeyedCallRequest.fromPartial({
+  const ask = (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}): ReserveIdempotencyKeyRequest =>
+    ReserveIdempotencyKeyRequest.fromPartial({
       accountId: asked.accountId,
       keyHash: asked.idempotencyKeyHash,
       fingerprint: Buffer.alloc(32, 1),
       callId: asked.id,
       ...changes,
     });
-  const begin = async (asked: Call, changes: Partial<BeginKeyedCallRequest> = {}, replica = service) =>
-    (await replica.beginKeyedCall(ask(asked, changes))).outcome!;
+  const begin = async (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}, replica = service) =>
+    (await replica.reserveIdempotencyKey(ask(asked, changes))).result!;
   const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
-    report({ call: of, tokens: used, keptAnswer: answer, ...changes });
+    report({ call: of, tokens: used, storedAnswer: answer, ...changes });
   const countOf = async (table: string): Promise<number> => Number((await harness.db.knex(table).count({ rows: '*' }))[0]!['rows']);
   const totals = async (): Promise<number[]> =>
     (await harness.db.knex('kept_total').select('answers', 'bytes')).flatMap((row) => [Number(row.answers), Number(row.bytes)]);
 
   it('begin once: repeats hear that the first runs, then get its answer with its record', async () => {
     const first = keyedCall();
-    expect((await begin(first)).$case).toBe('begun');
-    expect((await begin(first)).$case).toBe('begun');
-    expect(await begin(repeatOf(first))).toEqual({ $case: 'running', value: { callId: first.id } });
+    expect((await begin(first)).$case).toBe('reserved');
+    expect((await begin(first)).$case).toBe('reserved');
+    expect(await begin(repeatOf(first))).toEqual({ $case: 'inProgress', value: { callId: first.id } });
     const stored = await record(service, ended(first));
     const outcome = await begin(repeatOf(first));
     expect(outcome).toMatchObject({
-      $case: 'kept',
+      $case: 'completed',
       value: { answer, record: { call: { id: first.id }, chargeNanoUsd: stored.chargeNanoUsd, tokens: used } },
     });
   });
@@ -68,69 +68,69 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       Array.from({ length: 50 }, (_, index) => begin(repeatOf(first), {}, index % 2 === 0 ? service : second.service)),
     );
     const cases = outcomes.map(({ $case }) => $case);
-    expect(cases.filter(($case) => $case === 'begun')).toHaveLength(1);
-    expect(cases.filter(($case) => $case === 'running')).toHaveLength(49);
+    expect(cases.filter(($case) => $case === 'reserved')).toHaveLength(1);
+    expect(cases.filter(($case) => $case === 'inProgress')).toHaveLength(49);
   });
 
   it('are told apart by fingerprint, and keys by account', async () => {
     const first = keyedCall();
     await begin(first);
     expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
-      $case: 'otherRequest',
+      $case: 'mismatch',
       value: { callId: first.id },
     });
     await record(service, ended(first));
     expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
-      $case: 'otherRequest',
+      $case: 'mismatch',
       value: { callId: first.id },
     });
-    expect((await begin(call({ idempotencyKeyHash: first.idempotencyKeyHash }))).$case).toBe('begun');
+    expect((await begin(call({ idempotencyKeyHash: first.idempotencyKeyHash }))).$case).toBe('reserved');
   });
 
   it('free their keys when they are given up, but no other call’s', async () => {
     const first = keyedCall();
     await begin(first);
     const second = repeatOf(first);
-    await service.abandonKeyedCall({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
-    expect((await begin(second)).$case).toBe('running');
-    await service.abandonKeyedCall({ accountId: first.accountId, keyHash: first.idempotencyKeyHash, callId: first.id });
-    expect((await begin(second)).$case).toBe('begun');
+    await service.releaseIdempotencyKey({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
+    expect((await begin(second)).$case).toBe('inProgress');
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash: first.idempotencyKeyHash, callId: first.id });
+    expect((await begin(second)).$case).toBe('reserved');
     await record(service, ended(second));
-    await service.abandonKeyedCall({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
-    expect((await begin(repeatOf(first))).$case).toBe('kept');
+    await service.releaseIdempotencyKey({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
   });
 
   it('free their keys when they end free of charge, and a repeat of the report changes nothing', async () => {
     const first = keyedCall();
     await begin(first);
-    const failed = ended(first, { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, keptAnswer: Buffer.alloc(0) });
+    const failed = ended(first, { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, storedAnswer: Buffer.alloc(0) });
     await record(service, failed);
     expect((await service.recordUsage(failed)).replayed).toBe(true);
     const second = repeatOf(first);
-    expect((await begin(second)).$case).toBe('begun');
+    expect((await begin(second)).$case).toBe('reserved');
     expect((await service.recordUsage(failed)).replayed).toBe(true);
     await record(service, ended(second));
-    expect((await begin(repeatOf(first))).$case).toBe('kept');
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
   });
 
   it('say so when their answers are too large to be kept', async () => {
     const first = keyedCall();
     await begin(first);
-    await record(service, ended(first, { keptAnswer: Buffer.alloc(0) }));
-    expect(await begin(repeatOf(first))).toEqual({ $case: 'gone', value: { callId: first.id, cause: Cause.CAUSE_TOO_LARGE } });
+    await record(service, ended(first, { storedAnswer: Buffer.alloc(0) }));
+    expect(await begin(repeatOf(first))).toEqual({ $case: 'answerUnavailable', value: { callId: first.id, cause: Cause.CAUSE_TOO_LARGE } });
     const second = keyedCall();
     await begin(second);
-    await record(service, ended(second, { keptAnswer: Buffer.alloc(8 * 1024 * 1024) }));
-    expect(await begin(repeatOf(second))).toMatchObject({ $case: 'gone' });
+    await record(service, ended(second, { storedAnswer: Buffer.alloc(8 * 1024 * 1024) }));
+    expect(await begin(repeatOf(second))).toMatchObject({ $case: 'answerUnavailable' });
   });
 
   it('keep answers of some megabytes, byte for byte', async () => {
     const first = keyedCall();
     await begin(first);
     const large = randomBytes(6 * 1024 * 1024);
-    await record(service, ended(first, { keptAnswer: large }));
+    await record(service, ended(first, { storedAnswer: large }));
     const outcome = await begin(repeatOf(first));
-    expect(outcome.$case === 'kept' && outcome.value.answer.equals(large)).toBe(true);
+    expect(outcome.$case === 'completed' && outcome.value.answer.equals(large)).toBe(true);
   });
 
   it('lose their keys to a repeat when their gateway vanished before a checkpoint, and can never be charged then', async () => {
@@ -138,9 +138,9 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     await begin(first);
     harness.clock.advance(leaseMs - 1);
     const second = repeatOf(first);
-    expect((await begin(second)).$case).toBe('running');
+    expect((await begin(second)).$case).toBe('inProgress');
     harness.clock.advance(1);
-    expect((await begin(second)).$case).toBe('begun');
+    expect((await begin(second)).$case).toBe('reserved');
     await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
     expect(await checkpoint(service, { call: first, tokens: used }, { call: second, tokens: used })).toEqual([false, true]);
     await record(service, ended(second));
@@ -148,7 +148,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     await aWhile();
     expect(await find(service, first.id)).toBeUndefined();
     expect([...harness.ledger.settled.keys()]).toEqual([second.id]);
-    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'kept', value: { record: { call: { id: second.id } } } });
+    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
   });
 
   it('are recorded, however late their reports come, once their keys are anybody’s again', async () => {
@@ -156,11 +156,11 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     await begin(first);
     harness.clock.advance(86_400_000 + 1);
     const second = repeatOf(first);
-    expect((await begin(second)).$case).toBe('begun');
+    expect((await begin(second)).$case).toBe('reserved');
     expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
-    expect((await begin(repeatOf(first))).$case).toBe('running');
+    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
     await record(service, ended(call({ ...second, startedAtMs: BigInt(harness.clock.nowMs()) })));
-    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'kept', value: { record: { call: { id: second.id } } } });
+    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
   });
 
   it('do not fail with one in their batch that lost its key', async () => {
@@ -180,7 +180,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     for (let times = 0; times < 4; times += 1) {
       harness.clock.advance(leaseMs / 2);
       expect(await checkpoint(service, { call: first, tokens: used })).toEqual([true]);
-      expect((await begin(repeatOf(first))).$case).toBe('running');
+      expect((await begin(repeatOf(first))).$case).toBe('inProgress');
     }
     expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
   });
@@ -190,10 +190,13 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     await begin(first);
     await checkpoint(service, { call: first, tokens: used });
     harness.clock.advance(leaseMs);
-    expect((await begin(repeatOf(first))).$case).toBe('running');
+    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
     harness.clock.advance(1);
     await until(async () => (await find(service, first.id))?.settlement !== undefined);
-    expect(await begin(repeatOf(first))).toEqual({ $case: 'gone', value: { callId: first.id, cause: Cause.CAUSE_GATEWAY_LOST } });
+    expect(await begin(repeatOf(first))).toEqual({
+      $case: 'answerUnavailable',
+      value: { callId: first.id, cause: Cause.CAUSE_GATEWAY_LOST },
+    });
     await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
   });
 
@@ -207,10 +210,10 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       await checkpoint(patient, { call: first, tokens: tokens({ inputTokens: 100, outputTokens: 1 }) });
       own.clock.advance(leaseMs + 1);
       await until(async () => (await find(patient, first.id)) !== undefined);
-      expect((await begin(repeatOf(first), {}, patient)).$case).toBe('gone');
+      expect((await begin(repeatOf(first), {}, patient)).$case).toBe('answerUnavailable');
       expect((await record(patient, ended(first))).chargeNanoUsd).toBe(200_000n);
       expect(await begin(repeatOf(first), {}, patient)).toMatchObject({
-        $case: 'kept',
+        $case: 'completed',
         value: { answer, record: { call: { id: first.id }, chargeNanoUsd: 200_000n } },
       });
       const [kept] = await own.db.knex('kept_total').select('answers', 'bytes');
@@ -229,7 +232,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     harness.clock.advance(leaseMs + 1);
     for (const each of [whole, unbegun]) {
       await until(async () => (await find(service, each.id)) !== undefined);
-      expect((await begin(repeatOf(each))).$case).toBe('begun');
+      expect((await begin(repeatOf(each))).$case).toBe('reserved');
       await expect(record(service, ended(each))).rejects.toMatchObject({ reason: 'call_closed' });
     }
   });
@@ -239,7 +242,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     await begin(first);
     harness.clock.advance(10 * leaseMs);
     const restarted = await harness.replica({ leaseMs });
-    expect((await begin(repeatOf(first), {}, restarted.service)).$case).toBe('running');
+    expect((await begin(repeatOf(first), {}, restarted.service)).$case).toBe('inProgress');
     expect(await checkpoint(restarted.service, { call: first, tokens: used })).toEqual([true]);
   });
 
@@ -250,7 +253,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     harness.clock.advance(2 * leaseMs);
     await until(() => harness.lines.some((line) => line.msg === 'calls in flight could not be read'));
     await harness.db.knex.schema.renameTable('away', 'open_call');
-    expect((await begin(repeatOf(first))).$case).toBe('running');
+    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
     harness.clock.advance(leaseMs - 1);
     expect(await checkpoint(service, { call: first, tokens: used })).toEqual([true]);
     expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
@@ -265,12 +268,12 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await totals()).toEqual([1, 512 + answer.length, 1, 512 + answer.length]);
     // One is asked for again at the very end, the other is only swept.
     harness.clock.advance(86_400_000 - 1);
-    expect((await begin(repeatOf(first))).$case).toBe('kept');
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
     harness.clock.advance(1);
     await until(async () => (await countOf('idempotency_key')) === 0);
-    expect(await countOf('kept_answer')).toBe(0);
+    expect(await countOf('stored_answer')).toBe(0);
     expect(await totals()).toEqual([0, 0, 0, 0]);
-    expect((await begin(repeatOf(first))).$case).toBe('begun');
+    expect((await begin(repeatOf(first))).$case).toBe('reserved');
   });
 
   it('keep their keys for longer than answers are kept while they run', async () => {
@@ -280,7 +283,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     for (let times = 0; times < 3; times += 1) {
       harness.clock.advance(5000);
       await aWhile();
-      expect((await begin(repeatOf(first), {}, brief.service)).$case).toBe('running');
+      expect((await begin(repeatOf(first), {}, brief.service)).$case).toBe('inProgress');
       expect(await checkpoint(brief.service, { call: first, tokens: used })).toEqual([true]);
     }
     expect((await record(brief.service, ended(first))).chargeNanoUsd).toBe(200_000n);
@@ -295,12 +298,12 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
       await record(service, ended(each));
     };
     await keep(accountId);
-    expect((await begin(keyedCall({ accountId }), {}, small.service)).$case).toBe('begun');
+    expect((await begin(keyedCall({ accountId }), {}, small.service)).$case).toBe('reserved');
     await keep(accountId);
     const refused = keyedCall({ accountId });
     await expect(begin(refused, {}, small.service)).rejects.toMatchObject({ reason: 'overloaded', details: { field: 'idempotency-key' } });
-    expect((await begin(refused)).$case).toBe('begun');
-    expect((await begin(keyedCall(), {}, small.service)).$case).toBe('begun');
+    expect((await begin(refused)).$case).toBe('reserved');
+    expect((await begin(keyedCall(), {}, small.service)).$case).toBe('reserved');
     for (let times = 0; times < 3; times += 1) await keep(newId('acct'));
     harness.clock.advance(5001);
     await expect(begin(keyedCall(), {}, small.service)).rejects.toMatchObject({ reason: 'overloaded' });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { call, price, report, startedAtMs, tokens } from './testing/calls.js';
 import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from './testing/harness.js';
@@ -54,8 +54,8 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await find(service, lost.id)).toMatchObject({
       call: lost,
       tokens: { inputTokens: 100, outputTokens: 30 },
-      ending: Ending.ENDING_GATEWAY_LOST,
-      endingDetail: 'lease_expired',
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      outcomeDetail: 'lease_expired',
       source: UsageSource.USAGE_SOURCE_ESTIMATED,
       chargeNanoUsd: 160_000n,
       durationMs: lastSeenAtMs - Number(startedAtMs),
@@ -102,7 +102,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, lost.id))?.settlement !== undefined);
     expect(await find(service, lost.id)).toMatchObject({
-      ending: Ending.ENDING_GATEWAY_LOST,
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
       tokens: { outputTokens: 30 },
       chargeNanoUsd: 0n,
       lineItems: [],
@@ -133,7 +133,11 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     );
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, whole.id)) !== undefined && (await find(service, streamed.id)) !== undefined);
-    expect(await find(service, whole.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, chargeNanoUsd: 0n, settlement: undefined });
+    expect(await find(service, whole.id)).toMatchObject({
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      chargeNanoUsd: 0n,
+      settlement: undefined,
+    });
     harness.clock.advance(59_000);
     await aWhile();
     expect(harness.ledger.deliveries).toBe(0);
@@ -148,7 +152,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     await aWhile();
     for (const each of [whole, streamed]) {
       expect(await find(service, each.id)).toMatchObject({
-        ending: Ending.ENDING_COMPLETED,
+        outcome: Outcome.OUTCOME_COMPLETED,
         chargeNanoUsd: 200_000n,
         settlement: { capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n },
       });
@@ -169,7 +173,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     harness.clock.advance(60_001);
     await until(async () => (await find(service, lost.id))?.settlement !== undefined);
     await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
-    expect(await find(service, lost.id)).toMatchObject({ ending: Ending.ENDING_GATEWAY_LOST, chargeNanoUsd: 100_000n });
+    expect(await find(service, lost.id)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_LOST, chargeNanoUsd: 100_000n });
   });
 
   it('are given one lease to come back after the database was away', async () => {
@@ -217,7 +221,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     const calls = Array.from({ length: 40 }, () => call());
     await checkpoint(service, ...calls.map((each) => ({ call: each, tokens: tokens({ inputTokens: 100 }) })));
     harness.clock.advance(leaseMs + 1);
-    const endings = await Promise.all(
+    const outcomes = await Promise.all(
       calls.map(async (each, index) => {
         await new Promise((resolve) => setTimeout(resolve, index % 10));
         return record(service, report({ call: each })).then(
@@ -229,7 +233,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     await until(async () => (await outboxOf(service)).pending === 0n && (await outboxOf(service)).openCalls === 0n);
     for (const [index, each] of calls.entries()) {
       const stored = await find(service, each.id);
-      expect(stored?.ending).toBe(endings[index] === 'recorded' ? Ending.ENDING_COMPLETED : Ending.ENDING_GATEWAY_LOST);
+      expect(stored?.outcome).toBe(outcomes[index] === 'recorded' ? Outcome.OUTCOME_COMPLETED : Outcome.OUTCOME_GATEWAY_LOST);
       expect(harness.ledger.settled.get(each.id)?.costNanoUsd).toBe(stored?.chargeNanoUsd);
     }
   });
@@ -256,7 +260,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     await harness.db.knex('open_call').insert(left);
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await outboxOf(service)).openCalls === 0n);
-    expect(await find(service, ended.call!.id)).toMatchObject({ ending: Ending.ENDING_COMPLETED, chargeNanoUsd: 200_000n });
+    expect(await find(service, ended.call!.id)).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, chargeNanoUsd: 200_000n });
   });
 
   it('must end when their hold has', async () => {

@@ -4,7 +4,7 @@ import { isDatabaseAway, isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
-import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from './config.js';
 import type { LeaseGrace } from './lease-grace.js';
 import type { MeteringMetrics } from './metering-metrics.js';
@@ -91,13 +91,13 @@ function lostRecord(lost: OpenCall, nowMs: number): PricedRecord {
       call,
       tokens,
       source: UsageSource.USAGE_SOURCE_ESTIMATED,
-      ending: Ending.ENDING_GATEWAY_LOST,
-      endingDetail: 'lease_expired',
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      outcomeDetail: 'lease_expired',
       firstOutputMs: undefined,
       durationMs: Math.min(uint32Max, Math.max(0, lastSeenAtMs - Number(call.startedAtMs))),
       free: deliversNothingUntilRecorded(call),
       quarantined: false,
-      keptAnswer: Buffer.alloc(0),
+      storedAnswer: Buffer.alloc(0),
     },
     nowMs,
   );

@@ -1,6 +1,6 @@
 // The process of metering when it runs apart.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
-import { PeopleServiceDefinition } from '#proto/auth/v1/people.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
@@ -24,7 +24,7 @@ await runService({
     const { log, clock, access } = host;
     const database = databasePart(config.databaseUrl, log);
     // Settlements travel together; a checkpoint is one request for many calls already, and would only hold them up.
-    const onOneStream = { method: 'apply', operations: ['settle', 'release'], caller: 'metering', log } as const;
+    const onOneStream = { method: 'batch', operations: ['settle', 'release'], caller: 'metering', log } as const;
     const ledger = batchClient(
       LedgerServiceDefinition,
       host.dial(config.ledgerAddress).client(LedgerServiceDefinition),
@@ -32,7 +32,7 @@ await runService({
     ).client;
     const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
     const toAuth = host.dial(config.authAddress);
-    const auth = toAuth.client(PeopleServiceDefinition);
+    const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const metering = createMetering(config, { db: database.db, clock, log, access, ledger, catalog, auth });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering)], callers };

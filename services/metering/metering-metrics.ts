@@ -4,7 +4,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { type Gauge, observeGauges, type Reading } from '#kit/telemetry/metrics.js';
-import { DriftCheck, Ending, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { DriftCheck, Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { currentDrifts, type Results } from './reconcile/results.js';
 import { readOutboxState } from './store/outbox.js';
 
@@ -17,14 +17,14 @@ export class MeteringMetrics {
 
   constructor() {
     const meter = metrics.getMeter(scope);
-    this.calls = meter.createCounter('tollgate.calls', { description: 'Ended calls, by ending.', unit: '{call}' });
+    this.calls = meter.createCounter('tollgate.calls', { description: 'Ended calls, by outcome.', unit: '{call}' });
     // A float holds nano-USD exactly up to 9 million USD; the records are exact beyond.
     this.chargedNanoUsd = meter.createCounter('tollgate.charged.nano_usd', { description: 'Charges of ended calls, in nano-USD.' });
   }
 
   /** A new record was stored. */
-  recorded({ ending, chargeNanoUsd }: UsageRecord): void {
-    this.calls.add(1, { ending: wordOf(Ending[ending], 'ENDING_') });
+  recorded({ outcome, chargeNanoUsd }: UsageRecord): void {
+    this.calls.add(1, { outcome: wordOf(Outcome[outcome], 'OUTCOME_') });
     this.chargedNanoUsd.add(Number(chargeNanoUsd));
   }
 }

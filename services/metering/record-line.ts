@@ -1,6 +1,8 @@
 // A usage record as archives hold it: every amount as whole nano-USD in decimal digits, names instead of numbers, and all that its charge
 // is computed from. Pure.
-import { Ending, Format, LineKind, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
+import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 
 /** The record as plain data for a line of JSON. */
 export function recordLine(record: UsageRecord): Record<string, unknown> {
@@ -16,14 +18,14 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     model: call.modelId,
     upstream: call.upstreamId,
     upstream_model: call.upstreamModel,
-    format: nameOf(Format[call.format], 'FORMAT_'),
+    format: nameOf(ApiFormat[call.format], 'API_FORMAT_'),
     streaming: call.streaming,
     started_at: instant(call.startedAtMs),
     recorded_at: instant(record.recordedAtMs),
     duration_ms: record.durationMs,
     first_output_ms: record.firstOutputMs ?? null,
-    ending: nameOf(Ending[record.ending], 'ENDING_'),
-    ending_detail: record.endingDetail,
+    outcome: nameOf(Outcome[record.outcome], 'OUTCOME_'),
+    outcome_detail: record.outcomeDetail,
     token_source: nameOf(UsageSource[record.source], 'USAGE_SOURCE_'),
     quarantined: record.quarantined,
     input_tokens: tokens.inputTokens,
@@ -43,7 +45,7 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
       reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok === undefined ? null : String(price.reasoningNanoUsdPerMtok),
     },
     line_items: record.lineItems.map((item) => ({
-      kind: nameOf(LineKind[item.kind], 'LINE_KIND_'),
+      kind: nameOf(TokenClass[item.tokenClass], 'TOKEN_CLASS_'),
       tokens: item.tokens,
       amount_nano_usd: String(item.amountNanoUsd),
     })),

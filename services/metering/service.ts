@@ -2,8 +2,8 @@
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
-import { abandonKeyedCall } from './rpcs/abandon-keyed-call.js';
-import { beginKeyedCall } from './rpcs/begin-keyed-call.js';
+import { releaseIdempotencyKey } from './rpcs/release-idempotency-key.js';
+import { reserveIdempotencyKey } from './rpcs/reserve-idempotency-key.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
 import { closeSettlement } from './rpcs/close-settlement.js';
 import { estimateCharges } from './rpcs/estimate-charges.js';
@@ -12,37 +12,37 @@ import { getOutbox } from './rpcs/get-outbox.js';
 import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
 import { getUsageTotals } from './rpcs/get-usage-totals.js';
-import { listKeyActivity } from './rpcs/list-key-activity.js';
-import { listUnsettled } from './rpcs/list-unsettled.js';
+import { batchGetKeyActivity } from './rpcs/batch-get-key-activity.js';
+import { listUnsettledCharges } from './rpcs/list-unsettled-charges.js';
 import { listUsageRecords } from './rpcs/list-usage-records.js';
 import { reconcile } from './rpcs/reconcile.js';
-import { decoratedOperations, recordBatches } from './rpcs/record-batches.js';
+import { decoratedOperations, batch } from './rpcs/batch.js';
 import { recordUsage } from './rpcs/record-usage.js';
 import { retrySettlement } from './rpcs/retry-settlement.js';
 
 /** The implementation of the contract over these dependencies. */
 export function meteringService(deps: RpcDeps): MeteringService {
-  const rpcs = bindRpcs<Omit<MeteringService, 'recordBatches'>, RpcDeps>(
+  const rpcs = bindRpcs<Omit<MeteringService, 'batch'>, RpcDeps>(
     {
       checkpointUsage,
       recordUsage,
       getUsageRecord,
       listUsageRecords,
       getUsageTotals,
-      listKeyActivity,
+      batchGetKeyActivity,
       estimateCharges,
       getHealth,
       getOutbox,
       reconcile,
       getReconciliation,
-      listUnsettled,
+      listUnsettledCharges,
       retrySettlement,
       closeSettlement,
-      beginKeyedCall,
-      abandonKeyedCall,
+      reserveIdempotencyKey,
+      releaseIdempotencyKey,
     },
     deps,
   );
   const streamDeps = { ...deps, operations: decoratedOperations(rpcs, deps) };
-  return { ...rpcs, ...bindRpcs<Pick<MeteringService, 'recordBatches'>, typeof streamDeps>({ recordBatches }, streamDeps) };
+  return { ...rpcs, ...bindRpcs<Pick<MeteringService, 'batch'>, typeof streamDeps>({ batch }, streamDeps) };
 }

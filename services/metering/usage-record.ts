@@ -1,9 +1,9 @@
-// Makes the record of an ended call: the one place where the rule of an ending, the validity of its token counts and its price
+// Makes the record of an ended call: the one place where the rule of an outcome, the validity of its token counts and its price
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Ending, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
-import { endingDetailOf, type PricedCall } from './validate-call.js';
+import { outcomeDetailOf, type PricedCall } from './validate-call.js';
 import { validateUsage } from './validate-usage.js';
 
 /** What is known of a call when it ends. */
@@ -11,8 +11,8 @@ export interface EndedCall {
   readonly call: PricedCall;
   readonly tokens: TokenCounts;
   readonly source: UsageSource;
-  readonly ending: Ending;
-  readonly endingDetail: string;
+  readonly outcome: Outcome;
+  readonly outcomeDetail: string;
   readonly firstOutputMs: number | undefined;
   readonly durationMs: number;
   /** Charge nothing, whatever the tokens. */
@@ -20,7 +20,7 @@ export interface EndedCall {
   /** Whoever reports already found the upstream's figures to be nonsense. */
   readonly quarantined: boolean;
   /** To be given again to repeats of a call with an idempotency key; empty: none. */
-  readonly keptAnswer: Buffer;
+  readonly storedAnswer: Buffer;
 }
 
 /** A record as it is stored. */
@@ -29,7 +29,7 @@ export interface PricedRecord {
   /** Kept beside the tokens, so that the charge can be recomputed from the record alone. */
   readonly free: boolean;
   /** Stored beside the record; see `closeKey`. */
-  readonly keptAnswer: Buffer;
+  readonly storedAnswer: Buffer;
 }
 
 /** Whether none of the answer leaves before the call is on record: so it is with one that is asked for whole. Lost, such a call is free. */
@@ -41,17 +41,17 @@ export function deliversNothingUntilRecorded(call: Pick<PricedCall, 'streaming'>
 export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecord {
   const { tokens, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call.outputCapTokens);
   const broken = brokenRules.length > 0;
-  const free = ended.free || ended.ending === Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT;
+  const free = ended.free || ended.outcome === Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT;
   const charge = chargeFor(tokens, ended.call.price);
   return {
     free,
-    keptAnswer: ended.keptAnswer,
+    storedAnswer: ended.storedAnswer,
     record: {
       call: ended.call,
       tokens,
       source: broken ? UsageSource.USAGE_SOURCE_ESTIMATED : ended.source,
-      ending: ended.ending,
-      endingDetail: endingDetailOf(ended.endingDetail, ...brokenRules),
+      outcome: ended.outcome,
+      outcomeDetail: outcomeDetailOf(ended.outcomeDetail, ...brokenRules),
       chargeNanoUsd: free ? 0n : charge.chargeNanoUsd,
       lineItems: free ? [] : [...charge.lineItems],
       firstOutputMs: ended.firstOutputMs,

@@ -1,14 +1,15 @@
 // The form of what callers send: refused with invalid_request, naming the field, before anything is stored.
 import { AppError } from '#kit/errors/app-error.js';
 import { isId } from '#kit/id.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Attempt, type Call, Ending, Format } from '#proto/metering/v1/metering.js';
+import { type Attempt, type Call, Outcome } from '#proto/metering/v1/metering.js';
 import { pricesOutOfBounds, tokensMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 
 const nameCharsMax = 200;
 const clientRequestIdCharsMax = 128;
-const endingDetailCharsMax = 200;
+const outcomeDetailCharsMax = 200;
 // The year 9999: far enough, and safe as a number.
 const instantMsMax = 253_402_300_799_999n;
 
@@ -36,7 +37,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);
   requireThat(call.upstreamModel.length <= nameCharsMax, `${field}.upstream_model`, `must have at most ${nameCharsMax} characters`);
   requireThat(
-    call.format === Format.FORMAT_CHAT_COMPLETIONS || call.format === Format.FORMAT_MESSAGES,
+    call.format === ApiFormat.API_FORMAT_CHAT_COMPLETIONS || call.format === ApiFormat.API_FORMAT_MESSAGES,
     `${field}.format`,
     'must be a known format',
   );
@@ -104,11 +105,11 @@ export function requireUint32(value: number, field: string): void {
 }
 
 /** A cause for people, cut to what is stored. */
-export function endingDetailOf(...parts: readonly string[]): string {
+export function outcomeDetailOf(...parts: readonly string[]): string {
   return parts
     .filter((part) => part !== '')
     .join('; ')
-    .slice(0, endingDetailCharsMax);
+    .slice(0, outcomeDetailCharsMax);
 }
 
 function isUint32(value: number): boolean {
@@ -119,7 +120,7 @@ function isInstant(valueMs: bigint): boolean {
   return valueMs >= 0n && valueMs <= instantMsMax;
 }
 
-/** Whether the value is an ending that this version knows. */
-export function isEnding(value: Ending): boolean {
-  return value >= Ending.ENDING_COMPLETED && value <= Ending.ENDING_GATEWAY_ERROR;
+/** Whether the value is an outcome that this version knows. */
+export function isOutcome(value: Outcome): boolean {
+  return value >= Outcome.OUTCOME_COMPLETED && value <= Outcome.OUTCOME_GATEWAY_ERROR;
 }

@@ -1,19 +1,19 @@
 // The form of a filter over usage records.
-import { Ending, type UsageFilter } from '#proto/metering/v1/metering.js';
-import { isEnding, requireId, requireThat } from './validate-call.js';
+import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { isOutcome, requireId, requireThat } from './validate-call.js';
 
 const modelIdCharsMax = 200;
 
 /** The filter, if all its present parts are well-formed; an absent one lets everything through. Raises invalid_request. */
 export function validateFilter(filter: UsageFilter | undefined): UsageFilter {
   if (filter === undefined) {
-    return { accountId: '', keyId: '', modelId: '', fromMs: 0n, untilMs: 0n, ending: Ending.ENDING_UNSPECIFIED };
+    return { accountId: '', keyId: '', modelId: '', fromMs: 0n, untilMs: 0n, outcome: Outcome.OUTCOME_UNSPECIFIED };
   }
   if (filter.accountId !== '') requireId('acct', filter.accountId, 'filter.account_id');
   if (filter.keyId !== '') requireId('key', filter.keyId, 'filter.key_id');
   requireThat(filter.modelId.length <= modelIdCharsMax, 'filter.model_id', `must have at most ${modelIdCharsMax} characters`);
   requireThat(filter.fromMs >= 0n, 'filter.from_ms', 'must be zero or more');
   requireThat(filter.untilMs >= 0n, 'filter.until_ms', 'must be zero or more');
-  requireThat(filter.ending === Ending.ENDING_UNSPECIFIED || isEnding(filter.ending), 'filter.ending', 'must be a known ending');
+  requireThat(filter.outcome === Outcome.OUTCOME_UNSPECIFIED || isOutcome(filter.outcome), 'filter.outcome', 'must be a known outcome');
   return filter;
 }

@@ -84,11 +84,11 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     await browser.signIn('before@example.com', password);
     expect(await browser.must('PATCH', '/me', { name: 'Ada King' }, 200)).toMatchObject({ name: 'Ada King', email: 'before@example.com' });
     expect(await browser.refusal('PATCH', '/me', { email: 'after@example.com' })).toEqual([401, 'sign_in_refused']);
-    expect(await browser.refusal('PATCH', '/me', { email: 'ada@example.com', present_password: password })).toEqual([
+    expect(await browser.refusal('PATCH', '/me', { email: 'ada@example.com', current_password: password })).toEqual([
       409,
       'already_exists',
     ]);
-    expect(await browser.must('PATCH', '/me', { email: 'after@example.com', present_password: password }, 200)).toMatchObject({
+    expect(await browser.must('PATCH', '/me', { email: 'after@example.com', current_password: password }, 200)).toMatchObject({
       email: 'after@example.com',
     });
     expect(await me(browser)).toMatchObject({ user: { name: 'Ada King', email: 'after@example.com' } });
@@ -196,8 +196,8 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       await browser.signIn('connect@example.com', password);
       const sub = comeAs('private@elsewhere.example');
       expect(await browser.refusal('POST', '/me/identities', {})).toEqual([401, 'sign_in_refused']);
-      expect((await browser.ask('POST', '/me/identities', { present_password: password }, { 'x-tollgate-console': '' })).status).toBe(403);
-      const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { present_password: password }, 200);
+      expect((await browser.ask('POST', '/me/identities', { current_password: password }, { 'x-tollgate-console': '' })).status).toBe(403);
+      const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
       expect(await browser.visit(location)).toBe(page('settings?connected=1'));
       const { data } = await browser.get<{ data: { id: string; provider: string; email: string }[] }>('/me/identities');
       expect(data).toMatchObject([{ provider: 'Acme ID', email: 'private@elsewhere.example' }]);
@@ -209,7 +209,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       await addPerson(system, 'thief@example.com', password);
       const thief = new Browser(system);
       await thief.signIn('thief@example.com', password);
-      const again = await thief.must<{ location: string }>('POST', '/me/identities', { present_password: password }, 200);
+      const again = await thief.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
       expect(await thief.visit(again.location)).toBe(page('settings?problem=identity_taken'));
       expect(idp.person.sub).toBe(sub);
 
@@ -221,7 +221,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       for (const name of ['one', 'two']) await addPerson(system, `${name}@example.com`, password);
       const browser = new Browser(system);
       await browser.signIn('one@example.com', password);
-      const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { present_password: password }, 200);
+      const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
       await browser.signIn('two@example.com', password);
       comeAs('private2@elsewhere.example');
       expect(await browser.visit(location)).toBe(page('settings?problem=expired'));
@@ -295,7 +295,7 @@ describe('a console whose ways are shut', () => {
       idp.redirectUris.add(`${other.baseUrl}/console/api/oidc/callback`);
       idp.person = { sub: 'new', email: 'new@example.com', email_verified: true };
       expect(await new Browser(other).visit(`${other.baseUrl}/console/api/oidc/start`)).toBe(
-        `${other.baseUrl}/console/sign-in?problem=unknown_person`,
+        `${other.baseUrl}/console/sign-in?problem=unknown_user`,
       );
       const proxied = await new Browser(other).ask('GET', '/oidc/start', undefined, {
         'x-forwarded-proto': 'https',

@@ -12,8 +12,8 @@ const password = 'correct horse battery';
 
 /** A record that is shown alone. */
 interface Shown {
-  readonly ending: string;
-  readonly ending_detail: string | null;
+  readonly outcome: string;
+  readonly outcome_detail: string | null;
   readonly started_at: string;
   readonly duration_ms: number;
   readonly charge_usd: string;
@@ -165,7 +165,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
         expect(spare.requests).toHaveLength(before + 1);
         const { seen, byOperator } = await recordOf(response);
         expect(byOperator.attempts.map(inShort)).toEqual([first, ['spare', 'answered', null, null]]);
-        expect(byOperator).toMatchObject({ ending: 'completed', upstream: { id: 'spare', model: 'text' } });
+        expect(byOperator).toMatchObject({ outcome: 'completed', upstream: { id: 'spare', model: 'text' } });
         expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
         expect(seen.charge_usd).toBe(costOf(seen));
         expect(seen.charge_usd).not.toBe('0');
@@ -186,7 +186,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
         ['nobody', 'failed', 'upstream_unavailable', null],
         ['spare', 'failed', 'upstream_overloaded', 529],
       ]);
-      expect(seen).toMatchObject({ ending: 'upstream_error_before_output', ending_detail: 'upstream_overloaded', charge_usd: '0' });
+      expect(seen).toMatchObject({ outcome: 'upstream_error_before_output', outcome_detail: 'upstream_overloaded', charge_usd: '0' });
     }
   });
 
@@ -227,7 +227,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
       ['spare', 'broke_off', 'upstream_failed', null],
     ]);
     expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
-    expect(seen).toMatchObject({ ending: 'upstream_error_after_output', charge_usd: costOf(seen) });
+    expect(seen).toMatchObject({ outcome: 'upstream_error_after_output', charge_usd: costOf(seen) });
   });
 
   it('are what was known when the caller left', async () => {

@@ -160,7 +160,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       expect(await again.text()).toBe(body);
     }
     expect(customer.upstreamCalls()).toBe(1);
-    expect((await customer.books(1))[0]).toMatchObject({ id: first.headers.get('x-request-id'), ending: 'completed' });
+    expect((await customer.books(1))[0]).toMatchObject({ id: first.headers.get('x-request-id'), outcome: 'completed' });
   });
 
   it.each(paths)(
@@ -238,7 +238,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(body).toMatch(/data: \[DONE\]|event: message_stop/);
     expect(body.match(/word/g)).toHaveLength(60);
     expect(customer.upstreamCalls()).toBe(1);
-    expect((await customer.books(1))[0]).toMatchObject({ id, ending: 'completed', token_source: 'reported' });
+    expect((await customer.books(1))[0]).toMatchObject({ id, outcome: 'completed', token_source: 'reported' });
   });
 
   it('serves the official clients, which repeat by themselves while a call is in progress', async () => {
@@ -315,7 +315,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(await again.text()).toBe(body);
     expect(customer.upstreamCalls()).toBe(1);
-    expect((await customer.books(1))[0]).toMatchObject({ ending: 'upstream_error_after_output' });
+    expect((await customer.books(1))[0]).toMatchObject({ outcome: 'upstream_error_after_output' });
   });
 
   it.each(paths)('of a call whose answer is too large to be kept is told so, and charged once: %s', async (path) => {
@@ -365,7 +365,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     }
     expect(customer.upstreamCalls()).toBe(2);
     const rows = await customer.books(2);
-    expect(rows.map((row) => row.ending)).toEqual(['gateway_lost', 'gateway_lost']);
+    expect(rows.map((row) => row.outcome)).toEqual(['gateway_lost', 'gateway_lost']);
   });
 
   it('runs a whole answer anew whose gateway was killed, for nothing of it was delivered or charged', async () => {

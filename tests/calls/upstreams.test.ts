@@ -142,7 +142,7 @@ describe.each(modes)('upstreams, %s', (mode) => {
     stub.takeRefused();
     expect(code).toBe(1);
     expect(stdout).toMatch(/authentication +failed +\d+ +the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/);
-    expect(stdout).toMatch(/models +not tried\ncall +not tried\n/);
+    expect(stdout).toMatch(/models +not run\ncall +not run\n/);
     expect(stderr).toContain('"authentication"');
     expect(stdout + stderr).not.toContain('sk-wrong');
 

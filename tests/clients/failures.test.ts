@@ -179,7 +179,7 @@ describe('a stream that breaks off by', () => {
         expect(attempts.map(({ status }) => status)).toEqual([200]);
         if (!caller.name.startsWith('@ai-sdk'))
           expect(told(error)).toMatchObject({ class: 'APIError', status: undefined, type: expect.any(String) });
-        expect(await stage.charge(attempts[0]!.requestId)).toMatchObject({ ending: 'upstream_error_after_output' });
+        expect(await stage.charge(attempts[0]!.requestId)).toMatchObject({ outcome: 'upstream_error_after_output' });
       }),
     );
   });
@@ -205,7 +205,7 @@ describe('a caller that leaves', () => {
     expect(asked).toHaveLength(cases.length);
     expect(await Promise.all(asked.map(({ clientLeft }) => clientLeft))).not.toContain(false);
     const { rows } = await settled(stage.system, stage.accountId);
-    expect(rows.filter((row) => row.key_id === id).map((row) => row.ending)).toEqual(Array(cases.length).fill('client_gone'));
+    expect(rows.filter((row) => row.key_id === id).map((row) => row.outcome)).toEqual(Array(cases.length).fill('client_disconnected'));
   });
 });
 

@@ -15,7 +15,7 @@ export interface Charge {
   readonly tokens: Readonly<Record<'input' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'output' | 'reasoning', number>>;
   readonly charge_usd: string;
   readonly usage_source: string;
-  readonly ending: string;
+  readonly outcome: string;
 }
 
 /** A gateway and the stub behind its two models. */

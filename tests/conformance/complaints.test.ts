@@ -242,7 +242,7 @@ describe('frames and errors', () => {
       await onPath(path, async () => {
         expect(await left.sent!.clientLeft).toBe(true);
         const record = await gateway.charged(left);
-        expect(record).toMatchObject({ ending: 'client_gone', chargeNanoUsd: priceOf(record.tokens) });
+        expect(record).toMatchObject({ outcome: 'client_disconnected', chargeNanoUsd: priceOf(record.tokens) });
       });
     }
   });

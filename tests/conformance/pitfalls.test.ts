@@ -146,7 +146,7 @@ describe('money', () => {
       gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 4, fault: { kind: 'stall', afterFrames: 6, signsOfLife: true } });
       const record = await gateway.charged(await gateway.leave(path, bodyFor(path)));
       await onPath(path, () => {
-        expect(record).toMatchObject({ ending: 'client_gone', source: 'estimated', chargeNanoUsd: priceOf(record.tokens) });
+        expect(record).toMatchObject({ outcome: 'client_disconnected', source: 'estimated', chargeNanoUsd: priceOf(record.tokens) });
         expect(record.tokens.output).toBeGreaterThan(0);
       });
     }

@@ -203,7 +203,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       failed.unshift(response.headers.get('x-request-id'));
     }
     const errors = async (limit: number) =>
-      (await owner.get<{ data: { request_id: string; ending: string }[] }>(`${account}/usage/errors?limit=${limit}`)).data;
+      (await owner.get<{ data: { request_id: string; outcome: string }[] }>(`${account}/usage/errors?limit=${limit}`)).data;
     expect((await errors(200)).slice(0, 2).map(({ request_id }) => request_id)).toEqual(failed);
     expect((await errors(1)).map(({ request_id }) => request_id)).toEqual(failed.slice(0, 1));
   });
@@ -357,7 +357,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect((await (await owner.ask('GET', `${account}/usage/export?request_id=${one}&format=jsonl`)).text()).trim()).toBe(
       JSON.stringify(all[2]),
     );
-    expect(await owner.get(`${account}/usage/records?request_id=${one}&ending=timeout`)).toEqual({ data: [], next: null });
+    expect(await owner.get(`${account}/usage/records?request_id=${one}&outcome=timeout`)).toEqual({ data: [], next: null });
     expect(await owner.refusal('GET', `${account}/usage/totals?request_id=${one}`)).toEqual([400, 'invalid_request']);
     expect(await owner.get(`${account}/usage/records/${one}/hold`)).toMatchObject({
       state: 'settled',
@@ -365,10 +365,10 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       refunded_usd: '0',
     });
     expect(await owner.get('/settings')).toEqual({ trace_url: null });
-    const response = await owner.ask('GET', `${account}/usage/records?ending=unknown`);
+    const response = await owner.ask('GET', `${account}/usage/records?outcome=unknown`);
     expect([response.status, await response.json()]).toMatchObject([
       400,
-      { error: { field: 'ending', message: expect.stringContaining('completed') } },
+      { error: { field: 'outcome', message: expect.stringContaining('completed') } },
     ]);
   });
 });

@@ -125,7 +125,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       expect(await new Browser(system).refusal('GET', path)).toEqual([401, 'session_unknown']);
     }
     expect(
-      await owner.refusal('POST', '/operator/upstreams', { upstream: { id: 'mine', wire_format: 'messages', base_url: stub.baseUrl } }),
+      await owner.refusal('POST', '/operator/upstreams', { upstream: { id: 'mine', api_format: 'messages', base_url: stub.baseUrl } }),
     ).toEqual([404, 'not_found']);
     expect(await owner.refusal('PATCH', '/operator/models/sandbox/echo', { model: { state: 'retired' } })).toEqual([404, 'not_found']);
   });
@@ -253,11 +253,11 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       'model.tokenizer',
     ]);
     expect(
-      await fault('POST', '/operator/upstreams', { upstream: { id: 'Bad Id', wire_format: 'messages', base_url: stub.baseUrl } }),
+      await fault('POST', '/operator/upstreams', { upstream: { id: 'Bad Id', api_format: 'messages', base_url: stub.baseUrl } }),
     ).toEqual([400, 'invalid_request', 'upstream.id']);
     expect(
       await fault('POST', '/operator/upstreams', {
-        upstream: { id: 'bad', wire_format: 'messages', base_url: 'http://169.254.169.254/v1' },
+        upstream: { id: 'bad', api_format: 'messages', base_url: 'http://169.254.169.254/v1' },
       }),
     ).toEqual([400, 'invalid_request', 'upstream.base_url']);
   });
@@ -272,7 +272,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       expect([path, response.status]).toEqual([path, status]);
       return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
     };
-    const upstream = { id: 'acme', wire_format: 'chat_completions', base_url: stub.baseUrl, allow_private_network: true };
+    const upstream = { id: 'acme', api_format: 'chat_completions', base_url: stub.baseUrl, allow_private_network: true };
     expect(await ask('POST', '/operator/upstreams', { upstream, secret: wrong }, 201)).toMatchObject({
       has_secret: true,
       secret_last_four: 'abcd',

@@ -110,7 +110,7 @@ const views: readonly View[] = [
   { name: 'usage-none', path: ofAccount('/usage?model=nobody/none') },
   {
     name: 'records-filters',
-    path: ofAccount('/usage/records?ending=completed&model=sandbox/echo'),
+    path: ofAccount('/usage/records?outcome=completed&model=sandbox/echo'),
     act: (page) => page.getByRole('button', { name: 'Filters', exact: true }).click(),
   },
   { name: 'record-beside', path: ofAccount('/usage/records'), act: (page) => page.getByRole('table').getByRole('link').first().click() },

@@ -53,7 +53,7 @@ export async function furnish(system: System): Promise<Furnished> {
     'POST',
     '/operator/upstreams',
     {
-      upstream: { id: 'own-server', wire_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true },
+      upstream: { id: 'own-server', api_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true },
       secret: 'sk-furnished-0123',
     },
     201,

@@ -128,7 +128,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const outputTokens = rows.reduce((sum, row) => sum + row.output_tokens, 0);
     expect((await tile(page, 'Tokens').innerText()).replaceAll(',', '')).toBe(String(inputTokens + outputTokens));
 
-    for (const group of ['Model', 'Key', 'Ending']) {
+    for (const group of ['Model', 'Key', 'Outcome']) {
       await page.getByRole('radio', { name: group, exact: true }).check();
       await page.getByRole('columnheader', { name: group, exact: true }).waitFor();
       await page.locator('[aria-busy=false]').waitFor();
@@ -243,7 +243,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(filterOf(page)).toEqual({ range: '30d', key: keys[1]!.id });
     expect(await tile(page, 'Calls').innerText()).toBe('1');
 
-    const failed = rows.find(({ ending }) => ending === 'upstream_error_before_output')!;
+    const failed = rows.find(({ outcome }) => outcome === 'upstream_error_before_output')!;
     await page.goto(`console${account}/usage/records`);
     await listed(page, rows.length);
     await page.keyboard.press('/');
@@ -254,7 +254,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await listed(page, 1);
     expect(filterOf(page)).toEqual({ request_id: failed.id });
     expect((await rowsOf(page).allInnerTexts())[1]).toContain('Upstream failed at once');
-    await page.goto(`console${account}/usage/records?request_id=${failed.id}&ending=completed`);
+    await page.goto(`console${account}/usage/records?request_id=${failed.id}&outcome=completed`);
     await page.getByText('No call is like that').waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).last().click();
     await listed(page, rows.length);
@@ -292,8 +292,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
 
   it('exports exactly what the filter shows', async () => {
     const person = await newMember(chromium, system, owner);
-    const page = await person.open(`${account}/usage/records?range=7d&key=${keys[0]!.id}&ending=completed`);
-    const { data: records } = await api.get<{ data: Record_[] }>(`${account}/usage/records?key=${keys[0]!.id}&ending=completed&limit=200`);
+    const page = await person.open(`${account}/usage/records?range=7d&key=${keys[0]!.id}&outcome=completed`);
+    const { data: records } = await api.get<{ data: Record_[] }>(`${account}/usage/records?key=${keys[0]!.id}&outcome=completed&limit=200`);
     await listed(page, records.length);
     const fileOf = async (name: string): Promise<string> => {
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
@@ -345,8 +345,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       amounts.get('Captured'),
       'settled',
     ]);
-    expect(await page.getByRole('link', { name: 'What each ending costs' }).getAttribute('href')).toBe(
-      `${system.baseUrl}/docs/charging#the-endings`,
+    expect(await page.getByRole('link', { name: 'What each outcome costs' }).getAttribute('href')).toBe(
+      `${system.baseUrl}/docs/charging#the-outcomes`,
     );
     const model = await page.getByRole('main').getByRole('link', { name: 'sandbox/reason' }).getAttribute('href');
     expect((await fetch(model!, { headers: { accept: 'text/html' } })).status).toBe(200);
@@ -362,7 +362,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(await trace.getAttribute('href')).toBe(`https://traces.example.com/t/${traceId}?from=console`);
     await page.getByText('my own id').waitFor();
 
-    const failed = rows.find(({ ending }) => ending === 'upstream_error_before_output')!;
+    const failed = rows.find(({ outcome }) => outcome === 'upstream_error_before_output')!;
     await page.goto(`console${account}/usage/records/${failed.id}`);
     await page.getByText('Nothing was charged.', { exact: false }).first().waitFor();
     // How it was tried is for everybody to see, and at which upstream for operators alone.

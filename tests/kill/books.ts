@@ -9,7 +9,7 @@ export interface RecordRow extends UsageRow {
   readonly account_id: string;
   readonly client_request_id: string | null;
   readonly streaming: boolean;
-  readonly ending_detail: string;
+  readonly outcome_detail: string;
 }
 
 /** A journal entry as `tollgate balance entries --json` shows it. */

@@ -37,7 +37,7 @@ const record = {
   id: 'req_1',
   account_id: accountId,
   client_request_id: 'client-1',
-  ending: 'completed',
+  outcome: 'completed',
   input_tokens: 9,
   output_tokens: 40,
   charge_nano_usd: String(fullCharge),
@@ -46,7 +46,7 @@ const record = {
 } as RecordRow;
 const lost = (charge: bigint): RecordRow => ({
   ...record,
-  ending: 'gateway_lost',
+  outcome: 'gateway_lost',
   charge_nano_usd: String(charge),
   captured_nano_usd: String(charge),
 });
@@ -92,13 +92,13 @@ const violationsOf = (outcomes: readonly Outcome[], books: Books): string[] => j
 describe('the judge', () => {
   it.each<[string, Outcome, readonly RecordRow[]]>([
     ['a full answer, charged in full', full, [record]],
-    ['a full answer at its cap', full, [{ ...record, ending: 'max_tokens' }]],
+    ['a full answer at its cap', full, [{ ...record, outcome: 'max_tokens' }]],
     ['a cut stream without a record', cut, []],
     ['a cut stream, charged for what was delivered and on its way', cut, [lost(costOf({ input: 9, output: 5 }, price))]],
     ['a cut stream whose model was done', cut, [record]],
-    ['a refused call with a free record', refused, [{ ...lost(0n), ending: 'gateway_error' }]],
+    ['a refused call with a free record', refused, [{ ...lost(0n), outcome: 'gateway_error' }]],
     ['a whole answer that was cut, free', { ...cut, kind: whole, text: '', deltas: 0 }, [lost(0n)]],
-    ['a caller that left, charged for all that it asked for', { ...cut, how: 'left' }, [{ ...record, ending: 'client_gone' }]],
+    ['a caller that left, charged for all that it asked for', { ...cut, how: 'left' }, [{ ...record, outcome: 'client_disconnected' }]],
   ])('has nothing against %s', (_, outcome, records) => {
     expect(violationsOf([outcome], booksOf(records))).toEqual([]);
   });

@@ -25,10 +25,10 @@ export interface Judgement {
   readonly partial: { readonly calls: number; readonly deliveredNanoUsd: bigint; readonly chargedNanoUsd: bigint };
   /** The most deltas that a cut stream was charged beyond those that its client received. */
   readonly deltasOnTheWay: number;
-  readonly endings: Readonly<Record<string, number>>;
+  readonly outcomes: Readonly<Record<string, number>>;
 }
 
-const finishedEndings: readonly string[] = ['completed', 'max_tokens'];
+const finishedOutcomes: readonly string[] = ['completed', 'max_tokens'];
 // The tokenizer's estimate of the short prompts here, where an upstream was cut before it told its own.
 const inputTokensMax = 64;
 
@@ -41,13 +41,13 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
     byClientId.set(clientId, [...(byClientId.get(clientId) ?? []), record]);
   }
   const partial = { calls: 0, deliveredNanoUsd: 0n, chargedNanoUsd: 0n };
-  const endings: Record<string, number> = {};
+  const counts: Record<string, number> = {};
   let deltasOnTheWay = 0;
   for (const outcome of outcomes) {
     const records = byClientId.get(outcome.clientId) ?? [];
     byClientId.delete(outcome.clientId);
-    const ending = `${outcome.how}${outcome.originalRequestId === undefined ? '' : ' again'} → ${records.map((record) => record.ending).join(' + ') || 'no record'}`;
-    endings[ending] = (endings[ending] ?? 0) + 1;
+    const ending = `${outcome.how}${outcome.originalRequestId === undefined ? '' : ' again'} → ${records.map((record) => record.outcome).join(' + ') || 'no record'}`;
+    counts[ending] = (counts[ending] ?? 0) + 1;
     const faults =
       outcome.originalRequestId === undefined
         ? judgeCall(outcome, records, expectations)
@@ -57,7 +57,7 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
     partial.calls += 1;
     partial.deliveredNanoUsd += costOf(deliveredTokens(outcome, expectations), expectations.prices.get(outcome.kind.model)!);
     const [record] = records;
-    if (!goesOn(outcome) && outcome.kind.tokensPerDeltaMax === 1 && record !== undefined && !finishedEndings.includes(record.ending)) {
+    if (!goesOn(outcome) && outcome.kind.tokensPerDeltaMax === 1 && record !== undefined && !finishedOutcomes.includes(record.outcome)) {
       deltasOnTheWay = Math.max(deltasOnTheWay, record.output_tokens - outcome.deltas);
     }
     partial.chargedNanoUsd += records.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
@@ -65,7 +65,7 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
   for (const records of byClientId.values())
     violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(shortened(record))}`));
   violations.push(...judgeKeys(outcomes, books), ...judgeBooks(books));
-  return { violations, partial, deltasOnTheWay, endings };
+  return { violations, partial, deltasOnTheWay, outcomes: counts };
 }
 
 function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, references, deltasOnTheWayMax }: Expectations): string[] {
@@ -91,7 +91,7 @@ function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, re
     check(same(outcome.told, reference.tokens), 'the client was told other figures than the model’s');
     check(record !== undefined, 'a full answer without a record');
     if (record === undefined) return faults;
-    check(finishedEndings.includes(record.ending), `a full answer recorded as ${record.ending}`);
+    check(finishedOutcomes.includes(record.outcome), `a full answer recorded as ${record.outcome}`);
     check(
       same(outcome.told, { input: record.input_tokens, output: record.output_tokens }),
       'recorded tokens are not those that the client was told',
@@ -99,7 +99,7 @@ function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, re
     check(charge === costOf(outcome.told!, price), `charge is not tokens × price, ${costOf(outcome.told!, price)}`);
   } else if (how === 'refused') {
     check(charge === 0n, 'charged for a refused call');
-  } else if (record !== undefined && finishedEndings.includes(record.ending)) {
+  } else if (record !== undefined && finishedOutcomes.includes(record.outcome)) {
     // The model was done; only the end did not reach the client.
     check(charge === costOf(reference.tokens, price), `a finished answer is not charged in full, ${costOf(reference.tokens, price)}`);
   } else if (!kind.isStream) {
@@ -191,12 +191,12 @@ function describe(outcome: Outcome, records: readonly RecordRow[]): string {
 function shortened(record: RecordRow): object {
   const {
     id,
-    ending,
-    ending_detail: detail,
+    outcome,
+    outcome_detail: detail,
     input_tokens: input,
     output_tokens: output,
     charge_nano_usd: charge,
     captured_nano_usd: captured,
   } = record;
-  return { id, ending, detail, input, output, charge, captured };
+  return { id, outcome, detail, input, output, charge, captured };
 }

@@ -105,7 +105,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect(usage).toMatchObject({
       request_id: requestId,
       model: 'sandbox/echo',
-      ending: 'completed',
+      outcome: 'completed',
       charge_usd: response.headers.get('x-tollgate-charge-usd'),
     });
     const other = await customer('other', '1');
@@ -197,11 +197,11 @@ describe.each(modes)('money, %s', (mode) => {
     expect(broken.at(-1)!.data).toHaveProperty('error');
     expect(broken.some((frame) => frame.data === '[DONE]')).toBe(false);
     const { rows } = await settled(system, accountId);
-    const charges = Object.fromEntries(rows.map((row) => [row.model_id, { ending: row.ending, isFree: row.charge_nano_usd === '0' }]));
+    const charges = Object.fromEntries(rows.map((row) => [row.model_id, { outcome: row.outcome, isFree: row.charge_nano_usd === '0' }]));
     expect(charges).toEqual({
-      'sandbox/fail-429': { ending: 'upstream_error_before_output', isFree: true },
-      'sandbox/fail-500': { ending: 'upstream_error_before_output', isFree: true },
-      'sandbox/drop': { ending: 'upstream_error_after_output', isFree: false },
+      'sandbox/fail-429': { outcome: 'upstream_error_before_output', isFree: true },
+      'sandbox/fail-500': { outcome: 'upstream_error_before_output', isFree: true },
+      'sandbox/drop': { outcome: 'upstream_error_after_output', isFree: false },
     });
   });
 
@@ -220,7 +220,7 @@ describe.each(modes)('money, %s', (mode) => {
     await reader.read().catch(() => undefined);
     const { rows } = await settled(system, accountId, 1);
     expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({ ending: 'client_gone' });
+    expect(rows[0]).toMatchObject({ outcome: 'client_disconnected' });
     expect(rows[0]!.output_tokens).toBeGreaterThan(0);
     expect(rows[0]!.output_tokens).toBeLessThan(200);
     expect(BigInt(rows[0]!.charge_nano_usd)).toBeGreaterThan(0n);

@@ -55,7 +55,7 @@ describe.each(modes)('metrics, %s', (mode) => {
         .find((series) => series.name === name && Object.entries(attributes).every(([key, value]) => series.attributes[key] === value))
         ?.value;
     await eventually(() => {
-      expect(valueOf('tollgate.calls', { ending: 'completed' })).toBe(3);
+      expect(valueOf('tollgate.calls', { outcome: 'completed' })).toBe(3);
       expect(valueOf('tollgate.holds.open')).toBe(0);
       expect(valueOf('tollgate.holds.past_expiry')).toBe(0);
       expect(valueOf('tollgate.outbox.pending')).toBe(0);
@@ -77,7 +77,7 @@ describe.each(modes)('metrics, %s', (mode) => {
       return found.includes('tollgate_reconcile_last_run_age_seconds{run="full"}') ? found : undefined;
     }, 30_000);
     for (const line of [
-      'tollgate_calls_total{ending="completed"} 3',
+      'tollgate_calls_total{outcome="completed"} 3',
       'tollgate_outbox_oldest_age_seconds 0',
       'tollgate_ledger_queue 0',
       'tollgate_gateway_calls 0',

@@ -95,7 +95,7 @@ async function expectOneRecordEach(of: System, answers: readonly Answer[]): Prom
   expect(rows).toHaveLength(byId.size);
   for (const { requestId, outputTokens } of answers) {
     expect(byId.get(requestId)).toMatchObject({
-      ending: 'completed',
+      outcome: 'completed',
       token_source: 'reported',
       output_tokens: outputTokens,
       shortfall_nano_usd: '0',
@@ -103,7 +103,7 @@ async function expectOneRecordEach(of: System, answers: readonly Answer[]): Prom
     expect(BigInt(byId.get(requestId)!.charge_nano_usd)).toBeGreaterThan(0n);
   }
   // A call that found out that metering was still away is on record too, and nothing else is.
-  expect(rows.filter((row) => row.ending !== 'completed')).toEqual([]);
+  expect(rows.filter((row) => row.outcome !== 'completed')).toEqual([]);
   expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
   expect(await of.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
   // The gateway hears a moment after it that all is on record.

@@ -60,9 +60,9 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
     const { rows, balance } = await settled(system, accountId, done.length + cut.length, 40_000);
     const byId = new Map(rows.map((row) => [row.id, row]));
     expect(rows).toHaveLength(byId.size);
-    for (const id of done) expect(byId.get(id)).toMatchObject({ ending: 'completed' });
+    for (const id of done) expect(byId.get(id)).toMatchObject({ outcome: 'completed' });
     for (const id of cut) {
-      expect(byId.get(id)).toMatchObject({ ending: 'gateway_lost', token_source: 'estimated' });
+      expect(byId.get(id)).toMatchObject({ outcome: 'gateway_lost', token_source: 'estimated' });
       expect(byId.get(id)!.output_tokens).toBeGreaterThan(0);
     }
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));

@@ -8,8 +8,8 @@ export interface UsageRow {
   id: string;
   key_id: string;
   model_id: string;
-  ending: string;
-  ending_detail: string;
+  outcome: string;
+  outcome_detail: string;
   token_source: string;
   quarantined: boolean;
   input_tokens: number;

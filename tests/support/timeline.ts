@@ -10,7 +10,7 @@ interface Seen {
   readonly askedMs: number;
   answeredMs: number;
   grantedNanoUsd: bigint;
-  endingMs: number;
+  outcomeMs: number;
   endedMs: number;
   capturedNanoUsd: bigint;
 }
@@ -47,7 +47,7 @@ export class Timeline {
       askedMs: performance.now(),
       answeredMs: never,
       grantedNanoUsd: 0n,
-      endingMs: never,
+      outcomeMs: never,
       endedMs: never,
       capturedNanoUsd: 0n,
     };
@@ -61,7 +61,7 @@ export class Timeline {
         call.answeredMs = performance.now();
         this.refusals.push({ call, reason, details, leastNanoUsd });
       },
-      ends: () => void (call.endingMs = performance.now()),
+      ends: () => void (call.outcomeMs = performance.now()),
       ended: (capturedNanoUsd) => {
         call.endedMs = performance.now();
         call.capturedNanoUsd = capturedNanoUsd;
@@ -99,7 +99,7 @@ export class Timeline {
       const amounts: bigint[] = [];
       if (other.answeredMs > askedMs) amounts.push(0n);
       if (other.askedMs < answeredMs && other.endedMs > askedMs) amounts.push(other.grantedNanoUsd);
-      if (other.endingMs < answeredMs) amounts.push(other.capturedNanoUsd);
+      if (other.outcomeMs < answeredMs) amounts.push(other.capturedNanoUsd);
       low += amounts.reduce((least, amount) => (amount < least ? amount : least), amounts[0] ?? 0n);
       high += amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
     }

@@ -8,7 +8,7 @@ import { inChinese, inChineseAtField, ofCode, ofField, sentences } from '../../c
 import { assertAllowed } from '../../gateway/console/access.js';
 import { renderConsoleError } from '../../gateway/console/errors.js';
 import { balanceEmpty } from '../../services/ledger/refusals.js';
-import { Role } from '#proto/auth/v1/people.js';
+import { Role } from '#proto/auth/v1/users.js';
 
 /** What a browser is told. */
 function refusalOf(error: AppError): { code: string; field: string | null; message: string } {

@@ -9,7 +9,7 @@ import { affordableOutputTokens, imageTokensMaxDefault, quoteCall } from '../../
 import { call } from '../../services/metering/testing/calls.js';
 import { priceRecord } from '../../services/metering/usage-record.js';
 import { validateCall } from '../../services/metering/validate-call.js';
-import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 
 // Free classes and the smallest prices are where rounding decides.
 const unitPrice = fc.oneof(
@@ -79,13 +79,13 @@ describe('a hold', () => {
             call: validateCall({ ...call(), price, heldNanoUsd, outputCapTokens }),
             tokens,
             source: UsageSource.USAGE_SOURCE_REPORTED,
-            ending: Ending.ENDING_COMPLETED,
-            endingDetail: '',
+            outcome: Outcome.OUTCOME_COMPLETED,
+            outcomeDetail: '',
             firstOutputMs: undefined,
             durationMs: 1,
             free: false,
             quarantined: false,
-            keptAnswer: Buffer.alloc(0),
+            storedAnswer: Buffer.alloc(0),
           },
           1,
         );

@@ -103,7 +103,7 @@ const features: Readonly<Record<string, Script>> = {
 };
 
 /** How it can end, and what it can report. */
-const endings: Readonly<Record<string, Script>> = {
+const outcomes: Readonly<Record<string, Script>> = {
   'content-filter': { blocks: [text], stopReason: 'content_filter' },
   'context-full': { blocks: [text], stopReason: 'model_context_window_exceeded' },
   'pause-turn': { blocks: [text], stopReason: 'pause_turn' },
@@ -155,4 +155,4 @@ const faults: Readonly<Record<string, Script>> = {
 };
 
 /** By model name. A request for any other model is answered with text. */
-export const scriptsByModel: Readonly<Record<string, Script>> = { ...features, ...endings, ...faults };
+export const scriptsByModel: Readonly<Record<string, Script>> = { ...features, ...outcomes, ...faults };

@@ -30,7 +30,7 @@ export interface AlertChange {
   readonly threshold_usd: string;
   readonly emails: readonly string[];
   readonly webhook_url: string | null;
-  readonly renew_webhook_secret?: boolean;
+  readonly rotate_webhook_secret?: boolean;
 }
 
 export interface AlertSaved {

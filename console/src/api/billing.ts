@@ -33,13 +33,13 @@ export interface Statement {
 
 /** What an entry is. */
 export const lineKinds = ['deposit', 'charge', 'refund', 'adjustment', 'shortfall'] as const;
-export type LineKind = (typeof lineKinds)[number];
+export type TokenClass = (typeof lineKinds)[number];
 
 /** An entry of the journal as a line of the statement. */
 export interface Line {
   readonly id: string;
   readonly number: number;
-  readonly kind: LineKind;
+  readonly kind: TokenClass;
   readonly amount_usd: string;
   /** What it did to the balance; zero for a shortfall. */
   readonly effect_usd: string;

@@ -12,7 +12,7 @@ export interface Figures {
 }
 
 /** A class of tokens that is priced. */
-export type PriceClass = keyof Figures;
+export type TokenClass = keyof Figures;
 
 export interface Price {
   readonly id: string;
@@ -47,7 +47,7 @@ export type WarningKind =
   | 'ended_by_later';
 
 export interface Change {
-  readonly class: PriceClass;
+  readonly class: TokenClass;
   readonly before_usd: string | null;
   readonly after_usd: string | null;
   readonly change_percent: string | null;
@@ -65,7 +65,7 @@ export interface ComparedDraft extends Draft {
   readonly diff: {
     readonly before: Price | null;
     readonly changes: readonly Change[];
-    readonly warnings: readonly { readonly kind: WarningKind; readonly class: PriceClass | null }[];
+    readonly warnings: readonly { readonly kind: WarningKind; readonly class: TokenClass | null }[];
     readonly later: readonly Price[];
     readonly typical_calls: readonly TypicalCall[];
   };
@@ -113,7 +113,7 @@ export interface WholeModel extends Omit<OperatorModel, 'draft'> {
 
 export interface TestStep {
   readonly name: string;
-  readonly outcome: 'ok' | 'failed' | 'skipped' | 'not_tried';
+  readonly outcome: 'ok' | 'failed' | 'skipped' | 'not_run';
   readonly duration_ms: number;
   readonly what: string;
 }
@@ -128,7 +128,7 @@ export interface UpstreamTest {
 
 export interface Upstream {
   readonly id: string;
-  readonly wire_format: 'chat_completions' | 'messages' | 'sandbox';
+  readonly api_format: 'chat_completions' | 'messages' | 'sandbox';
   readonly base_url: string | null;
   readonly has_secret: boolean;
   /** Null where there is none, or one that is too short to show a part of it. */
@@ -148,7 +148,7 @@ export interface Upstream {
 
 /** What an operator puts. */
 export interface UpstreamFields {
-  readonly wire_format: 'chat_completions' | 'messages';
+  readonly api_format: 'chat_completions' | 'messages';
   readonly base_url: string;
   readonly allow_private_network: boolean;
   readonly enabled: boolean;

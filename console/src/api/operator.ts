@@ -57,7 +57,7 @@ export interface SignInLink {
   readonly mail: MailStanding;
 }
 
-export interface AuditEntry {
+export interface AuditEvent {
   readonly id: string;
   readonly at: string;
   readonly actor: string | null;
@@ -178,11 +178,11 @@ export const endAllSessions = (id: string) => api.delete<{ readonly ended: numbe
 
 /** The filter of the audit log, as it stands in the address. */
 export type AuditFilter = Readonly<Record<'actor' | 'action' | 'account' | 'target' | 'from' | 'until', string>>;
-export const listAudit = (filter: AuditFilter, cursor: string | null, signal?: AbortSignal) =>
-  api.get<Page<AuditEntry>>('/operator/audit', { query: { ...filter, cursor }, signal });
+export const listAuditEvents = (filter: AuditFilter, cursor: string | null, signal?: AbortSignal) =>
+  api.get<Page<AuditEvent>>('/operator/audit', { query: { ...filter, cursor }, signal });
 export const auditExportUrl = (filter: AuditFilter, format: 'csv' | 'jsonl'): string =>
   apiUrl('/operator/audit/export', { ...filter, format });
-export const verifyAudit = () => api.post<AuditCheck>('/operator/audit/verify', { body: {} });
+export const verifyAuditLog = () => api.post<AuditCheck>('/operator/audit/verify', { body: {} });
 
 export const getHealth = (signal?: AbortSignal) => api.get<Health>('/operator/health', { signal });
 export const checkLedger = () => api.post<LedgerCheck>('/operator/health/ledger-check', { body: {} });

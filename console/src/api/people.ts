@@ -60,7 +60,7 @@ export interface Member {
 }
 
 /** Something that was done in an account. */
-export interface AuditEntry {
+export interface AuditEvent {
   readonly id: string;
   readonly at: string;
   readonly actor: string | null;
@@ -86,25 +86,25 @@ export const getInvitation = (token: string, signal?: AbortSignal): Promise<Offe
 export const acceptInvitation = (body: { token: string; name?: string; password?: string }): Promise<void> =>
   api.post('/invitation/accept', { body });
 
-export const updateMe = (body: { name?: string; email?: string; present_password?: string }): Promise<Me['user']> =>
+export const updateMe = (body: { name?: string; email?: string; current_password?: string }): Promise<Me['user']> =>
   api.patch('/me', { body });
-export const putPassword = (body: { present_password?: string; new_password: string }): Promise<void> => api.put('/me/password', { body });
+export const putPassword = (body: { current_password?: string; new_password: string }): Promise<void> => api.put('/me/password', { body });
 export const listSessions = (signal?: AbortSignal): Promise<{ data: readonly Session[] }> => api.get('/me/sessions', { signal });
 export const endSession = (id: string): Promise<{ ended: number }> => api.delete(`/me/sessions/${id}`);
 export const endOtherSessions = (): Promise<{ ended: number }> => api.delete('/me/sessions');
 export const listIdentities = (signal?: AbortSignal): Promise<{ data: readonly Identity[] }> => api.get('/me/identities', { signal });
-export const connectIdentity = (body: { present_password?: string }): Promise<{ location: string }> => api.post('/me/identities', { body });
+export const connectIdentity = (body: { current_password?: string }): Promise<{ location: string }> => api.post('/me/identities', { body });
 export const disconnectIdentity = (id: string): Promise<void> => api.delete(`/me/identities/${id}`);
 
 export const listMembers = (account: string, signal?: AbortSignal): Promise<{ data: readonly Member[] }> =>
   api.get(`/accounts/${account}/members`, { signal });
 export const putMember = (account: string, user: string, role: Role): Promise<Member> =>
   api.put(`/accounts/${account}/members/${user}`, { body: { role } });
-export const removeMember = (account: string, user: string): Promise<void> => api.delete(`/accounts/${account}/members/${user}`);
+export const deleteMember = (account: string, user: string): Promise<void> => api.delete(`/accounts/${account}/members/${user}`);
 export const listInvitations = (account: string, signal?: AbortSignal): Promise<{ data: readonly OpenInvitation[] }> =>
   api.get(`/accounts/${account}/invitations`, { signal });
 export const invite = (account: string, body: { email: string; role: Role }): Promise<{ invitation: OpenInvitation; token: string }> =>
   api.post(`/accounts/${account}/invitations`, { body });
 export const revokeInvitation = (account: string, id: string): Promise<void> => api.delete(`/accounts/${account}/invitations/${id}`);
-export const listAudit = (account: string, cursor: string, signal?: AbortSignal): Promise<Page<AuditEntry>> =>
+export const listAuditEvents = (account: string, cursor: string, signal?: AbortSignal): Promise<Page<AuditEvent>> =>
   api.get(`/accounts/${account}/audit`, { query: { cursor }, signal });

@@ -2,24 +2,24 @@
 import { api, apiUrl, type Page, type Query } from './client.js';
 
 /** How calls end (docs/charging.md). */
-export const endings = [
+export const outcomes = [
   'completed',
   'max_tokens',
-  'client_gone',
+  'client_disconnected',
   'upstream_error_before_output',
   'upstream_error_after_output',
   'timeout',
   'gateway_error',
   'gateway_lost',
 ] as const;
-export type Ending = (typeof endings)[number];
+export type Outcome = (typeof outcomes)[number];
 
 /** The classes of tokens that are priced apart. */
-export type LineKind = 'input' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'output' | 'reasoning';
+export type TokenClass = 'input' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'output' | 'reasoning';
 
 /** One class of tokens in a charge. */
 export interface LineItem {
-  readonly kind: LineKind;
+  readonly kind: TokenClass;
   readonly tokens: number;
   readonly usd_per_million_tokens: string;
   readonly amount_usd: string;
@@ -54,8 +54,8 @@ export interface UsageRecord {
   /** Null: there was no output. */
   readonly first_output_ms: number | null;
   readonly duration_ms: number;
-  readonly ending: Ending;
-  readonly ending_detail: string | null;
+  readonly outcome: Outcome;
+  readonly outcome_detail: string | null;
   readonly usage_source: 'reported' | 'estimated';
   readonly quarantined: boolean;
   readonly tokens: {
@@ -121,15 +121,15 @@ export interface TokenSums {
 export interface UsageFilter {
   readonly key?: string;
   readonly model?: string;
-  readonly ending?: string;
+  readonly outcome?: string;
   readonly from?: string;
   readonly until?: string;
 }
 
 /** By what sums are grouped; days and hours are cut so many minutes east of UTC. */
 export interface UsageGrouping {
-  readonly group_by?: 'key' | 'model' | 'day' | 'hour' | 'ending';
-  readonly then_by?: 'key' | 'model' | 'day' | 'hour' | 'ending';
+  readonly group_by?: 'key' | 'model' | 'day' | 'hour' | 'outcome';
+  readonly then_by?: 'key' | 'model' | 'day' | 'hour' | 'outcome';
   readonly tz_offset?: number;
 }
 

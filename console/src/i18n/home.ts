@@ -32,7 +32,7 @@ export const homeText = dictionary(
     noErrors: 'No call has failed.',
     allRecords: 'All records',
     time: 'Time',
-    ending: 'Ending',
+    outcome: 'Outcome',
     charge: 'Charged',
 
     checklist: 'Get started',
@@ -86,7 +86,7 @@ export const homeText = dictionary(
     noErrors: '没有失败的调用。',
     allRecords: '全部记录',
     time: '时间',
-    ending: '结束方式',
+    outcome: '结束方式',
     charge: '收费',
 
     checklist: '开始使用',

@@ -24,7 +24,7 @@ export const signInText = dictionary(
     problem_email_unverified: 'The provider has not verified your e-mail address. Verify it there, then try again.',
     problem_email_taken:
       'Somebody with your e-mail address is known here already. Sign in as before, then connect the provider in the settings.',
-    problem_unknown_person: 'Nobody with your e-mail address is known here. Ask for an invitation.',
+    problem_unknown_user: 'Nobody with your e-mail address is known here. Ask for an invitation.',
     problem_disabled: 'You may not sign in here any more. Ask whoever runs this gateway.',
     problem_identity_taken: 'This identity is connected with another person here.',
     problem_service_unavailable: 'The provider cannot be reached at the moment. Try again in a while.',
@@ -83,7 +83,7 @@ export const signInText = dictionary(
     problem_provider: '身份提供方的应答无法信任。请重试；若仍如此，请告知网关的运维人员。',
     problem_email_unverified: '身份提供方尚未验证您的邮箱。请先在那里验证，然后重试。',
     problem_email_taken: '此处已有使用您邮箱的用户。请照旧登录，然后在设置中关联身份提供方。',
-    problem_unknown_person: '此处没有使用您邮箱的用户。请索取邀请。',
+    problem_unknown_user: '此处没有使用您邮箱的用户。请索取邀请。',
     problem_disabled: '您已不能在此登录。请联系网关的运维人员。',
     problem_identity_taken: '此身份已与这里的另一位用户关联。',
     problem_service_unavailable: '暂时无法连接身份提供方，请稍后重试。',

@@ -2,7 +2,7 @@
 // events: the formats' encoders are pure, so that the same events, ids and counts make the same bytes.
 import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { KeptAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { StoredAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { AppError } from '#kit/errors/app-error.js';
 import { fromRpcStatus, toRpcStatus } from '#kit/errors/rpc-status.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
@@ -29,7 +29,7 @@ export class AnswerKeeper implements AnswerSink {
 
   take({ events }: GenerateResponse, tokens: TokenCounts): void {
     if (this.isTooLarge || (this.hasTokens && events.length === 0)) return;
-    const part = Buffer.from(KeptAnswer.encode({ events, firstTokens: this.hasTokens ? undefined : tokens, error: undefined }).finish());
+    const part = Buffer.from(StoredAnswer.encode({ events, firstTokens: this.hasTokens ? undefined : tokens, error: undefined }).finish());
     this.hasTokens = true;
     this.bytes += part.length;
     this.parts.push(part);
@@ -40,7 +40,8 @@ export class AnswerKeeper implements AnswerSink {
 
   async answer(error: AppError | undefined): Promise<Buffer> {
     if (this.isTooLarge) return Buffer.alloc(0);
-    const end = error === undefined ? [] : [KeptAnswer.encode({ events: [], firstTokens: undefined, error: toRpcStatus(error) }).finish()];
+    const end =
+      error === undefined ? [] : [StoredAnswer.encode({ events: [], firstTokens: undefined, error: toRpcStatus(error) }).finish()];
     return seal(Buffer.concat([...this.parts, ...end]), this.secret);
   }
 }
@@ -53,7 +54,7 @@ export async function* replayedCall(
   secret: Buffer,
   bytesMax: number,
 ): AsyncGenerator<CallStep, void, void> {
-  const { events, firstTokens, error } = KeptAnswer.decode(await unseal(answer, secret, bytesMax + slackBytes));
+  const { events, firstTokens, error } = StoredAnswer.decode(await unseal(answer, secret, bytesMax + slackBytes));
   const { modelId, outputCapTokens, startedAtMs } = record.call!;
   yield {
     kind: 'admitted',

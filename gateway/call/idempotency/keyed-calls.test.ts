@@ -1,16 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { ApiFormat, Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest } from '#proto/ledger/v1/ledger.js';
 import {
-  type AbandonKeyedCallRequest,
-  type BeginKeyedCallRequest,
-  type BeginKeyedCallResponse,
-  BeginKeyedCallResponse_Cause as Cause,
-  Ending,
-  Format,
+  type ReleaseIdempotencyKeyRequest,
+  type ReserveIdempotencyKeyRequest,
+  type ReserveIdempotencyKeyResponse,
+  ReserveIdempotencyKeyResponse_Cause as Cause,
+  Outcome,
   type RecordUsageRequest,
   UsageRecord,
 } from '#proto/metering/v1/metering.js';
@@ -48,7 +47,7 @@ const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLim
 
 /** What the services do; each may throw. */
 interface Play {
-  begin?: (request: BeginKeyedCallRequest) => BeginKeyedCallResponse['outcome'];
+  begin?: (request: ReserveIdempotencyKeyRequest) => ReserveIdempotencyKeyResponse['result'];
   hold?: () => void;
   generate?: (context: CallContext) => AsyncIterable<GenerateResponse>;
   permitted?: string[];
@@ -58,8 +57,8 @@ interface Play {
 /** Keyed calls over fakes of the services, and what those saw. */
 function world(play: Play = {}) {
   const seen = {
-    begun: [] as BeginKeyedCallRequest[],
-    abandoned: [] as AbandonKeyedCallRequest[],
+    begun: [] as ReserveIdempotencyKeyRequest[],
+    abandoned: [] as ReleaseIdempotencyKeyRequest[],
     records: [] as RecordUsageRequest[],
     generated: 0,
   };
@@ -72,11 +71,11 @@ function world(play: Play = {}) {
       release: async () => ({ hold: undefined }),
     },
     metering: {
-      async beginKeyedCall(request: BeginKeyedCallRequest) {
+      async reserveIdempotencyKey(request: ReserveIdempotencyKeyRequest) {
         seen.begun.push(request);
-        return { outcome: play.begin === undefined ? { $case: 'begun', value: {} } : play.begin(request) };
+        return { result: play.begin === undefined ? { $case: 'reserved', value: {} } : play.begin(request) };
       },
-      async abandonKeyedCall(request: AbandonKeyedCallRequest) {
+      async releaseIdempotencyKey(request: ReleaseIdempotencyKeyRequest) {
         seen.abandoned.push(request);
         return {};
       },
@@ -126,7 +125,7 @@ function world(play: Play = {}) {
       {
         id: newId('req'),
         key,
-        format: Format.FORMAT_MESSAGES,
+        format: ApiFormat.API_FORMAT_MESSAGES,
         parsed: {
           model: 'm',
           streaming,
@@ -177,7 +176,7 @@ describe('a call with an idempotency key', () => {
     expect([first.calls.count(), first.seen.abandoned]).toEqual([0, []]);
 
     const record = UsageRecord.fromPartial({ call: recorded!.call!, tokens: recorded!.tokens! });
-    const second = world({ begin: () => ({ $case: 'kept', value: { record, answer: recorded!.keptAnswer } }) });
+    const second = world({ begin: () => ({ $case: 'completed', value: { record, answer: recorded!.storedAnswer } }) });
     const again = await second.begin();
     expect(again.callId).toBe(callId);
     expect(await read(again.steps)).toMatchObject({ events: told.events });
@@ -207,8 +206,8 @@ describe('a call with an idempotency key', () => {
     });
     expect((await read((await begin(streaming)).steps)).error?.reason).toBe('upstream_failed');
     expect(seen.abandoned).toEqual([]);
-    expect(seen.records).toEqual([expect.objectContaining({ ending: Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT, free: !streaming })]);
-    expect(seen.records.filter(({ keptAnswer }) => keptAnswer.length > 0)).toHaveLength(answers);
+    expect(seen.records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT, free: !streaming })]);
+    expect(seen.records.filter(({ storedAnswer }) => storedAnswer.length > 0)).toHaveLength(answers);
   });
 
   it('is not let in while nobody can tell whether its key was used, and leaves no reservation', async () => {
@@ -221,12 +220,12 @@ describe('a call with an idempotency key', () => {
     expect([seen.generated, seen.abandoned.length]).toEqual([0, 1]);
   });
 
-  it.each<[string, NonNullable<BeginKeyedCallResponse['outcome']>, object]>([
-    ['another request had', { $case: 'otherRequest', value: { callId: 'req_1' } }, { reason: 'idempotency_mismatch' }],
-    ['a running call has', { $case: 'running', value: { callId: 'req_1' } }, { reason: 'idempotency_in_progress', retryAfterMs: 2000 }],
+  it.each<[string, NonNullable<ReserveIdempotencyKeyResponse['result']>, object]>([
+    ['another request had', { $case: 'mismatch', value: { callId: 'req_1' } }, { reason: 'idempotency_mismatch' }],
+    ['a running call has', { $case: 'inProgress', value: { callId: 'req_1' } }, { reason: 'idempotency_in_progress', retryAfterMs: 2000 }],
     [
       'a call without a kept answer had',
-      { $case: 'gone', value: { callId: 'req_1', cause: Cause.CAUSE_TOO_LARGE } },
+      { $case: 'answerUnavailable', value: { callId: 'req_1', cause: Cause.CAUSE_TOO_LARGE } },
       { reason: 'idempotency_answer_gone' },
     ],
   ])('is refused with a key that %s', async (_who, outcome, refusal) => {
@@ -243,7 +242,7 @@ describe('a call with an idempotency key', () => {
       find: () => {
         throw new AppError('model_unknown', 'Gone.');
       },
-      begin: () => ({ $case: 'running', value: { callId: 'req_1' } }),
+      begin: () => ({ $case: 'inProgress', value: { callId: 'req_1' } }),
     });
     expect((await refusalOf(withdrawn.begin())).reason).toBe('idempotency_in_progress');
   });
@@ -263,7 +262,7 @@ describe('a call with an idempotency key', () => {
       expect(calls.count()).toBe(1);
       calls.stop();
       expect((await reading).error?.reason).toBe('service_unavailable');
-      expect(seen.records).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: !streaming })]);
+      expect(seen.records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: !streaming })]);
       expect(calls.count()).toBe(0);
     },
   );

@@ -1,6 +1,6 @@
 // Calls with an Idempotency-Key: at most one runs under a key, and repeats get its answer. Such a call is not ended by its caller's
 // leaving, because a caller that gave a key will ask again.
-import { BeginKeyedCallResponse_Cause as Cause, type BeginKeyedCallResponse } from '#proto/metering/v1/metering.js';
+import { ReserveIdempotencyKeyResponse_Cause as Cause, type ReserveIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
@@ -50,9 +50,9 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
     { id, key }: { id: string; key: CallRequest['key'] },
     keyHash: Buffer,
     fingerprint: Buffer,
-  ): Promise<BeginKeyedCallResponse['outcome']> {
+  ): Promise<ReserveIdempotencyKeyResponse['result']> {
     try {
-      return (await metering.beginKeyedCall({ accountId: key.accountId, keyHash, fingerprint, callId: id }, rpc())).outcome;
+      return (await metering.reserveIdempotencyKey({ accountId: key.accountId, keyHash, fingerprint, callId: id }, rpc())).result;
     } catch (error) {
       if (!hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal')) throw error;
       // The answer was lost, not necessarily the reservation.
@@ -67,7 +67,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
 
   async function abandon(callId: string, accountId: string, keyHash: Buffer): Promise<void> {
     try {
-      await metering.abandonKeyedCall({ callId, accountId, keyHash }, rpc());
+      await metering.releaseIdempotencyKey({ callId, accountId, keyHash }, rpc());
     } catch (error) {
       log.warn({ err: error, call_id: callId }, 'an idempotency key could not be given up; it is free again when its lease ends');
     }
@@ -99,11 +99,11 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
       const keyHash = keyHashOf(endpoint, key);
       const outcome = await reserve(call, keyHash, fingerprint);
       switch (outcome?.$case) {
-        case 'begun': {
+        case 'reserved': {
           const answerSink = new AnswerKeeper(keyHash, answerSecretOf(key, call.id), config.keptAnswerBytesMax);
           return { steps: run({ ...call, answerSink }, keyHash), callId: call.id };
         }
-        case 'kept': {
+        case 'completed': {
           const { record, answer } = outcome.value;
           const callId = record!.call!.id;
           return {
@@ -111,7 +111,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
             callId,
           };
         }
-        case 'running':
+        case 'inProgress':
           throw new AppError(
             'idempotency_in_progress',
             `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`,
@@ -120,7 +120,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
               retryAfterMs,
             },
           );
-        case 'otherRequest':
+        case 'mismatch':
           throw new AppError(
             'idempotency_mismatch',
             `The Idempotency-Key was used before for another request, ${outcome.value.callId}. Use a new key for a new request.`,
@@ -128,7 +128,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
               details: particulars(outcome.value.callId),
             },
           );
-        case 'gone':
+        case 'answerUnavailable':
           throw gone(outcome.value.callId, outcome.value.cause);
         default:
           throw new Error('Metering told no outcome of an idempotency key.');

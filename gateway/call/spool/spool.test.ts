@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Ending, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { Outcome, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { AppError } from '#kit/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -59,7 +59,7 @@ const report = (fields: object = {}): RecordUsageRequest =>
   RecordUsageRequest.fromPartial({
     call: { id: newId('req'), accountId: newId('acct') },
     tokens: { outputTokens: 7 },
-    ending: Ending.ENDING_COMPLETED,
+    outcome: Outcome.OUTCOME_COMPLETED,
     ...fields,
   });
 const idsOf = (reports: readonly RecordUsageRequest[]): string[] => reports.map((each) => each.call!.id);
@@ -90,7 +90,7 @@ describe('a spool', () => {
   it('posts what it was given, as it was given and in order, and then keeps no file', async () => {
     let isAway = true;
     const { spool, posted } = await start(() => void (isAway && away()));
-    const reports = [report({ endingDetail: 'a b\nc' }), report({ free: true }), report()];
+    const reports = [report({ outcomeDetail: 'a b\nc' }), report({ free: true }), report()];
     for (const each of reports) await spool.append(each);
     expect(await spool.state()).toEqual({ waiting: 3, refused: 0, damagedFiles: 0 });
     isAway = false;
@@ -206,11 +206,11 @@ describe('a spool', () => {
     const { spool, posted } = await start(() => void (isAway && away()));
     const call = report().call!;
     await spool.append(report({ call }));
-    await spool.append(report({ call, ending: Ending.ENDING_GATEWAY_ERROR, free: true }));
+    await spool.append(report({ call, outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true }));
     const copy = remains();
     isAway = false;
     await until(async () => (await spool.state()).waiting === 0 && files().length === 0);
-    expect(posted).toEqual([expect.objectContaining({ ending: Ending.ENDING_GATEWAY_ERROR, free: true })]);
+    expect(posted).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true })]);
     const next = await start(undefined, { folder: copy });
     await until(async () => (await next.spool.state()).waiting === 0 && files(copy).length === 0);
     expect(next.posted).toEqual(posted);
@@ -245,14 +245,14 @@ describe('a spool', () => {
   it('keeps room for reports when many come with large answers', async () => {
     let isAway = true;
     const { spool, posted, lines } = await start(() => void (isAway && away()), { bytesMax: 100_000 });
-    const large = Array.from({ length: 20 }, () => report({ keptAnswer: randomBytes(30_000) }));
+    const large = Array.from({ length: 20 }, () => report({ storedAnswer: randomBytes(30_000) }));
     await Promise.all(large.map((each) => spool.append(each)));
     const small = Array.from({ length: 20 }, () => report());
     for (const each of small) await spool.append(each);
     isAway = false;
     await until(async () => (await spool.state()).waiting === 0);
     expect(idsOf(posted).toSorted()).toEqual(idsOf([...large, ...small]).toSorted());
-    expect(posted.filter(({ keptAnswer }) => keptAnswer.length > 0)).toEqual([large[0]]);
+    expect(posted.filter(({ storedAnswer }) => storedAnswer.length > 0)).toEqual([large[0]]);
     expect(lines.filter(({ msg }) => String(msg).includes('no room for answers'))).toHaveLength(1);
   });
 

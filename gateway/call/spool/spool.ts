@@ -127,7 +127,7 @@ export function createSpool(deps: SpoolDeps): Spool {
     const isFull = entries.size >= reportsMax || files.bytes() + writingBytes >= bytesMax || writingBytes >= writingBytesMax;
     if (isFull && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
     const report = spooled(request);
-    if (request.keptAnswer.length === 0) return report;
+    if (request.storedAnswer.length === 0) return report;
     const room = Math.min(answersShare * bytesMax - files.bytes(), answersShare * writingBytesMax) - writingBytes;
     const hasRoom = lineBytes(report) <= room;
     if (!hasRoom && !isShortOfRoom)
@@ -136,7 +136,7 @@ export function createSpool(deps: SpoolDeps): Spool {
         'the spool has no room for answers: from now on those of calls with an idempotency key are not kept with their reports',
       );
     isShortOfRoom = !hasRoom;
-    return hasRoom ? report : spooled({ ...request, keptAnswer: Buffer.alloc(0) });
+    return hasRoom ? report : spooled({ ...request, storedAnswer: Buffer.alloc(0) });
   }
 
   return {

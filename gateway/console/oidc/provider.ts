@@ -4,7 +4,7 @@ import * as oidc from 'openid-client';
 import { AppError } from '#kit/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { IdentityClaims } from '#proto/auth/v1/people.js';
+import { IdentityClaims } from '#proto/auth/v1/users.js';
 
 /** How the provider is set up. */
 export interface OidcSettings {
@@ -140,7 +140,7 @@ async function claimsOf(
     issuer: iss,
     subject: sub,
     email: text(more['email']),
-    emailIsVerified: more['email_verified'] === true,
+    emailVerified: more['email_verified'] === true,
     name: text(more['name']),
   });
 }

@@ -26,7 +26,7 @@ export const invitationFields = {
 /** How the mail with a link stands. */
 export const MailOfLink = view('MailOfLink', {
   state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'Of the mail with the link; none where no mail can be sent.' }),
-  words: nullable(Text, 'Why it failed, for people.'),
+  words: nullable(Text, 'Why it failed, for users.'),
 });
 
 const Invitation = view('Invitation', { ...invitationFields, mail: MailOfLink });

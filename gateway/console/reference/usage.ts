@@ -1,7 +1,7 @@
 // Usage of an account: records, failures, sums and files.
 import { Type } from 'typebox';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 import { attemptFields, attemptsMean, UsageRecordView } from '../../formats/account-schema.js';
 import { holdFields } from './money.js';
 import { type Area, file, ok } from './operation.js';
@@ -46,12 +46,12 @@ const UsageGroup = view('UsageGroup', {
   tokens: Type.Object({ input: Count, cache_read: Count, cache_write: Count, output: Count, reasoning: Count }),
 });
 
-const endings = enumOf(Ending, 'ENDING_').enum.join(', ');
+const outcomes = enumOf(Outcome, 'OUTCOME_').enum.join(', ');
 
 const filter = {
   key: 'The id of a key.',
   model: 'The id of a model.',
-  ending: `One of ${endings}.`,
+  outcome: `One of ${outcomes}.`,
   from: 'Calls that started then or later: a date or an instant.',
   until: 'Calls that started before then.',
 };
@@ -99,7 +99,7 @@ export const usageArea: Area = {
       who: 'look',
       query: {
         ...filter,
-        group_by: 'One of key, model, day, hour, ending; one group over all when absent.',
+        group_by: 'One of key, model, day, hour, outcome; one group over all when absent.',
         then_by: 'Another of them.',
         tz_offset: 'By which days and hours are cut: minutes east of UTC, a multiple of 15; 0 when absent.',
       },

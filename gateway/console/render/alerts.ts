@@ -52,7 +52,7 @@ export function renderDelivery(delivery: AlertDelivery, isWhole: boolean): Recor
     destination: isWhole || delivery.channel !== AlertChannel.ALERT_CHANNEL_WEBHOOK ? delivery.destination : hostOf(delivery.destination),
     state: AlertDeliveryState[delivery.state].replace('ALERT_DELIVERY_STATE_', '').toLowerCase(),
     attempts: delivery.attempts,
-    outcome: delivery.outcome,
+    outcome: delivery.lastResult,
     threshold_usd: formatUsd(delivery.thresholdNanoUsd),
     settled_usd: formatUsd(delivery.settledNanoUsd),
     available_usd: formatUsd(delivery.availableNanoUsd),

@@ -1,6 +1,7 @@
 // The words by which the console's API calls values of the catalog's and inference's enums: those of the operator's command. Pure.
-import { Capability, Modality, ModelState, PriceClass, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import { TestOutcome, WireFormat } from '#proto/inference/v1/inference.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
+import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { TestResult, ApiFormat } from '#proto/inference/v1/inference.js';
 
 /** The words of one enum. */
 export interface EnumWords<E extends number> {
@@ -26,8 +27,8 @@ export const words = {
   capability: wordsOf<Capability>(Capability, 'CAPABILITY_'),
   state: wordsOf<ModelState>(ModelState, 'MODEL_STATE_'),
   tokenizer: wordsOf<Tokenizer>(Tokenizer, 'TOKENIZER_'),
-  priceClass: wordsOf<PriceClass>(PriceClass, 'PRICE_CLASS_'),
+  tokenClass: wordsOf<TokenClass>(TokenClass, 'TOKEN_CLASS_'),
   warning: wordsOf<PriceWarning_Kind>(PriceWarning_Kind, 'KIND_'),
-  wireFormat: wordsOf<WireFormat>(WireFormat, 'WIRE_FORMAT_'),
-  outcome: wordsOf<TestOutcome>(TestOutcome, 'TEST_OUTCOME_'),
+  apiFormat: wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_'),
+  outcome: wordsOf<TestResult>(TestResult, 'TEST_RESULT_'),
 };

@@ -53,13 +53,13 @@ export function renderModelFields(model: Model): Record<string, unknown> {
     id: model.id,
     display_name: model.displayName,
     description: model.description,
-    owner: model.owner,
+    owner: model.provider,
     context_limit_tokens: model.contextLimitTokens,
     output_limit_tokens: model.outputLimitTokens,
     input_modalities: model.inputModalities.map(words.modality.of),
     output_modalities: model.outputModalities.map(words.modality.of),
     capabilities: model.capabilities.map(words.capability.of),
-    routes: model.routes.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel })),
+    routes: model.targets.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel })),
     tokenizer: words.tokenizer.of(model.tokenizer),
     state: words.state.of(model.state),
     image_tokens_max: model.imageTokensMax,
@@ -69,7 +69,7 @@ export function renderModelFields(model: Model): Record<string, unknown> {
 
 /** A model with its price, and whether calls of it are served, and why not. */
 export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): Record<string, unknown> {
-  const routes = model.routes.map((route) => ({
+  const routes = model.targets.map((route) => ({
     upstream_id: route.upstreamId,
     upstream_model: route.upstreamModel,
     state: routeState(upstreams.get(route.upstreamId)),
@@ -131,9 +131,9 @@ export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): Record<
   return {
     before: maybe(diff.before, renderPrice),
     changes: diff.changes.map(renderChange),
-    warnings: diff.warnings.map(({ kind, priceClass }) => ({
+    warnings: diff.warnings.map(({ kind, tokenClass }) => ({
       kind: words.warning.of(kind),
-      class: priceClass === 0 ? null : words.priceClass.of(priceClass),
+      class: tokenClass === 0 ? null : words.tokenClass.of(tokenClass),
     })),
     later: diff.later.map(renderPrice),
     typical_calls: diff.typicalCalls.map(({ name, tokens }, index) => ({
@@ -145,9 +145,9 @@ export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): Record<
   };
 }
 
-function renderChange({ priceClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): Record<string, unknown> {
+function renderChange({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): Record<string, unknown> {
   return {
-    class: words.priceClass.of(priceClass),
+    class: words.tokenClass.of(tokenClass),
     before_usd: maybe(beforeNanoUsdPerMtok, formatUsd),
     after_usd: maybe(afterNanoUsdPerMtok, formatUsd),
     change_percent: maybe(changeBasisPoints, percent),

@@ -31,7 +31,7 @@ export function renderConsoleKey(standing: ConsoleKey) {
     expires_at: maybe(key.expiresAtMs, instant),
     created_at: instant(key.createdAtMs),
     revoked_at: maybe(key.revokedAtMs, instant),
-    former_secrets_until: maybe(key.formerSecretsUntilMs, instant),
+    former_secrets_until: maybe(key.previousSecretsExpireAtMs, instant),
     last_used_at: maybe(activity?.lastStartedAtMs, instant),
     last_used_model: maybe(activity?.lastModelId, (model) => model),
     last_used_request_id: maybe(activity?.lastCallId, (id) => id),

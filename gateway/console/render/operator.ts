@@ -1,6 +1,6 @@
 // Accounts, people and the audit log as operators see them. Pure.
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
-import type { AuditEntry, User } from '#proto/auth/v1/people.js';
+import type { AuditEvent, User } from '#proto/auth/v1/users.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import { renderBalance } from './money.js';
 import { renderUser } from './people.js';
@@ -25,11 +25,11 @@ export function renderAccountInList(account: Account, balance: Balance | undefin
 
 /** A person, with what only operators see. */
 export function renderUserForOperator(user: User) {
-  return { ...renderUser(user), is_disabled: user.isDisabled, email_is_proven: user.emailIsProven, created_at: instant(user.createdAtMs) };
+  return { ...renderUser(user), is_disabled: user.isDisabled, email_verified: user.emailVerified, created_at: instant(user.createdAtMs) };
 }
 
 /** Renders an entry of the audit log. */
-export function renderAuditEntry(entry: AuditEntry) {
+export function renderAuditEntry(entry: AuditEvent) {
   return {
     id: entry.id,
     at: instant(entry.atMs),

@@ -1,5 +1,5 @@
 // People, sessions, members and invitations as JSON. Pure.
-import { type Identity, type Invitation, MailState, type Member, type Session, type User } from '#proto/auth/v1/people.js';
+import { type Identity, type Invitation, MailState, type Member, type Session, type User } from '#proto/auth/v1/users.js';
 import { permissionsOf, roleName } from '../access.js';
 import type { Visitor } from '../session.js';
 import { instant, orNull } from './values.js';
@@ -13,7 +13,7 @@ export function renderUser(user: User): Record<string, unknown> {
 export function renderMe({ user, session, memberships }: Visitor): Record<string, unknown> {
   return {
     user: renderUser(user),
-    session: { id: session.id, by_link: session.byLink, expires_at: instant(session.expiresAtMs) },
+    session: { id: session.id, by_link: session.signedInWithLink, expires_at: instant(session.expiresAtMs) },
     accounts: memberships.map(({ account, role }) => ({
       id: account!.id,
       name: account!.name,
@@ -53,7 +53,7 @@ export function renderIdentity(
 }
 
 /** A member of an account. */
-export function renderMember({ user, role, sinceMs }: Member): Record<string, unknown> {
+export function renderMember({ user, role, joinedAtMs: sinceMs }: Member): Record<string, unknown> {
   return { ...renderUser(user!), role: roleName(role), since: instant(sinceMs) };
 }
 
@@ -72,7 +72,7 @@ export function renderInvitation(invitation: Invitation): Record<string, unknown
 
 /** An invitation as those see it who may take it back: with how its mail stands. */
 export function renderOpenInvitation(invitation: Invitation): Record<string, unknown> {
-  return { ...renderInvitation(invitation), mail: renderMail(invitation.mailState, invitation.mailWords) };
+  return { ...renderInvitation(invitation), mail: renderMail(invitation.mailState, invitation.mailError) };
 }
 
 /** How a mail stands, and why it failed. */

@@ -1,6 +1,6 @@
 // Upstreams and their tests as operators see them: never with a secret. Pure.
 import { formatUsd } from '#rules/money.js';
-import { type Upstream, type UpstreamTest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type Upstream, type UpstreamTest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { words } from './catalog-words.js';
 import { instant, orNull } from './values.js';
 
@@ -17,14 +17,14 @@ export interface RoutedModel {
 export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[]): Record<string, unknown> {
   return {
     id: upstream.id,
-    wire_format: words.wireFormat.of(upstream.wireFormat),
+    api_format: words.apiFormat.of(upstream.apiFormat),
     base_url: orNull(upstream.baseUrl),
     has_secret: upstream.hasSecret,
     secret_last_four: orNull(upstream.secretLastFour),
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     // Not changed here: built in, or set by the environment variable that managed_by names.
-    locked: upstream.managed ? (upstream.wireFormat === WireFormat.WIRE_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
+    locked: upstream.managed ? (upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
     managed_by: upstream.managedBy ?? null,
     created_at: upstream.managed ? null : instant(upstream.createdAtMs),
     last_test: upstream.lastTest === undefined ? null : renderTest(upstream.lastTest),
@@ -38,13 +38,13 @@ export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[
 }
 
 /** A test with all of its steps. */
-export function renderTest({ atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): Record<string, unknown> {
+export function renderTest({ startedAtMs: atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): Record<string, unknown> {
   return {
     at: instant(atMs),
     ok,
     failed_step: orNull(failedStep),
     upstream_model: orNull(upstreamModel),
-    steps: steps.map(({ name, outcome, durationMs, what }) => ({
+    steps: steps.map(({ name, result: outcome, durationMs, detail: what }) => ({
       name,
       outcome: words.outcome.of(outcome),
       duration_ms: durationMs,

@@ -14,7 +14,7 @@ export const alertBodies = {
       threshold_usd: Usd,
       emails: optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 20 })),
       webhook_url: optional(Type.String({ maxLength: 4096 })),
-      renew_webhook_secret: optional(Type.Boolean()),
+      rotate_webhook_secret: optional(Type.Boolean()),
     }),
   ),
   beginPayment: readBody(Type.Object({ amount_usd: Usd })),

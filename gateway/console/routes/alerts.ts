@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { parseUsd } from '#rules/money.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import type { Role } from '#proto/auth/v1/people.js';
+import type { Role } from '#proto/auth/v1/users.js';
 import { permissionsOf } from '../access.js';
 import { noteAudit } from '../audit.js';
 import { contextOf } from '../call-contexts.js';
@@ -37,7 +37,7 @@ export function putAlert(deps: ConsoleDeps): Middleware {
         thresholdNanoUsd: thresholdOf(body.threshold_usd),
         emails: body.emails ?? [],
         webhookUrl: body.webhook_url ?? '',
-        renewWebhookSecret: body.renew_webhook_secret ?? false,
+        rotateWebhookSecret: body.rotate_webhook_secret ?? false,
       },
       contextOf(deps),
     );

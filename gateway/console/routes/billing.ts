@@ -25,7 +25,7 @@ export function getBalance(deps: ConsoleDeps): Middleware {
 export function listHolds(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { holds } = await deps.peers.ledger.listOpenHolds({ accountId, limit: pageOf(ctx).pageSize }, contextOf(deps));
+    const { holds } = await deps.peers.ledger.listOpenHolds({ accountId, pageSize: pageOf(ctx).pageSize }, contextOf(deps));
     ctx.body = { data: holds.map(renderHold) };
   };
 }

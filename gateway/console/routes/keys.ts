@@ -13,6 +13,7 @@ import { keySearchOf, searchPage } from '../key-search.js';
 import { type ConsoleKeyView, renderConsoleKey } from '../render/money.js';
 import { orNull } from '../render/values.js';
 import { accountOf } from '../session.js';
+import { updateMaskOf } from '../update-mask.js';
 
 /** GET keys?q=…&state=…: newest first. */
 export function listKeys(deps: ConsoleDeps): Middleware {
@@ -67,15 +68,19 @@ export function updateKey(deps: ConsoleDeps): Middleware {
     const { key } = await deps.peers.auth.updateKey(
       UpdateKeyRequest.fromPartial({
         keyId: before.id,
-        ...(body.name === undefined ? {} : { name: body.name }),
-        ...(body.models === undefined ? {} : { models: body.models === null ? { allModels: true } : { modelIds: body.models } }),
-        ...(typeof body.limit_usd === 'string'
-          ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }
-          : { clearLifetimeLimit: body.limit_usd === null }),
-        ...(typeof body.expires_at === 'string'
-          ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }
-          : { clearExpiresAt: body.expires_at === null }),
-        ...(body.state === undefined ? {} : { state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED }),
+        accountId,
+        name: body.name ?? '',
+        models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
+        ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : {}),
+        ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : {}),
+        state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED,
+        updateMask: updateMaskOf(body, {
+          name: 'name',
+          models: 'models',
+          limit_usd: 'lifetime_limit_nano_usd',
+          expires_at: 'expires_at_ms',
+          state: 'state',
+        }),
       }),
       contextOf(deps),
     );
@@ -90,7 +95,7 @@ export function rotateKey(deps: ConsoleDeps): Middleware {
     const { accountId } = accountOf(ctx, 'change keys');
     const { id: keyId } = await ownKey(ctx, accountId, deps);
     const overlapSeconds = (await bodies.rotateKey(ctx)).overlap_seconds ?? 0;
-    const { key, secret } = await deps.peers.auth.rotateKey({ keyId, overlapMs: BigInt(overlapSeconds) * 1000n }, contextOf(deps));
+    const { key, secret } = await deps.peers.auth.rotateKey({ keyId, accountId, overlapMs: overlapSeconds * 1000 }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'key.rotate', targetId: keyId, detail: { overlap_seconds: overlapSeconds } });
     const [shown] = await known([key!], accountId, deps);
     ctx.body = { key: shown, secret };
@@ -102,7 +107,7 @@ export function revokeKey(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change keys');
     const { id: keyId } = await ownKey(ctx, accountId, deps);
-    const { key } = await deps.peers.auth.revokeKey({ keyId }, contextOf(deps));
+    const { key } = await deps.peers.auth.revokeKey({ keyId, accountId }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'key.revoke', targetId: keyId });
     [ctx.body] = await known([key!], accountId, deps);
   };
@@ -110,8 +115,7 @@ export function revokeKey(deps: ConsoleDeps): Middleware {
 
 /** The key in the path, if it is the account's: ids of other accounts' keys are nobody's business. */
 export async function ownKey(ctx: Context, accountId: string, deps: ConsoleDeps): Promise<Key> {
-  const { key } = await deps.peers.auth.getKey({ keyId: String(ctx['params'].key) }, contextOf(deps));
-  if (key!.accountId !== accountId) throw new AppError('not_found', 'There is no key with this id.', { details: { what: 'key' } });
+  const { key } = await deps.peers.auth.getKey({ keyId: String(ctx['params'].key), accountId }, contextOf(deps));
   return key!;
 }
 
@@ -122,7 +126,7 @@ async function known(keys: readonly Key[], accountId: string, deps: ConsoleDeps)
   const [{ account }, spend, activity] = await Promise.all([
     deps.peers.auth.getAccount({ accountId }, contextOf(deps)),
     deps.peers.ledger.listKeySpend({ accountId, keyIds }, contextOf(deps)),
-    deps.peers.metering.listKeyActivity({ accountId, keyIds }, contextOf(deps)),
+    deps.peers.metering.batchGetKeyActivity({ accountId, keyIds }, contextOf(deps)),
   ]);
   const nowMs = deps.clock.nowMs();
   return keys.map((key) =>

@@ -1,7 +1,7 @@
 // Who belongs to an account, who is asked in, and what was done there.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { ListAuditRequest, type Role } from '#proto/auth/v1/people.js';
+import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
 import { assertMayPut, roleName, roleNames } from '../access.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
@@ -16,7 +16,7 @@ import { accountOf, visitorOf } from '../session.js';
 export function listMembers(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
-    const { members } = await deps.peers.people.listMembers({ accountId }, contextOf(deps));
+    const { members } = await deps.peers.users.listMembers({ accountId }, contextOf(deps));
     ctx.body = { data: members.map(renderMember) };
   };
 }
@@ -35,7 +35,7 @@ export function putMember(deps: ConsoleDeps): Middleware {
         details: { what: 'member' },
       });
     assertMayPut(actor, present, role);
-    const { member } = await deps.peers.people.putMember({ accountId, userId, role }, contextOf(deps));
+    const { member } = await deps.peers.users.putMember({ accountId, userId, role }, contextOf(deps));
     await noteAudit(ctx, deps, {
       accountId,
       action: 'member.put',
@@ -47,14 +47,14 @@ export function putMember(deps: ConsoleDeps): Middleware {
 }
 
 /** DELETE members/{user}. */
-export function removeMember(deps: ConsoleDeps): Middleware {
+export function deleteMember(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const userId = String(ctx['params'].user);
     // Everybody may leave.
     const isSelf = userId === visitorOf(ctx).user.id;
     const { accountId, role: actor } = accountOf(ctx, isSelf ? 'look' : 'change members');
     if (!isSelf) assertMayPut(actor, await presentRole(accountId, userId, deps), undefined);
-    await deps.peers.people.removeMember({ accountId, userId }, contextOf(deps));
+    await deps.peers.users.deleteMember({ accountId, userId }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'member.remove', targetId: userId });
     ctx.status = 204;
   };
@@ -64,7 +64,7 @@ export function removeMember(deps: ConsoleDeps): Middleware {
 export function listInvitations(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change members');
-    const { invitations } = await deps.peers.people.listInvitations({ accountId }, contextOf(deps));
+    const { invitations } = await deps.peers.users.listInvitations({ accountId }, contextOf(deps));
     ctx.body = { data: invitations.map(renderOpenInvitation) };
   };
 }
@@ -76,7 +76,7 @@ export function invite(deps: ConsoleDeps): Middleware {
     const body = await bodies.invite(ctx);
     const role = roleNames[body.role];
     assertMayPut(actor, undefined, role);
-    const { invitation, token } = await deps.peers.people.invite(
+    const { invitation, token } = await deps.peers.users.createInvitation(
       { accountId, email: body.email, role, invitedByUserId: visitorOf(ctx).user.id },
       contextOf(deps),
     );
@@ -96,18 +96,18 @@ export function revokeInvitation(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change members');
     const invitationId = String(ctx['params'].id);
-    await deps.peers.people.revokeInvitation({ accountId, invitationId }, contextOf(deps));
+    await deps.peers.users.revokeInvitation({ accountId, invitationId }, contextOf(deps));
     await noteAudit(ctx, deps, { accountId, action: 'member.uninvite', targetId: invitationId });
     ctx.status = 204;
   };
 }
 
 /** GET audit: what was done in the account, newest first. */
-export function listAudit(deps: ConsoleDeps): Middleware {
+export function listAuditEvents(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change members');
-    const { entries, nextPageToken } = await deps.peers.people.listAudit(
-      ListAuditRequest.fromPartial({ accountId, ...pageOf(ctx) }),
+    const { events: entries, nextPageToken } = await deps.peers.users.listAuditEvents(
+      ListAuditEventsRequest.fromPartial({ accountId, ...pageOf(ctx) }),
       contextOf(deps),
     );
     const data = entries.map((entry) => ({
@@ -124,6 +124,6 @@ export function listAudit(deps: ConsoleDeps): Middleware {
 }
 
 async function presentRole(accountId: string, userId: string, deps: ConsoleDeps): Promise<Role | undefined> {
-  const { members } = await deps.peers.people.listMembers({ accountId }, contextOf(deps));
+  const { members } = await deps.peers.users.listMembers({ accountId }, contextOf(deps));
   return members.find(({ user }) => user?.id === userId)?.role;
 }

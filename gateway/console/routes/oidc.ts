@@ -49,7 +49,7 @@ export function finishOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): M
       const claims = await oidc.finish(redirectUri(ctx, deps.config), ctx.search, flow);
       if (flow.session !== undefined) return await connected(ctx, deps, flow.session, claims);
       const context = patient();
-      const { signedIn } = await deps.peers.people.signInByIdentity(
+      const { signedIn } = await deps.peers.users.signInWithIdentity(
         { claims, maySignUp: deps.config.signUp || deps.config.oidcSignUp, client: clientOf(ctx) },
         context,
       );
@@ -72,7 +72,7 @@ async function connected(
   const visitor = await visitorIf(ctx, deps);
   if (visitor?.session.id !== sessionId)
     throw new AppError('sign_in_refused', 'Somebody else is signed in now.', { details: { why: 'expired' } });
-  const { identity } = await deps.peers.people.connectIdentity({ sessionId, claims }, patient());
+  const { identity } = await deps.peers.users.connectIdentity({ sessionId, claims }, patient());
   await noteAudit(ctx, deps, {
     accountId: '',
     action: 'profile.connect',

@@ -10,7 +10,7 @@ import { clientOf, setSession } from '../session.js';
 export function requestPasswordReset({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { email } = await peopleBodies.requestReset(ctx);
-    await peers.people.requestPasswordReset({ email, client: clientOf(ctx) }, patient());
+    await peers.users.requestPasswordReset({ email, client: clientOf(ctx) }, patient());
     ctx.status = 204;
   };
 }
@@ -19,7 +19,7 @@ export function requestPasswordReset({ peers }: ConsoleDeps): Middleware {
 export function finishPasswordReset(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { token, new_password: newPassword } = await peopleBodies.finishReset(ctx);
-    const { signedIn } = await deps.peers.people.resetPassword({ token, newPassword, client: clientOf(ctx) }, patient());
+    const { signedIn } = await deps.peers.users.resetPassword({ token, newPassword, client: clientOf(ctx) }, patient());
     setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
     await noteAudit(ctx, deps, { accountId: '', action: 'profile.password_reset', targetId: signedIn!.user!.id, actor: signedIn!.user! });
     ctx.status = 204;

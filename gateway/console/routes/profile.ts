@@ -1,6 +1,5 @@
 // Who one is: one's name and address, and the identities by which one signs in.
 import type { Context, Middleware } from 'koa';
-import { UpdateProfileRequest } from '#proto/auth/v1/people.js';
 import { noteAudit } from '../audit.js';
 import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
@@ -8,20 +7,22 @@ import type { OidcProvider } from '../oidc/provider.js';
 import { peopleBodies } from '../people-bodies.js';
 import { renderIdentity, renderUser } from '../render/people.js';
 import { visitorOf } from '../session.js';
+import { updateMaskOf } from '../update-mask.js';
 import { beginOidc } from './oidc.js';
 
 /** PATCH me. */
 export function updateMe(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { user: before, session } = visitorOf(ctx);
-    const { name, email, present_password: presentPassword } = await peopleBodies.profile(ctx);
-    const { user } = await deps.peers.people.updateProfile(
-      UpdateProfileRequest.fromPartial({
+    const body = await peopleBodies.profile(ctx);
+    const { user } = await deps.peers.users.updateProfile(
+      {
         sessionId: session.id,
-        name: name ?? undefined,
-        email: email ?? undefined,
-        presentPassword: presentPassword ?? '',
-      }),
+        name: body.name ?? '',
+        email: body.email ?? '',
+        currentPassword: body.current_password ?? '',
+        updateMask: updateMaskOf({ name: body.name ?? undefined, email: body.email ?? undefined }, { name: 'name', email: 'email' }),
+      },
       patient(),
     );
     const detail = {
@@ -37,7 +38,7 @@ export function updateMe(deps: ConsoleDeps): Middleware {
 /** GET me/identities. */
 export function listIdentities({ peers }: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
   return async (ctx: Context) => {
-    const { identities } = await peers.people.listIdentities({ userId: visitorOf(ctx).user.id }, patient());
+    const { identities } = await peers.users.listIdentities({ userId: visitorOf(ctx).user.id }, patient());
     ctx.body = { data: identities.map((identity) => renderIdentity(identity, oidc)) };
   };
 }
@@ -46,8 +47,8 @@ export function listIdentities({ peers }: ConsoleDeps, oidc: OidcProvider | unde
 export function connectIdentity(deps: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
   return async (ctx: Context) => {
     const { session } = visitorOf(ctx);
-    const { present_password: presentPassword } = await peopleBodies.identity(ctx);
-    await deps.peers.people.confirmPassword({ sessionId: session.id, presentPassword: presentPassword ?? '' }, patient());
+    const { current_password: currentPassword } = await peopleBodies.identity(ctx);
+    await deps.peers.users.confirmPassword({ sessionId: session.id, currentPassword: currentPassword ?? '' }, patient());
     ctx.body = { location: await beginOidc(ctx, deps, oidc, { to: 'settings', session: session.id }) };
   };
 }
@@ -57,7 +58,7 @@ export function disconnectIdentity(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { user } = visitorOf(ctx);
     const identityId = String(ctx['params'].id);
-    await deps.peers.people.disconnectIdentity({ userId: user.id, identityId }, patient());
+    await deps.peers.users.disconnectIdentity({ userId: user.id, identityId }, patient());
     await noteAudit(ctx, deps, { accountId: '', action: 'profile.disconnect', targetId: identityId });
     ctx.status = 204;
   };

@@ -1,6 +1,6 @@
 // Signing in and out, and who one is.
 import type { Context, Middleware } from 'koa';
-import { EndSessionsRequest, type SignedIn } from '#proto/auth/v1/people.js';
+import { RevokeSessionsRequest, type SignedIn } from '#proto/auth/v1/users.js';
 import { noteAudit } from '../audit.js';
 import { bodies } from '../bodies.js';
 import { patient } from '../call-contexts.js';
@@ -17,7 +17,7 @@ function begin(ctx: Context, signedIn: SignedIn | undefined): void {
 export function signIn({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { email, password } = await bodies.signIn(ctx);
-    begin(ctx, (await peers.people.signIn({ email, password, client: clientOf(ctx) }, patient())).signedIn);
+    begin(ctx, (await peers.users.signIn({ email, password, client: clientOf(ctx) }, patient())).signedIn);
   };
 }
 
@@ -25,7 +25,7 @@ export function signIn({ peers }: ConsoleDeps): Middleware {
 export function signInByLink({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { token } = await bodies.link(ctx);
-    begin(ctx, (await peers.people.redeemSignInLink({ token, client: clientOf(ctx) }, patient())).signedIn);
+    begin(ctx, (await peers.users.redeemSignInLink({ token, client: clientOf(ctx) }, patient())).signedIn);
   };
 }
 
@@ -33,7 +33,7 @@ export function signInByLink({ peers }: ConsoleDeps): Middleware {
 export function signOut({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { user, session } = visitorOf(ctx);
-    await peers.people.endSessions(EndSessionsRequest.fromPartial({ userId: user.id, sessionId: session.id }), patient());
+    await peers.users.revokeSessions(RevokeSessionsRequest.fromPartial({ userId: user.id, sessionId: session.id }), patient());
     clearSession(ctx);
     ctx.status = 204;
   };
@@ -50,8 +50,8 @@ export function getMe(): Middleware {
 export function putPassword(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { session, user } = visitorOf(ctx);
-    const { present_password: presentPassword, new_password: newPassword } = await bodies.password(ctx);
-    await deps.peers.people.setPassword({ sessionId: session.id, presentPassword: presentPassword ?? '', newPassword }, patient());
+    const { current_password: currentPassword, new_password: newPassword } = await bodies.password(ctx);
+    await deps.peers.users.setPassword({ sessionId: session.id, currentPassword: currentPassword ?? '', newPassword }, patient());
     await noteAudit(ctx, deps, { accountId: '', action: 'profile.password', targetId: user.id });
     ctx.status = 204;
   };
@@ -61,18 +61,18 @@ export function putPassword(deps: ConsoleDeps): Middleware {
 export function listSessions({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { user, session: present } = visitorOf(ctx);
-    const { sessions } = await peers.people.listSessions({ userId: user.id }, patient());
+    const { sessions } = await peers.users.listSessions({ userId: user.id }, patient());
     ctx.body = { data: sessions.map((session) => renderSession(session, present.id)) };
   };
 }
 
 /** DELETE me/sessions and me/sessions/{id}: all others, or one. */
-export function endSessions({ peers }: ConsoleDeps): Middleware {
+export function revokeSessions({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { user, session } = visitorOf(ctx);
     const id: string = ctx['params'].id ?? '';
-    const { ended } = await peers.people.endSessions(
-      { userId: user.id, sessionId: id, butSessionId: id === '' ? session.id : '' },
+    const { revoked: ended } = await peers.users.revokeSessions(
+      { userId: user.id, sessionId: id, exceptSessionId: id === '' ? session.id : '' },
       patient(),
     );
     ctx.body = { ended };
@@ -82,7 +82,7 @@ export function endSessions({ peers }: ConsoleDeps): Middleware {
 /** POST invitation: what it is for, told to somebody who need not be known yet. The token is in the body, since addresses are logged. */
 export function getInvitation({ peers }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { invitation, isKnown } = await peers.people.getInvitation(await bodies.link(ctx), patient());
+    const { invitation, userExists: isKnown } = await peers.users.getInvitation(await bodies.link(ctx), patient());
     ctx.body = { ...renderInvitation(invitation!), is_known: isKnown };
   };
 }
@@ -90,12 +90,12 @@ export function getInvitation({ peers }: ConsoleDeps): Middleware {
 /** POST invitation/accept. */
 export function acceptInvitation(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { people } = deps.peers;
+    const { users } = deps.peers;
     const { token, name, password } = await bodies.accept(ctx);
-    const { invitation } = await people.getInvitation({ token }, patient());
+    const { invitation } = await users.getInvitation({ token }, patient());
     const present = await visitorIf(ctx, deps);
     const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
-    const { signedIn } = await people.acceptInvitation(request, patient());
+    const { signedIn } = await users.acceptInvitation(request, patient());
     begin(ctx, signedIn);
     const { user, session } = signedIn!;
     await noteAudit(ctx, deps, {
@@ -107,6 +107,6 @@ export function acceptInvitation(deps: ConsoleDeps): Middleware {
     });
     // The browser has the new session in the place of the one before, which nobody could end any more.
     if (present !== undefined && present.session.id !== session!.id)
-      await people.endSessions(EndSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient());
+      await users.revokeSessions(RevokeSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient());
   };
 }

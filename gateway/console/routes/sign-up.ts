@@ -12,7 +12,7 @@ import { clientOf, setSession } from '../session.js';
 /** GET sign-in-options: for everybody. */
 export function getSignInOptions(deps: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
   return async (ctx: Context) => {
-    const mail = await unlessAway(deps.peers.people.getMailOptions({}, briefly(deps)));
+    const mail = await unlessAway(deps.peers.users.getMailOptions({}, briefly(deps)));
     ctx.body = {
       sign_up: deps.config.signUp,
       password_reset: mail?.canMail === true,
@@ -27,7 +27,7 @@ export function signUp(deps: ConsoleDeps): Middleware {
     if (!deps.config.signUp)
       throw new AppError('not_found', 'People cannot sign up here by themselves; ask for an invitation.', { details: { what: 'path' } });
     const { email, name, password, account_name: accountName } = await peopleBodies.signUp(ctx);
-    const { signedIn, account } = await deps.peers.people.signUp({ email, name, password, accountName, client: clientOf(ctx) }, patient());
+    const { signedIn, account } = await deps.peers.users.signUp({ email, name, password, accountName, client: clientOf(ctx) }, patient());
     setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
     await noteAudit(ctx, deps, { accountId: account!.id, action: 'account.sign_up', targetId: signedIn!.user!.id, actor: signedIn!.user! });
     ctx.status = 201;

@@ -1,6 +1,6 @@
 // The newest calls of an account that failed.
 import type { Context, Middleware } from 'koa';
-import { Ending, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
@@ -9,11 +9,11 @@ import { accountOf } from '../session.js';
 
 /** What counts as a failure in sums, too: neither a caller who left, nor an output cap that was reached. */
 const failures = [
-  Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT,
-  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
-  Ending.ENDING_TIMEOUT,
-  Ending.ENDING_GATEWAY_LOST,
-  Ending.ENDING_GATEWAY_ERROR,
+  Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
+  Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Outcome.OUTCOME_TIMEOUT,
+  Outcome.OUTCOME_GATEWAY_LOST,
+  Outcome.OUTCOME_GATEWAY_ERROR,
 ];
 
 /** GET usage/errors?limit=…: a range of an index for each way to fail, so it is fast also where nothing has. */
@@ -21,9 +21,9 @@ export function listErrors(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'look');
     const { pageSize } = pageOf(ctx);
-    const newest = (ending: Ending) =>
+    const newest = (outcome: Outcome) =>
       deps.peers.metering.listUsageRecords(
-        { filter: UsageFilter.fromPartial({ accountId, ending }), pageSize, pageToken: '' },
+        { filter: UsageFilter.fromPartial({ accountId, outcome }), pageSize, pageToken: '' },
         contextOf(deps),
       );
     const found = (await Promise.all(failures.map(newest))).flatMap(({ records }) => records);

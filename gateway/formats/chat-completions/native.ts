@@ -1,5 +1,5 @@
 // The caller's own chat-completions body, for upstreams of this format.
-import { type NativeRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
@@ -30,7 +30,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
   if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
   return {
-    format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+    format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     fieldsJson: fieldsWithout(
       fields,
       Object.keys(body).filter((name) => !passesOn(name, body)),

@@ -17,8 +17,8 @@ import { collectChatCompletion, finishReason } from './response.js';
 import { ChatCompletion } from './answer-schema.js';
 
 function answerOf(...events: Event[]): ChatCompletion {
-  const ending = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
-  const answer = whole(chatCompletions, answerContext, [started, ...events, ...ending]) as ChatCompletion;
+  const outcome = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
+  const answer = whole(chatCompletions, answerContext, [started, ...events, ...outcome]) as ChatCompletion;
   expectToMatch(ChatCompletion, answer);
   return answer;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { FormatHeaders } from '../format.js';
 import { clientRequests } from '../testing/requests.js';
 import { parseCountTokens, parseMessages } from './request.js';
@@ -20,7 +20,7 @@ describe('the caller’s own messages body', () => {
   it.each(Object.entries(clientRequests('messages')))('is what %s sent, but for what is ours to say', (_name, body) => {
     const { model: _model, stream: _stream, max_tokens: _max, metadata: _metadata, ...rest } = body as Record<string, unknown>;
     expect(fieldsOf(body as object)).toEqual(rest);
-    expect(parseMessages(body, {}).request.native?.format).toBe(WireFormat.WIRE_FORMAT_MESSAGES);
+    expect(parseMessages(body, {}).request.native?.format).toBe(ApiFormat.API_FORMAT_MESSAGES);
   });
 
   it('says nothing of models, streams, caps, people, accounts and what changes the price', () => {

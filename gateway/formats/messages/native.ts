@@ -1,5 +1,5 @@
 // The caller's own messages body, for upstreams of this format.
-import { type NativeRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../required-capabilities.js';
 import { fieldsWithout } from '../native-fields.js';
 import { mendHistory } from './history.js';
@@ -25,7 +25,7 @@ export function nativeMessages(
   demands: Demands,
 ): NativeRequest {
   return {
-    format: WireFormat.WIRE_FORMAT_MESSAGES,
+    format: ApiFormat.API_FORMAT_MESSAGES,
     fieldsJson: fieldsWithout({ ...body, messages: mendHistory(body.messages) }, [...oursToSay, ...without, ...emptyFields(body)]),
     messagesBetas,
     droppedElsewhere: demands.droppedElsewhere.names,

@@ -18,8 +18,8 @@ import { collectMessage, endOf } from './response.js';
 import { MessageAnswer } from './answer-schema.js';
 
 function answerOf(...events: Event[]): MessageAnswer {
-  const ending = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
-  const answer = whole(messages, answerContext, [started, ...events, ...ending]) as MessageAnswer;
+  const outcome = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
+  const answer = whole(messages, answerContext, [started, ...events, ...outcome]) as MessageAnswer;
   expectToMatch(MessageAnswer, answer);
   return answer;
 }

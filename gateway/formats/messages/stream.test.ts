@@ -25,8 +25,8 @@ type Data = { type: string; index?: number; [field: string]: unknown };
 
 /** The events of an answer, each checked against the schema and its event line. */
 function dataOf(...events: Event[]): Data[] {
-  const ending = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
-  return framesOf(streamed(messages, answerContext, [started], events, ending)).map(({ event, data }) => {
+  const outcome = events.at(-1)?.event?.$case === 'finished' ? [] : [finished()];
+  return framesOf(streamed(messages, answerContext, [started], events, outcome)).map(({ event, data }) => {
     expectToMatch(MessageStreamEvent, data);
     expect((data as Data).type).toBe(event);
     return data as Data;

@@ -56,11 +56,11 @@ class MessageStream implements StreamEncoder {
 
   push(events: readonly Event[]): string {
     let frames = '';
-    for (const { event, extraJson, besideJson } of events) {
+    for (const { event, extraJson, envelopeJson } of events) {
       if (event === undefined) continue;
-      if (!this.hasBegun) frames += event.$case === 'started' ? this.begin(extraJson, besideJson) : this.begin();
-      if (event.$case === 'blockStart') frames += this.startBlock(event.value, extraJson, besideJson);
-      else if (event.$case === 'blockDelta') frames += this.addDelta(event.value, extraJson, besideJson);
+      if (!this.hasBegun) frames += event.$case === 'started' ? this.begin(extraJson, envelopeJson) : this.begin();
+      if (event.$case === 'blockStart') frames += this.startBlock(event.value, extraJson, envelopeJson);
+      else if (event.$case === 'blockDelta') frames += this.addDelta(event.value, extraJson, envelopeJson);
       else if (event.$case === 'blockStop') frames += this.stopBlock(event.value.index, extraJson);
       else if (event.$case === 'foreign') frames += this.foreign(event.value);
       else if (event.$case === 'finished') [this.finished, this.endRest] = [event.value, extraJson];
@@ -79,20 +79,20 @@ class MessageStream implements StreamEncoder {
     return `${blocks}${this.heldEnds.join('')}${end}${frame('message_stop', {})}`;
   }
 
-  private begin(extraJson?: string, besideJson?: string): string {
+  private begin(extraJson?: string, envelopeJson?: string): string {
     this.hasBegun = true;
     const usage = usageOf({ ...this.context.inputEstimate, outputTokens: 1, reasoningTokens: 0 });
     const rest = extraJson === undefined ? {} : parseObject(extraJson);
     const message = messageWith(emptyMessage(this.context, usageWith(usage, objectIn(rest, 'usage'))), rest);
-    return frame('message_start', { message, ...besideOf(besideJson) });
+    return frame('message_start', { message, ...besideOf(envelopeJson) });
   }
 
-  private startBlock(start: BlockStart, extraJson: string | undefined, besideJson: string | undefined): string {
+  private startBlock(start: BlockStart, extraJson: string | undefined, envelopeJson: string | undefined): string {
     const block: StreamedBlock = {
       unwritten: emptyBlock(start),
       deltas: [],
       startRest: extraJson === undefined ? undefined : parseObject(extraJson),
-      startBeside: besideOf(besideJson),
+      startBeside: besideOf(envelopeJson),
       signatureRest: undefined,
       signatureBeside: '',
       stopRest: undefined,
@@ -106,10 +106,10 @@ class MessageStream implements StreamEncoder {
     return this.queue[0] === block ? this.write(block) : '';
   }
 
-  private addDelta({ index, delta }: BlockDelta, extraJson: string | undefined, besideJson: string | undefined): string {
+  private addDelta({ index, delta }: BlockDelta, extraJson: string | undefined, envelopeJson: string | undefined): string {
     const block = this.byUpstreamIndex.get(index);
     if (block === undefined || delta === undefined) return '';
-    if (extraJson !== undefined || delta.$case === 'foreignJson') addSpecialDelta(block, delta, extraJson, besideText(besideJson));
+    if (extraJson !== undefined || delta.$case === 'foreignJson') addSpecialDelta(block, delta, extraJson, besideText(envelopeJson));
     else block.unwritten[delta.$case] += delta.value;
     return this.queue[0] === block ? this.write(block) : '';
   }
@@ -205,8 +205,8 @@ function isShown({ index, unwritten, hasText, deltas }: StreamedBlock): boolean 
 const deltaTypes = { argumentsJson: ['input_json_delta', 'partial_json'], signature: ['signature_delta', 'signature'] } as const;
 
 /** Beside fields as text that goes behind others in an object; empty for none. */
-function besideText(besideJson: string | undefined): string {
-  const fields = JSON.stringify(besideOf(besideJson)).slice(1, -1);
+function besideText(envelopeJson: string | undefined): string {
+  const fields = JSON.stringify(besideOf(envelopeJson)).slice(1, -1);
   return fields === '' ? '' : `,${fields}`;
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-/** The schemas by their file names without ending. */
+/** The schemas by their file names without outcome. */
 export type AnswerSchema =
   | 'chat-completion'
   | 'chat-completion-chunk'

@@ -3,7 +3,7 @@ import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { type ActorClaims, actorTokenRules } from '#kit/rpc/actor-token.js';
-import { type ActorToken, type Membership, Role, type Session, type User } from '#proto/auth/v1/people.js';
+import { type ActorToken, type Membership, Role, type Session, type User } from '#proto/auth/v1/users.js';
 import type { SigningKeys } from './signing-keys.js';
 
 /** Short, since a token outlives the session that it was signed for by as much. */

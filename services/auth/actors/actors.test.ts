@@ -10,7 +10,7 @@ import { SecretBox } from '#kit/secrets/secret-box.js';
 import { createTestDatabase, testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { Account } from '#proto/auth/v1/auth.js';
-import { type Membership, Role, Session, User } from '#proto/auth/v1/people.js';
+import { type Membership, Role, Session, User } from '#proto/auth/v1/users.js';
 import { migrations } from '../migrations/index.js';
 import { type Acting, ActorTokens, tokenLifeMs } from './actor-tokens.js';
 import { SigningKeyStore } from './signing-key-store.js';

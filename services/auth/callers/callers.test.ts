@@ -12,7 +12,7 @@ import {
   UpdateCallerRequest,
   type WatchCallersResponse,
 } from '#proto/auth/v1/callers.js';
-import { ListAuditRequest } from '#proto/auth/v1/people.js';
+import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 describe.each(testEngines)('callers on %s', (engine) => {
@@ -48,8 +48,8 @@ describe.each(testEngines)('callers on %s', (engine) => {
     expect(revoked!.revokedAtMs).toBe(BigInt(auth.clock.nowMs()));
     expect((await callers.listCallers({}, operator)).callers).toEqual([revoked]);
     expect((await callers.revokeCaller({ name: 'billing-team' }, operator)).caller).toEqual(revoked);
-    const { entries } = await auth.people.listAudit(ListAuditRequest.fromPartial({ action: 'caller' }), operator);
-    expect(entries.map(({ action, actorName, targetId }) => [action, actorName, targetId])).toEqual(
+    const { events } = await auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ action: 'caller' }), operator);
+    expect(events.map(({ action, actorName, targetId }) => [action, actorName, targetId])).toEqual(
       ['caller.revoke', 'caller.update', 'caller.create'].map((action) => [action, 'operator CLI', 'billing-team']),
     );
   });
@@ -109,7 +109,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
   it('keep a replaced certificate for the overlap, and no longer than an earlier rotation left it', async () => {
     const first = certificate();
     await create({ certificate: first });
-    const rotate = async (overlapMs: bigint) =>
+    const rotate = async (overlapMs: number) =>
       (
         await callers.rotateCaller(
           RotateCallerRequest.fromPartial({ name: 'billing-team', certificate: certificate(), overlapMs }),
@@ -117,13 +117,13 @@ describe.each(testEngines)('callers on %s', (engine) => {
         )
       ).caller!;
     const nowMs = BigInt(auth.clock.nowMs());
-    expect((await rotate(60_000n)).certificates.map(({ validUntilMs }) => validUntilMs)).toEqual([undefined, nowMs + 60_000n]);
-    expect((await rotate(120_000n)).certificates.map(({ validUntilMs }) => validUntilMs)).toEqual([
+    expect((await rotate(60_000)).certificates.map(({ validUntilMs }) => validUntilMs)).toEqual([undefined, nowMs + 60_000n]);
+    expect((await rotate(120_000)).certificates.map(({ validUntilMs }) => validUntilMs)).toEqual([
       undefined,
       nowMs + 120_000n,
       nowMs + 60_000n,
     ]);
-    expect((await rotate(0n)).certificates).toHaveLength(1);
+    expect((await rotate(0)).certificates).toHaveLength(1);
     await create({ name: 'own-pki', identity: 'spiffe://example.com/own' });
     const refused = callers.rotateCaller(RotateCallerRequest.fromPartial({ name: 'own-pki', certificate: certificate() }), operator);
     expect(await failureOf(refused)).toMatchObject({ reason: 'failed_precondition' });

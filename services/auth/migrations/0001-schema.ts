@@ -40,7 +40,7 @@ export const schema: Migration = {
       account_id ${sql.bytes(16)} NOT NULL,
       secret_hash ${sql.bytes(32)} NOT NULL,
       secret_version ${sql.int64} NOT NULL DEFAULT 1,
-      former_secrets_until_ms ${sql.int64} NULL,
+      previous_secrets_expire_at_ms ${sql.int64} NULL,
       last_four ${sql.text(4)} NOT NULL,
       name ${sql.text(200)} NOT NULL,
       model_ids ${sql.longText} NULL,
@@ -84,7 +84,7 @@ export const schema: Migration = {
     `CREATE TABLE person (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       email ${sql.text(254)} NOT NULL,
-      email_is_proven ${sql.int32} NOT NULL,
+      email_verified ${sql.int32} NOT NULL,
       name ${sql.text(200)} NOT NULL,
       password ${sql.text(200)} NULL,
       is_operator ${sql.int32} NOT NULL CHECK (is_operator IN (0, 1)),
@@ -143,7 +143,7 @@ export const schema: Migration = {
       created_at_ms ${sql.int64} NOT NULL,
       expires_at_ms ${sql.int64} NOT NULL,
       mail_state ${sql.int32} NOT NULL DEFAULT 0,
-      mail_words ${sql.text(400)} NOT NULL DEFAULT '',
+      mail_error ${sql.text(400)} NOT NULL DEFAULT '',
       mail_until_ms ${sql.int64} NOT NULL DEFAULT 0
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX invitation_by_token ON invitation (token_hash)',

@@ -13,7 +13,7 @@ const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;
 // The end of the year 9999, behind which dates have no common written form.
 const expiresAtMsMax = 253_402_300_799_999n;
-const overlapMsMax = 30n * 86_400_000n;
+const overlapMsMax = 30 * 86_400_000;
 const int64Max = 2n ** 63n - 1n;
 
 /** An invalid_request about one field; the message names the fault and the fix. */
@@ -105,11 +105,10 @@ export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
   return expiresAtMs;
 }
 
-/** How long secrets of before are accepted after a rotation. */
-export function checkedOverlap(overlapMs: bigint): bigint {
-  if (overlapMs < 0n || overlapMs > overlapMsMax)
-    throw invalidField('overlap_ms', `overlap_ms must be from 0 to ${overlapMsMax} milliseconds (30 days).`);
-  return overlapMs;
+/** How long previous secrets remain valid after a rotation. */
+export function checkedOverlap(overlapMs: number): bigint {
+  if (overlapMs > overlapMsMax) throw invalidField('overlap_ms', `overlap_ms must be from 0 to ${overlapMsMax} milliseconds (30 days).`);
+  return BigInt(overlapMs);
 }
 
 /** A SHA-256. */

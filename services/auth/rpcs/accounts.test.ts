@@ -3,6 +3,7 @@ import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { AccountState, CreateAccountRequest, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { maskOf } from '../testing/mask-of.js';
 
 describe.each(testEngines)('accounts on %s', (engine) => {
   let auth: TestAuth;
@@ -12,7 +13,11 @@ describe.each(testEngines)('accounts on %s', (engine) => {
   afterAll(() => auth.stop());
 
   const create = (fields: Partial<CreateAccountRequest>) => auth.service.createAccount(CreateAccountRequest.fromPartial(fields), operator);
-  const update = (fields: Partial<UpdateAccountRequest>) => auth.service.updateAccount(UpdateAccountRequest.fromPartial(fields), operator);
+  const update = (fields: Partial<UpdateAccountRequest>) =>
+    auth.service.updateAccount(
+      UpdateAccountRequest.fromPartial({ ...fields, updateMask: maskOf(fields).filter((path) => path !== 'account_id') }),
+      operator,
+    );
   const get = async (accountId: string) => (await auth.service.getAccount({ accountId }, operator)).account;
 
   it('are created active and found by their id', async () => {

@@ -56,6 +56,6 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     revokedAtMs: undefined,
     version: 1n,
     secretVersion: 1n,
-    formerSecretsUntilMs: undefined,
+    previousSecretsExpireAtMs: undefined,
   };
 }

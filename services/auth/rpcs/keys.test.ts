@@ -23,10 +23,10 @@ describe.each(testEngines)('keys on %s', (engine) => {
   afterAll(() => auth.stop());
 
   const create = (fields: Parameters<typeof newKey>[2]) => newKey(auth.service, account, fields);
-  const update = async (fields: DeepPartial<UpdateKeyRequest>) =>
-    (await auth.service.updateKey(UpdateKeyRequest.fromPartial(fields), operator)).key!;
-  const revoke = async (keyId: string) => (await auth.service.revokeKey({ keyId }, operator)).key!;
-  const get = async (keyId: string) => (await auth.service.getKey({ keyId }, operator)).key!;
+  const update = async (fields: DeepPartial<UpdateKeyRequest>, ...updateMask: string[]) =>
+    (await auth.service.updateKey(UpdateKeyRequest.fromPartial({ accountId: account.id, ...fields, updateMask }), operator)).key!;
+  const revoke = async (keyId: string, accountId = account.id) => (await auth.service.revokeKey({ keyId, accountId }, operator)).key!;
+  const get = async (keyId: string) => (await auth.service.getKey({ keyId, accountId: account.id }, operator)).key!;
   const authenticate = (secret: string) => auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
 
   describe('are created', () => {
@@ -125,7 +125,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
     it('whatever their state, which the answer tells', async () => {
       const { key, secret } = await create({ expiresAtMs: BigInt(auth.clock.nowMs() + 1000) });
       auth.clock.advance(5000);
-      await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED });
+      await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED }, 'state');
       expect((await authenticate(secret)).key).toMatchObject({ state: KeyState.KEY_STATE_DISABLED, expiresAtMs: key.expiresAtMs });
       await revoke(key.id);
       expect((await authenticate(secret)).key?.state).toBe(KeyState.KEY_STATE_REVOKED);
@@ -135,7 +135,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       const suspended = await newAccount(auth.service);
       const { secret } = await newKey(auth.service, suspended);
       await auth.service.updateAccount(
-        UpdateAccountRequest.fromPartial({ accountId: suspended.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }),
+        UpdateAccountRequest.fromPartial({ accountId: suspended.id, state: AccountState.ACCOUNT_STATE_SUSPENDED, updateMask: ['state'] }),
         operator,
       );
       expect((await authenticate(secret)).accountState).toBe(AccountState.ACCOUNT_STATE_SUSPENDED);
@@ -149,10 +149,10 @@ describe.each(testEngines)('keys on %s', (engine) => {
   });
 
   describe('are changed', () => {
-    it('only in the fields that are present', async () => {
+    it('only in the fields of the mask', async () => {
       const { key } = await create({ models: { modelIds: ['a'] }, lifetimeLimitNanoUsd: 5n });
-      expect(await update({ keyId: key.id, name: 'server' })).toEqual({ ...key, name: 'server', version: 2n });
-      expect(await update({ keyId: key.id, models: { allModels: true } })).toMatchObject({
+      expect(await update({ keyId: key.id, name: 'server' }, 'name')).toEqual({ ...key, name: 'server', version: 2n });
+      expect(await update({ keyId: key.id, models: { allModels: true } }, 'models')).toMatchObject({
         models: { allModels: true, modelIds: [] },
         lifetimeLimitNanoUsd: 5n,
         version: 3n,
@@ -163,38 +163,54 @@ describe.each(testEngines)('keys on %s', (engine) => {
     it('by setting and clearing limit and expiry', async () => {
       const { key } = await create({});
       const expiresAtMs = BigInt(auth.clock.nowMs() + 1000);
-      await update({ keyId: key.id, lifetimeLimitNanoUsd: 7n, expiresAtMs });
+      await update({ keyId: key.id, lifetimeLimitNanoUsd: 7n, expiresAtMs }, 'lifetime_limit_nano_usd', 'expires_at_ms');
       expect(await get(key.id)).toMatchObject({ lifetimeLimitNanoUsd: 7n, expiresAtMs });
-      await update({ keyId: key.id, clearLifetimeLimit: true, clearExpiresAt: true });
+      await update({ keyId: key.id }, 'lifetime_limit_nano_usd', 'expires_at_ms');
       expect(await get(key.id)).toMatchObject({ lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, version: 3n });
     });
 
     it('by disabling and enabling', async () => {
       const { key } = await create({});
-      expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED })).state).toBe(KeyState.KEY_STATE_DISABLED);
-      expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE })).state).toBe(KeyState.KEY_STATE_ACTIVE);
+      expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED }, 'state')).state).toBe(KeyState.KEY_STATE_DISABLED);
+      expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE }, 'state')).state).toBe(KeyState.KEY_STATE_ACTIVE);
     });
 
     it('without a new version when nothing differs', async () => {
       const { key } = await create({ models: { modelIds: ['a', 'b'] } });
-      expect(await update({ keyId: key.id, name: 'laptop', models: { modelIds: ['a', 'b'] }, clearLifetimeLimit: true })).toEqual(key);
+      const same = { keyId: key.id, name: 'laptop', models: { modelIds: ['a', 'b'] } };
+      expect(await update(same, 'name', 'models', 'lifetime_limit_nano_usd')).toEqual(key);
     });
 
     it.each([
-      ['a limit and its removal', { lifetimeLimitNanoUsd: 1n, clearLifetimeLimit: true }, 'clear_lifetime_limit'],
-      ['an expiry and its removal', { expiresAtMs: 9_000_000_000_000n, clearExpiresAt: true }, 'clear_expires_at'],
-      ['the state that RevokeKey sets', { state: KeyState.KEY_STATE_REVOKED }, 'state'],
-      ['a blank name', { name: ' ' }, 'name'],
-      ['a negative limit', { lifetimeLimitNanoUsd: -1n }, 'lifetime_limit_nano_usd'],
-      ['an expiry in the past', { expiresAtMs: 1n }, 'expires_at_ms'],
-    ])('not by %s', async (_, fields, field) => {
+      ['an empty mask', { name: 'x' }, [], 'update_mask'],
+      ['a field that cannot be changed', { name: 'x' }, ['name', 'account_id'], 'update_mask'],
+      ['the state that RevokeKey sets', { state: KeyState.KEY_STATE_REVOKED }, ['state'], 'state'],
+      ['no state', {}, ['state'], 'state'],
+      ['a blank name', { name: ' ' }, ['name'], 'name'],
+      ['a negative limit', { lifetimeLimitNanoUsd: -1n }, ['lifetime_limit_nano_usd'], 'lifetime_limit_nano_usd'],
+      ['an expiry in the past', { expiresAtMs: 1n }, ['expires_at_ms'], 'expires_at_ms'],
+    ])('not by %s', async (_, fields, mask, field) => {
       const { key } = await create({});
-      await expect(update({ keyId: key.id, ...fields })).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+      await expect(update({ keyId: key.id, ...fields }, ...mask)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
       expect(await get(key.id)).toEqual(key);
     });
 
+    it('not through another account', async () => {
+      const { key } = await create({});
+      const other = (await newAccount(auth.service)).id;
+      const notFound = { reason: 'not_found', details: { what: 'key' } };
+      await expect(update({ keyId: key.id, accountId: other, name: 'x' }, 'name')).rejects.toMatchObject(notFound);
+      await expect(auth.service.rotateKey({ keyId: key.id, accountId: other, overlapMs: 0 }, operator)).rejects.toMatchObject(notFound);
+      await expect(revoke(key.id, other)).rejects.toMatchObject(notFound);
+      await expect(auth.service.getKey({ keyId: key.id, accountId: other }, operator)).rejects.toMatchObject(notFound);
+      expect(await auth.service.getKey({ keyId: key.id, accountId: '' }, operator)).toEqual({ key });
+    });
+
     it('not when they do not exist', async () => {
-      await expect(update({ keyId: newId('key'), name: 'x' })).rejects.toMatchObject({ reason: 'not_found', details: { what: 'key' } });
+      await expect(update({ keyId: newId('key'), name: 'x' }, 'name')).rejects.toMatchObject({
+        reason: 'not_found',
+        details: { what: 'key' },
+      });
       await expect(revoke(newId('key'))).rejects.toMatchObject({ reason: 'not_found' });
       await expect(get(newId('acct'))).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'key_id' } });
     });
@@ -205,8 +221,10 @@ describe.each(testEngines)('keys on %s', (engine) => {
       const { key } = await create({});
       const revokedAtMs = BigInt(auth.clock.nowMs());
       expect(await revoke(key.id)).toEqual({ ...key, state: KeyState.KEY_STATE_REVOKED, revokedAtMs, version: 2n });
-      await expect(update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE })).rejects.toMatchObject({ reason: 'failed_precondition' });
-      await expect(update({ keyId: key.id, name: 'again' })).rejects.toMatchObject({ reason: 'failed_precondition' });
+      await expect(update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE }, 'state')).rejects.toMatchObject({
+        reason: 'failed_precondition',
+      });
+      await expect(update({ keyId: key.id, name: 'again' }, 'name')).rejects.toMatchObject({ reason: 'failed_precondition' });
     });
 
     it('once: a repeat changes nothing', async () => {
@@ -224,7 +242,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       auth.clock.advance(1);
       ids.push((await newKey(auth.service, owner)).key.id);
     }
-    await revoke(ids[0]!);
+    await revoke(ids[0]!, owner.id);
     const list = (fields: Partial<ListKeysRequest>) =>
       auth.service.listKeys(ListKeysRequest.fromPartial({ accountId: owner.id, ...fields }), operator);
 
@@ -241,12 +259,12 @@ describe.each(testEngines)('keys on %s', (engine) => {
   });
 
   describe('are rotated', () => {
-    const rotate = (keyId: string, overlapMs: bigint) => auth.service.rotateKey({ keyId, overlapMs }, operator);
+    const rotate = (keyId: string, overlapMs: number) => auth.service.rotateKey({ keyId, accountId: account.id, overlapMs }, operator);
 
     it('to a new secret of the same key, whose old secret is told apart and ends when it was said to', async () => {
       const { key, secret } = await create({ lifetimeLimitNanoUsd: 5n });
       const untilMs = BigInt(auth.clock.nowMs()) + 3_600_000n;
-      const rotated = await rotate(key.id, 3_600_000n);
+      const rotated = await rotate(key.id, 3_600_000);
       expect(isWellFormedSecret(rotated.secret)).toBe(true);
       expect(rotated.secret).not.toBe(secret);
       expect(rotated.key).toEqual({
@@ -254,7 +272,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
         lastFour: rotated.secret.slice(-4),
         version: 2n,
         secretVersion: 2n,
-        formerSecretsUntilMs: untilMs,
+        previousSecretsExpireAtMs: untilMs,
       });
       expect(await get(key.id)).toEqual(rotated.key);
       expect(await authenticate(rotated.secret)).toMatchObject({ key: rotated.key, secretExpiresAtMs: undefined });
@@ -263,23 +281,23 @@ describe.each(testEngines)('keys on %s', (engine) => {
 
     it('at once when there is no overlap, whatever earlier rotations had left', async () => {
       const { key, secret } = await create({});
-      const second = await rotate(key.id, 86_400_000n);
-      const third = await rotate(key.id, 0n);
+      const second = await rotate(key.id, 86_400_000);
+      const third = await rotate(key.id, 0);
       const nowMs = BigInt(auth.clock.nowMs());
-      expect(third.key).toMatchObject({ secretVersion: 3n, formerSecretsUntilMs: undefined });
+      expect(third.key).toMatchObject({ secretVersion: 3n, previousSecretsExpireAtMs: undefined });
       for (const former of [secret, second.secret]) expect(await authenticate(former)).toMatchObject({ secretExpiresAtMs: nowMs });
     });
 
     it('so that an answer that was lost costs nobody the secret in use', async () => {
       const { key, secret } = await create({});
-      await rotate(key.id, 1000n);
-      await rotate(key.id, 86_400_000n);
+      await rotate(key.id, 1000);
+      await rotate(key.id, 86_400_000);
       expect(await authenticate(secret)).toMatchObject({ secretExpiresAtMs: BigInt(auth.clock.nowMs()) + 1000n });
     });
 
     it('many at once without losing one', async () => {
       const { key } = await create({});
-      const secrets = await Promise.all(Array.from({ length: 5 }, async () => (await rotate(key.id, 60_000n)).secret));
+      const secrets = await Promise.all(Array.from({ length: 5 }, async () => (await rotate(key.id, 60_000)).secret));
       const found = await Promise.all(secrets.map(authenticate));
       expect(found.filter(({ secretExpiresAtMs }) => secretExpiresAtMs === undefined)).toHaveLength(1);
       expect((await get(key.id)).secretVersion).toBe(6n);
@@ -287,13 +305,13 @@ describe.each(testEngines)('keys on %s', (engine) => {
 
     it('not when revoked, unknown or for longer than 30 days', async () => {
       const { key } = await create({});
-      await expect(rotate(key.id, 30n * 86_400_000n + 1n)).rejects.toMatchObject({
+      await expect(rotate(key.id, 30 * 86_400_000 + 1)).rejects.toMatchObject({
         reason: 'invalid_request',
         details: { field: 'overlap_ms' },
       });
-      await expect(rotate(newId('key'), 0n)).rejects.toMatchObject({ reason: 'not_found' });
+      await expect(rotate(newId('key'), 0)).rejects.toMatchObject({ reason: 'not_found' });
       await revoke(key.id);
-      await expect(rotate(key.id, 0n)).rejects.toMatchObject({ reason: 'failed_precondition' });
+      await expect(rotate(key.id, 0)).rejects.toMatchObject({ reason: 'failed_precondition' });
     });
   });
 });

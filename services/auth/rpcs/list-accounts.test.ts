@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { type Account, AccountState, type DeepPartial, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { maskOf } from '../testing/mask-of.js';
 
 describe.each(testEngines)('a search for accounts on %s', (engine) => {
   let auth: TestAuth;
@@ -40,7 +41,7 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
 
   it('finds accounts by the new name after a rename', async () => {
     const { id } = await newAccount(auth.service, 'Before');
-    await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: id, name: 'ÖTZI' }), operator);
+    await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: id, name: 'ÖTZI', updateMask: ['name'] }), operator);
     expect([await names({ search: 'before' }), await names({ search: 'ötz' })]).toEqual([[], ['ÖTZI']]);
   });
 
@@ -60,7 +61,12 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
   it('keeps to a state, and says why an account is suspended until it is active again', async () => {
     const { id } = accounts[0]!;
     const update = async (fields: DeepPartial<UpdateAccountRequest>) =>
-      (await auth.service.updateAccount(UpdateAccountRequest.fromPartial({ accountId: id, ...fields }), operator)).account!;
+      (
+        await auth.service.updateAccount(
+          UpdateAccountRequest.fromPartial({ accountId: id, ...fields, updateMask: maskOf(fields) }),
+          operator,
+        )
+      ).account!;
     await expect(update({ state: AccountState.ACCOUNT_STATE_SUSPENDED, stateReason: 'a\nb' })).rejects.toMatchObject({
       reason: 'invalid_request',
     });
@@ -93,7 +99,7 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
     const { key } = await newKey(auth.service, account!);
     await newKey(auth.service, account!);
     expect((await list({ search: account!.id, withKeyCounts: true })).keyCounts).toEqual([2]);
-    await auth.service.revokeKey({ keyId: key.id }, operator);
+    await auth.service.revokeKey({ keyId: key.id, accountId: account!.id }, operator);
     expect((await list({ search: account!.id, withKeyCounts: true })).keyCounts).toEqual([1]);
     expect(await list({ search: '友', withKeyCounts: true })).toMatchObject({ keyCounts: [0] });
     expect(await list({ search: account!.id })).toMatchObject({ keyCounts: [] });

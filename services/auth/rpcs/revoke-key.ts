@@ -2,16 +2,17 @@
 import type { CallContext } from '#kit/rpc/call-context.js';
 import { KeyState, type RevokeKeyRequest, type RevokeKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
-import { keyIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
+import { ownKey } from '../requests/own-key.js';
 
 /** Revokes the key; a revoked one stays as it is. Raises invalid_request and not_found. */
 export async function revokeKey(request: RevokeKeyRequest, _context: CallContext, deps: RpcDeps): Promise<RevokeKeyResponse> {
-  const id = keyIdBytes(request.keyId);
+  const own = ownKey(request);
   const revokedAtMs = BigInt(deps.clock.nowMs());
-  const changed = await deps.keys.change(id, (before) =>
-    before.state === KeyState.KEY_STATE_REVOKED ? before : { ...before, state: KeyState.KEY_STATE_REVOKED, revokedAtMs },
-  );
+  const changed = await deps.keys.change(own.id, (before) => {
+    own.check(before);
+    return before.state === KeyState.KEY_STATE_REVOKED ? before : { ...before, state: KeyState.KEY_STATE_REVOKED, revokedAtMs };
+  });
   const key = found(changed, 'key');
   deps.feed.wake();
   deps.log.info({ key_id: key.id, version: key.version.toString() }, 'key revoked');

@@ -4,19 +4,23 @@ import { type Account, AccountState, type UpdateAccountRequest, type UpdateAccou
 import type { RpcDeps } from '../deps.js';
 import { accountIdBytes, checkedName, invalidField } from '../requests/fields.js';
 import { found } from '../requests/found.js';
+import { checkedUpdateMask } from '../requests/update-mask.js';
 
 const reasonCharsMax = 500;
 
-/** Changes what is present in the request and differs. Raises invalid_request and not_found. */
+const fields = ['name', 'state', 'state_reason'] as const;
+
+/** Changes the fields of the mask. Raises invalid_request and not_found. */
 export async function updateAccount(request: UpdateAccountRequest, _context: CallContext, deps: RpcDeps): Promise<UpdateAccountResponse> {
   const id = accountIdBytes(request.accountId);
-  const name = request.name === undefined ? undefined : checkedName(request.name);
-  const state = checkedState(request.state);
-  const reason = checkedReason(request.stateReason);
+  const mask = checkedUpdateMask(request.updateMask, fields);
+  const name = mask.has('name') ? checkedName(request.name) : undefined;
+  const state = mask.has('state') ? checkedState(request.state) : undefined;
+  const reason = mask.has('state_reason') ? checkedReason(request.stateReason) : undefined;
 
   const changed = await deps.accounts.change(id, (before) => {
     const isSuspended = (state ?? before.state) === AccountState.ACCOUNT_STATE_SUSPENDED;
-    const stateReason = !isSuspended ? '' : state === undefined ? before.stateReason : reason;
+    const stateReason = isSuspended ? (reason ?? before.stateReason) : '';
     const after: Account = { ...before, name: name ?? before.name, state: state ?? before.state, stateReason };
     return after.name === before.name && after.state === before.state && after.stateReason === before.stateReason ? before : after;
   });
@@ -33,8 +37,7 @@ function checkedReason(reason: string): string {
   return reason;
 }
 
-function checkedState(state: AccountState): AccountState | undefined {
-  if (state === AccountState.ACCOUNT_STATE_UNSPECIFIED) return undefined;
+function checkedState(state: AccountState): AccountState {
   if (state === AccountState.ACCOUNT_STATE_ACTIVE || state === AccountState.ACCOUNT_STATE_SUSPENDED) return state;
   throw invalidField('state', 'state must be ACTIVE or SUSPENDED.');
 }

@@ -80,18 +80,24 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
     const account = await newAccount(auth.service);
     await heard.untilHeard({ id: account.id, version: 1n });
     await auth.service.updateAccount(
-      UpdateAccountRequest.fromPartial({ accountId: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED }),
+      UpdateAccountRequest.fromPartial({ accountId: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED, updateMask: ['state'] }),
       operator,
     );
     await heard.untilHeard({ id: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED });
     const { key } = await newKey(auth.service, account);
     await heard.untilHeard({ id: key.id, version: 1n });
     await auth.service.updateKey(
-      UpdateKeyRequest.fromPartial({ keyId: key.id, lifetimeLimitNanoUsd: 5n, models: { modelIds: ['a'] } }),
+      UpdateKeyRequest.fromPartial({
+        keyId: key.id,
+        accountId: account.id,
+        lifetimeLimitNanoUsd: 5n,
+        models: { modelIds: ['a'] },
+        updateMask: ['lifetime_limit_nano_usd', 'models'],
+      }),
       operator,
     );
     await heard.untilHeard({ id: key.id, lifetimeLimitNanoUsd: 5n, models: { allModels: false, modelIds: ['a'] } });
-    const revoked = await auth.service.revokeKey({ keyId: key.id }, operator);
+    const revoked = await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
     await heard.untilHeard({ ...revoked.key });
     expect(heard.changes).toHaveLength(5);
   });
@@ -102,7 +108,7 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
     const there = await watch(replica);
     const { key } = await newKey(auth.service, await newAccount(auth.service));
     await there.untilHeard({ id: key.id, state: KeyState.KEY_STATE_ACTIVE });
-    await replica.revokeKey({ keyId: key.id }, operator);
+    await replica.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
     await Promise.all([here, there].map((heard) => heard.untilHeard({ id: key.id, state: KeyState.KEY_STATE_REVOKED })));
   });
 
@@ -111,7 +117,10 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
     const { key } = await newKey(auth.service, await newAccount(auth.service));
     await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
-        auth.service.updateKey(UpdateKeyRequest.fromPartial({ keyId: key.id, name: `name ${index}` }), operator),
+        auth.service.updateKey(
+          UpdateKeyRequest.fromPartial({ keyId: key.id, accountId: key.accountId, name: `name ${index}`, updateMask: ['name'] }),
+          operator,
+        ),
       ),
     );
     await heard.untilHeard({ id: key.id, version: 31n });
@@ -124,11 +133,11 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
 
   it('hears nothing when nothing changed', async () => {
     const { key } = await newKey(auth.service, await newAccount(auth.service));
-    await auth.service.revokeKey({ keyId: key.id }, operator);
+    await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
     const heard = await watch();
     await new Promise((resolve) => setTimeout(resolve, 300));
     const heardBefore = heard.changes.length;
-    await auth.service.revokeKey({ keyId: key.id }, operator);
+    await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(heard.changes).toHaveLength(heardBefore);
   });

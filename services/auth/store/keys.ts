@@ -111,7 +111,7 @@ export class KeyStore {
       const untilMs = nowMs + overlapMs;
       await tx('former_secret').where({ key_id: id }).where('expires_at_ms', '>', Number(untilMs)).update({ expires_at_ms: untilMs });
       await tx('former_secret').insert({ secret_hash: asBytes(row['secret_hash']), key_id: id, expires_at_ms: untilMs });
-      const formerSecretsUntilMs = overlapMs === 0n ? undefined : untilMs;
+      const previousSecretsExpireAtMs = overlapMs === 0n ? undefined : untilMs;
       const [version, secretVersion] = [before.version + 1n, before.secretVersion + 1n];
       const changeNumber = await nextChangeNumber(tx);
       const updated = await tx('platform_key')
@@ -120,12 +120,12 @@ export class KeyStore {
           secret_hash: secretHash,
           last_four: lastFour,
           secret_version: secretVersion,
-          former_secrets_until_ms: formerSecretsUntilMs ?? null,
+          previous_secrets_expire_at_ms: previousSecretsExpireAtMs ?? null,
           version,
           change_number: changeNumber,
         });
       assert.equal(updated, 1);
-      return { ...before, lastFour, version, secretVersion, formerSecretsUntilMs };
+      return { ...before, lastFour, version, secretVersion, previousSecretsExpireAtMs };
     });
   }
 

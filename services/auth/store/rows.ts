@@ -35,7 +35,7 @@ export const keyColumns = [
   'revoked_at_ms',
   'version',
   'secret_version',
-  'former_secrets_until_ms',
+  'previous_secrets_expire_at_ms',
 ] as const;
 
 /** The key of a row, never with its hash. */
@@ -54,7 +54,7 @@ export function toKey(row: Row): Key {
     revokedAtMs: optional(row['revoked_at_ms'], asBigInt),
     version: asBigInt(row['version']),
     secretVersion: asBigInt(row['secret_version']),
-    formerSecretsUntilMs: optional(row['former_secrets_until_ms'], asBigInt),
+    previousSecretsExpireAtMs: optional(row['previous_secrets_expire_at_ms'], asBigInt),
   };
 }
 

@@ -7,7 +7,7 @@ import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
-import type { PeopleService } from '#proto/auth/v1/people.js';
+import type { UserService } from '#proto/auth/v1/users.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
@@ -19,7 +19,7 @@ export const operator = callContext({ caller: 'operator' });
 /** Auth and what surrounds it. */
 export interface TestAuth {
   readonly service: AuthService;
-  readonly people: PeopleService;
+  readonly users: UserService;
   readonly callers: CallerService;
   readonly module: ServiceModule<AuthService>;
   readonly db: Database;
@@ -63,7 +63,7 @@ export async function startTestAuth(
   };
   return {
     service: module.service,
-    people: module.people.service,
+    users: module.users.service,
     callers: module.callers.service,
     module,
     db,

@@ -11,18 +11,18 @@ export const schema: Migration = {
       revision ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'INSERT INTO catalog_state (id, revision) VALUES (1, 0)',
-    // routes, modalities, capabilities and aliases are JSON arrays: they are only ever read and written as a whole.
+    // targets, modalities, capabilities and aliases are JSON arrays: they are only ever read and written as a whole.
     `CREATE TABLE model (
       id ${sql.text(128)} NOT NULL PRIMARY KEY,
       display_name ${sql.text(200)} NOT NULL,
       description ${sql.text(2000)} NOT NULL,
-      owner ${sql.text(100)} NOT NULL,
+      provider ${sql.text(100)} NOT NULL,
       context_limit_tokens ${sql.int64} NOT NULL CHECK (context_limit_tokens > 0),
       output_limit_tokens ${sql.int64} NOT NULL CHECK (output_limit_tokens > 0),
       input_modalities ${sql.longText} NOT NULL,
       output_modalities ${sql.longText} NOT NULL,
       capabilities ${sql.longText} NOT NULL,
-      routes ${sql.longText} NOT NULL,
+      targets ${sql.longText} NOT NULL,
       aliases ${sql.longText} NOT NULL,
       image_tokens_max ${sql.int64} NOT NULL,
       tokenizer ${sql.int32} NOT NULL,

@@ -7,7 +7,7 @@ export const schema: Migration = {
   statements: (sql) => [
     `CREATE TABLE upstream (
       id ${sql.text(64)} NOT NULL PRIMARY KEY,
-      wire_format ${sql.int32} NOT NULL,
+      api_format ${sql.int32} NOT NULL,
       base_url ${sql.text(2048)} NOT NULL,
       sealed_secret ${sql.text(2048)},
       secret_last_four ${sql.text(4)} NOT NULL,

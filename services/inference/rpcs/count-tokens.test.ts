@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { callContext } from '#kit/rpc/call-context.js';
-import { type CountTokensRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type CountTokensRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { ask, startStubbed } from '../testing/stubbed.js';
 import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -14,14 +14,14 @@ let inference: TestInference;
 beforeEach(async () => {
   stub = await startStubUpstream();
   inference = await startInference();
-  for (const [id, wireFormat, secret] of [
-    ['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, stubApiKey],
-    ['m', WireFormat.WIRE_FORMAT_MESSAGES, stubApiKey],
-    ['wrong-key', WireFormat.WIRE_FORMAT_MESSAGES, 'x'],
+  for (const [id, apiFormat, secret] of [
+    ['cc', ApiFormat.API_FORMAT_CHAT_COMPLETIONS, stubApiKey],
+    ['m', ApiFormat.API_FORMAT_MESSAGES, stubApiKey],
+    ['wrong-key', ApiFormat.API_FORMAT_MESSAGES, 'x'],
   ] as const) {
     const upstream = {
       id,
-      wireFormat,
+      apiFormat,
       baseUrl: stub.baseUrl,
       secretLastFour: '',
       hasSecret: false,
@@ -68,7 +68,7 @@ describe('counting tokens', () => {
   it("is the vendor's own for all that a caller of its format wrote", async () => {
     const fieldsJson = JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], cache_control: { type: 'ephemeral' } });
     const native = {
-      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson,
       messagesBetas: ['token-counting-2024-11-01'],
       droppedElsewhere: [],
@@ -81,7 +81,7 @@ describe('counting tokens', () => {
 
   it('is made by the first target that can honour the request, and refused where none can', async () => {
     const native = {
-      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{"messages":[{"role":"user","content":"Hello"}]}',
       messagesBetas: [],
       droppedElsewhere: [],

@@ -1,7 +1,7 @@
 // What is told of attempts that failed before the answer began: enough for a record, and nothing of what the vendor said.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasReason } from '#kit/errors/app-error.js';
-import { type FailedAttempt, type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type FailedAttempt, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { eventsOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
@@ -96,7 +96,7 @@ describe('attempts', () => {
 
   it('that pass a target over take no time and have no status', async () => {
     const native = {
-      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}',
       messagesBetas: [],
       droppedElsewhere: [],
@@ -115,7 +115,7 @@ describe('attempts', () => {
     await start({ firstTokenTimeoutMs: 300 });
     const nobody = {
       id: 'nobody',
-      wireFormat: WireFormat.WIRE_FORMAT_MESSAGES,
+      apiFormat: ApiFormat.API_FORMAT_MESSAGES,
       baseUrl: 'http://127.0.0.1:9/v1',
       secretLastFour: '',
       hasSecret: false,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Event, type GenerateRequest, Role, WireFormat } from '#proto/inference/v1/inference.js';
+import { type Event, type GenerateRequest, Role, ApiFormat } from '#proto/inference/v1/inference.js';
 import { collect, finishedOf } from '../testing/fixtures.js';
 import { ask, type Stubbed, startStubbed } from '../testing/stubbed.js';
 
@@ -8,7 +8,7 @@ const question = { role: 'user', content: 'Say hello.' };
 /** A chat-completions caller's request with these fields of its own. */
 function native(model: string, fields: object, rest: Parameters<typeof ask>[2] = {}): GenerateRequest {
   const fieldsJson = JSON.stringify({ messages: [question], ...fields });
-  return ask(model, 'cc', { native: { format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, fieldsJson }, endUser: 'hashed', ...rest });
+  return ask(model, 'cc', { native: { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson }, endUser: 'hashed', ...rest });
 }
 
 describe('a call of a chat-completions caller to an upstream of that format', () => {
@@ -76,7 +76,7 @@ describe('a call of a chat-completions caller to an upstream of that format', ()
   });
 
   it('gets nothing of the kind in another format', async () => {
-    const messages = { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: '{}', droppedElsewhere: ['context_management'] };
+    const messages = { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: '{}', droppedElsewhere: ['context_management'] };
     const prompt = { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text: 'Hi' } } }] }] };
     const { events, rests } = await answer(
       ask('unknown-fields', 'cc', { native: messages, prompt, sampling: { topK: 3 }, reasoning: { disabled: true } }),

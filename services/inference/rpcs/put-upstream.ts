@@ -37,14 +37,14 @@ export function refuseManaged(id: string, registry: UpstreamRegistry): void {
   throw new AppError('failed_precondition', `The upstream "${id}" is built in or set by configuration, and is not changed here.`);
 }
 
-type Wanted = Pick<UpstreamRow, 'id' | 'wireFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;
+type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;
 
 function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw invalid('upstream', 'is required');
-  const { id, wireFormat, allowPrivateNetwork, enabled } = upstream;
+  const { id, apiFormat, allowPrivateNetwork, enabled } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw invalid('upstream.id', 'is 1 to 64 of a-z, 0-9, "-" and "_"');
-  if (!isRemoteWireFormat(wireFormat)) throw invalid('upstream.wire_format', 'is chat-completions or messages');
-  return { id, wireFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled };
+  if (!isRemoteWireFormat(apiFormat)) throw invalid('upstream.api_format', 'is chat-completions or messages');
+  return { id, apiFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled };
 }
 
 function checkSecret(secret: string | undefined): void {

@@ -1,7 +1,7 @@
 // Tests an upstream for the operator, and keeps what was found.
 import { AppError } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
-import { type TestUpstreamRequest, type TestUpstreamResponse, WireFormat } from '#proto/inference/v1/inference.js';
+import { type TestUpstreamRequest, type TestUpstreamResponse, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { testConnection } from '../upstreams/connection-test/connection-test.js';
 
@@ -12,7 +12,7 @@ export async function testUpstream(
   deps: RpcDeps,
 ): Promise<TestUpstreamResponse> {
   const known = await deps.registry.find(upstreamId);
-  if (known.remote === undefined && known.shown.wireFormat !== WireFormat.WIRE_FORMAT_SANDBOX) {
+  if (known.remote === undefined && known.shown.apiFormat !== ApiFormat.API_FORMAT_SANDBOX) {
     throw new AppError(
       'failed_precondition',
       'The secret of this upstream cannot be decrypted with the present key; put the secret again.',

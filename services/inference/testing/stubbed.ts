@@ -1,6 +1,6 @@
 // Inference with the stub vendor behind it, in both wire formats: upstream "cc" and upstream "m".
 import { callContext } from '#kit/rpc/call-context.js';
-import { type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { startInference, type TestInference, textRequest } from './fixtures.js';
@@ -19,13 +19,13 @@ export interface Stubbed {
 export async function startStubbed(changes: Partial<InferenceConfig> = {}): Promise<Stubbed> {
   const stub = await startStubUpstream();
   const inference = await startInference(changes);
-  for (const [id, wireFormat] of [
-    ['cc', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS],
-    ['m', WireFormat.WIRE_FORMAT_MESSAGES],
+  for (const [id, apiFormat] of [
+    ['cc', ApiFormat.API_FORMAT_CHAT_COMPLETIONS],
+    ['m', ApiFormat.API_FORMAT_MESSAGES],
   ] as const) {
     const upstream = {
       id,
-      wireFormat,
+      apiFormat,
       baseUrl: stub.baseUrl,
       secretLastFour: '',
       hasSecret: false,

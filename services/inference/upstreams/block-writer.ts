@@ -79,7 +79,7 @@ export class BlockWriter {
   attachBeside(besideJson: string): void {
     const event = this.#events.at(-1);
     assert(event !== undefined, 'There is no event to attach to.');
-    event.besideJson = besideJson;
+    event.envelopeJson = besideJson;
   }
 
   /** The events written since the last call. */

@@ -1,5 +1,5 @@
 // Makes the upstream that settings describe.
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { chatCompletionsWire } from './chat-completions/wire.js';
 import { HttpUpstream, type HttpUpstreamDeps, type HttpUpstreamSettings } from './http/http-upstream.js';
 import type { Wire } from './http/wire.js';
@@ -14,6 +14,6 @@ export function createHttpUpstream(format: RemoteWireFormat, settings: HttpUpstr
 
 /** The wire format as it is spoken with this upstream. */
 export function wireOf(format: RemoteWireFormat, { id, baseUrl }: Pick<HttpUpstreamSettings, 'id' | 'baseUrl'>): Wire {
-  const wire = format === WireFormat.WIRE_FORMAT_MESSAGES ? messagesWire : chatCompletionsWire;
+  const wire = format === ApiFormat.API_FORMAT_MESSAGES ? messagesWire : chatCompletionsWire;
   return wire(id, baseUrl);
 }

@@ -1,5 +1,5 @@
 // The upstreams that are built in or come from the environment. They are in no database, and no RPC changes them.
-import { type Upstream as UpstreamMessage, WireFormat } from '#proto/inference/v1/inference.js';
+import { type Upstream as UpstreamMessage, ApiFormat } from '#proto/inference/v1/inference.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow } from '../store.js';
 import { createHttpUpstream } from './create-upstream.js';
@@ -30,9 +30,9 @@ export interface RemoteUpstream {
 export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
   const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = deps.config;
   return [
-    { shown: shown(sandboxId, WireFormat.WIRE_FORMAT_SANDBOX, '', ''), upstream: new Sandbox(deps.config) },
-    ...vendor('openai', WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, openaiBaseUrl, openaiApiKey, 'OPENAI_API_KEY', deps),
-    ...vendor('anthropic', WireFormat.WIRE_FORMAT_MESSAGES, anthropicBaseUrl, anthropicApiKey, 'ANTHROPIC_API_KEY', deps),
+    { shown: shown(sandboxId, ApiFormat.API_FORMAT_SANDBOX, '', ''), upstream: new Sandbox(deps.config) },
+    ...vendor('openai', ApiFormat.API_FORMAT_CHAT_COMPLETIONS, openaiBaseUrl, openaiApiKey, 'OPENAI_API_KEY', deps),
+    ...vendor('anthropic', ApiFormat.API_FORMAT_MESSAGES, anthropicBaseUrl, anthropicApiKey, 'ANTHROPIC_API_KEY', deps),
   ];
 }
 
@@ -59,7 +59,7 @@ function vendor(
   ];
 }
 
-function shown(id: string, wireFormat: WireFormat, baseUrl: string, secret: string): UpstreamMessage {
+function shown(id: string, apiFormat: ApiFormat, baseUrl: string, secret: string): UpstreamMessage {
   const secretFields = { hasSecret: secret !== '', secretLastFour: lastFour(secret) };
-  return { id, wireFormat, baseUrl, ...secretFields, allowPrivateNetwork: false, enabled: true, managed: true, createdAtMs: 0n };
+  return { id, apiFormat, baseUrl, ...secretFields, allowPrivateNetwork: false, enabled: true, managed: true, createdAtMs: 0n };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { droppedFor, nativeFor, refusalFor } from './native.js';
 
 const [chat, messages, sandbox] = [
-  WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
-  WireFormat.WIRE_FORMAT_MESSAGES,
-  WireFormat.WIRE_FORMAT_SANDBOX,
+  ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+  ApiFormat.API_FORMAT_MESSAGES,
+  ApiFormat.API_FORMAT_SANDBOX,
 ] as const;
 const request = GenerateRequest.fromPartial({
   native: {

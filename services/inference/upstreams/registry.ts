@@ -116,7 +116,7 @@ export class UpstreamRegistry {
 
   /** The upstream as it is, with its connections, where its row has not changed. */
   #reuse(present: StoredUpstream | undefined, row: UpstreamRow): StoredUpstream {
-    const fingerprint = JSON.stringify([row.wireFormat, row.baseUrl, row.sealedSecret, row.allowPrivateNetwork, row.enabled]);
+    const fingerprint = JSON.stringify([row.apiFormat, row.baseUrl, row.sealedSecret, row.allowPrivateNetwork, row.enabled]);
     if (present?.fingerprint === fingerprint) return present;
     const remote = this.isManaged(row.id) ? undefined : this.#remote(row);
     const upstream = remote === undefined || !row.enabled ? undefined : createHttpUpstream(remote.format, remote.settings, this.deps);
@@ -124,7 +124,7 @@ export class UpstreamRegistry {
   }
 
   #remote(row: UpstreamRow): RemoteUpstream | undefined {
-    const { id, baseUrl, allowPrivateNetwork, sealedSecret, wireFormat } = row;
+    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat } = row;
     const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
     if (sealedSecret !== undefined && secret === undefined) {
       this.deps.log.error(
@@ -133,20 +133,20 @@ export class UpstreamRegistry {
       );
       return undefined;
     }
-    if (!isRemoteWireFormat(wireFormat)) {
+    if (!isRemoteWireFormat(apiFormat)) {
       this.deps.log.error(
-        { upstream: id, wire_format: wireFormat },
+        { upstream: id, api_format: apiFormat },
         'the wire format of this upstream is unknown to this version; it is not used',
       );
       return undefined;
     }
-    return { format: wireFormat, settings: { id, baseUrl, secret, allowPrivateNetwork }, row };
+    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork }, row };
   }
 }
 
 /** A stored upstream as it is shown. */
 export function toMessage(row: UpstreamRow): UpstreamMessage {
-  const { id, wireFormat, baseUrl, sealedSecret, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
+  const { id, apiFormat, baseUrl, sealedSecret, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
   const hasSecret = sealedSecret !== undefined;
-  return { id, wireFormat, baseUrl, hasSecret, secretLastFour, allowPrivateNetwork, enabled, managed: false, createdAtMs };
+  return { id, apiFormat, baseUrl, hasSecret, secretLastFour, allowPrivateNetwork, enabled, managed: false, createdAtMs };
 }

@@ -1,10 +1,10 @@
 // The wire formats that an upstream outside this process can speak.
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 
 /** One of them. */
-export type RemoteWireFormat = WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS | WireFormat.WIRE_FORMAT_MESSAGES;
+export type RemoteWireFormat = ApiFormat.API_FORMAT_CHAT_COMPLETIONS | ApiFormat.API_FORMAT_MESSAGES;
 
 /** Whether a format is one of them. */
-export function isRemoteWireFormat(format: WireFormat): format is RemoteWireFormat {
-  return format === WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS || format === WireFormat.WIRE_FORMAT_MESSAGES;
+export function isRemoteWireFormat(format: ApiFormat): format is RemoteWireFormat {
+  return format === ApiFormat.API_FORMAT_CHAT_COMPLETIONS || format === ApiFormat.API_FORMAT_MESSAGES;
 }

@@ -5,7 +5,7 @@ import type {
   GenerateRequest,
   GenerateResponse,
   Target,
-  WireFormat,
+  ApiFormat,
 } from '#proto/inference/v1/inference.js';
 
 /** The circumstances of one attempt. */
@@ -30,7 +30,7 @@ export interface ResponseHead {
 /** One upstream. */
 export interface Upstream {
   readonly id: string;
-  readonly format: WireFormat;
+  readonly format: ApiFormat;
   /** For traces: the vendor, as the GenAI conventions name it. */
   readonly providerName: string;
   /** Whether it lies in our own network, so that it may learn our trace ids. */

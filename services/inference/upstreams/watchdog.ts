@@ -1,7 +1,7 @@
 // Ends work for an upstream: when a step of it takes too long, or when what it is part of is over.
 import { abortError, AppError } from '#kit/errors/app-error.js';
 
-/** Why work ends that is done or no longer wanted. One for all: each call ends by it, and a stack trace costs more than the rest of ending. */
+/** Why work ends that is done or no longer wanted. One for all: each call ends by it, and a stack trace costs more than the rest of outcome. */
 export const callOver = new AppError('cancelled', 'The call is over.');
 
 /** Watches one piece of work. Its signal aborts with the AppError that says why. */

@@ -14,7 +14,7 @@ describe.each(testEngines)('a process on %s', (engine) => {
       expect(info.databaseVersion).toMatch(/^\d+\.\d+\.\d+$/);
       expect(tollgateVersion).toMatch(/^\d+\.\d+\.\d+/);
       expect(Number(info.startedAtMs)).toBeLessThanOrEqual(Date.now());
-      expect(info.databaseAnswerUs).toBeGreaterThan(0);
+      expect(info.databaseLatencyUs).toBeGreaterThan(0);
     } finally {
       await test.drop();
     }

@@ -15,7 +15,7 @@ export interface ProcessInfo {
   readonly databaseEngine: string;
   readonly databaseVersion: string;
   /** How long the database took to tell its version, in microseconds. */
-  readonly databaseAnswerUs: number;
+  readonly databaseLatencyUs: number;
 }
 
 const instanceId = randomBytes(8).toString('hex');
@@ -28,10 +28,10 @@ export const thisProcess = { instanceId, version: tollgateVersion, nodeVersion: 
 export async function processInfo(db: Database): Promise<ProcessInfo> {
   const beganAt = performance.now();
   const version = await databaseVersion(db);
-  const databaseAnswerUs = Math.round((performance.now() - beganAt) * 1000);
+  const databaseLatencyUs = Math.round((performance.now() - beganAt) * 1000);
   const databaseEngine = db.engine === 'sqlite' ? 'SQLite' : /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
   // MariaDB names itself within its version.
-  return { ...thisProcess, databaseEngine, databaseVersion: version.split('-')[0] ?? version, databaseAnswerUs };
+  return { ...thisProcess, databaseEngine, databaseVersion: version.split('-')[0] ?? version, databaseLatencyUs };
 }
 
 async function databaseVersion({ engine, knex }: Database): Promise<string> {

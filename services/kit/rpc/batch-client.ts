@@ -52,8 +52,8 @@ export interface BatchClient<Service> {
 
 /**
  * A client whose `operations` travel together: those of one turn of the event loop in one message, without waiting for company. They
- * raise what the methods raise; overloaded when too many have no outcome yet; and service_unavailable when the stream breaks, which
- * leaves their outcome unknown.
+ * raise what the methods raise; overloaded when too many have no result yet; and service_unavailable when the stream breaks, which
+ * leaves their result unknown.
  */
 export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D>, K extends CaseOf<D, S>>(
   definition: D,

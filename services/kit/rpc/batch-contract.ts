@@ -1,10 +1,10 @@
 // What a method looks like that carries many small calls of its service at once: a stream of messages with many operations each,
-// answered by a stream of messages with many outcomes each. The case of an operation and of its outcome is the name of the method
+// answered by a stream of messages with many results each. The case of an operation and of its result is the name of the method
 // that it stands for. `Apply` of the ledger is one.
 
 /** One of the cases of a oneof. */
 export interface Case {
-  /** The method: "settle"; of an outcome also "error", whose value is a google.rpc.Status. */
+  /** The method: "settle"; of an result also "error", whose value is a google.rpc.Status. */
   readonly $case: string;
   /** Its request or response. */
   readonly value: unknown;
@@ -12,7 +12,7 @@ export interface Case {
 
 /** One small call. */
 export interface BatchOperation {
-  /** By which the sender knows the outcome. */
+  /** By which the sender knows the result. */
   readonly tag: number;
   /** How long the sender still waits; absent: without end. */
   readonly timeoutMs?: number | undefined;
@@ -27,21 +27,21 @@ export interface BatchRequest {
 }
 
 /** What came of one small call. */
-export interface BatchOutcome {
+export interface BatchResult {
   readonly tag: number;
-  readonly outcome?: Case | undefined;
+  readonly result?: Case | undefined;
 }
 
 /** The responses of such a method. */
 export interface BatchResponse {
-  readonly outcomes: readonly BatchOutcome[];
+  readonly results: readonly BatchResult[];
 }
 
-/** Operations, and outcomes, of one message at most. */
+/** Operations, and results, of one message at most. */
 export const operationsPerMessageMax = 64;
 
-/** A message that has this many bytes takes in no further operation or outcome, so that large ones do not keep the others waiting. */
+/** A message that has this many bytes takes in no further operation or result, so that large ones do not keep the others waiting. */
 export const batchBytesWanted = 256 * 1024;
 
-/** Operations of one stream that have no outcome yet, at most. */
+/** Operations of one stream that have no result yet, at most. */
 export const inFlightMax = 4096;

@@ -7,7 +7,7 @@ import { untraced } from './traceparent.js';
 /** Opens a stream. */
 export type OpenStream = (requests: AsyncIterable<unknown>, context: CallContext) => AsyncIterable<BatchResponse>;
 
-/** A call without its outcome. */
+/** A call without its result. */
 export interface PendingCall {
   readonly operation: Case;
   readonly deadlineMs: number;
@@ -31,7 +31,7 @@ export interface LinkOwner {
   deliver(response: BatchResponse, link: BatchLink): void;
   /** The link takes no more calls. */
   retired(link: BatchLink): void;
-  /** The link has ended: by itself when there is no error, and else with the outcome of what it carried unknown. */
+  /** The link has ended: by itself when there is no error, and else with the result of what it carried unknown. */
   ended(link: BatchLink, error: unknown): void;
 }
 

@@ -1,4 +1,4 @@
-// Small calls that travel together, while servers come and go: none is ever left without an outcome.
+// Small calls that travel together, while servers come and go: none is ever left without an result.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,7 +35,7 @@ function dial(address: string, options: { renewMs?: number } = {}): { client: Ba
   const connection = dialGrpc(address, { caller: 'gateway' });
   const { log, lines } = recordingLogger();
   const { client, close } = batchClient(LedgerServiceDefinition, connection.client(LedgerServiceDefinition), {
-    method: 'apply',
+    method: 'batch',
     operations: batchedNames,
     caller: 'gateway',
     log,
@@ -52,11 +52,11 @@ const replicas = (...servers: GrpcServer[]): string => `ipv4:${servers.map(({ ad
 
 /** Calls without pause until it is told to end; what became of them, by reason. */
 function load(client: BatchedLedger, callers: number): { end(): Promise<Map<string, number>> } {
-  let isEnding = false;
-  const outcomes = new Map<string, number>();
-  const note = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  let isResult = false;
+  const results = new Map<string, number>();
+  const note = (result: string): void => void results.set(result, (results.get(result) ?? 0) + 1);
   const one = async (caller: number): Promise<void> => {
-    for (let call = 0; !isEnding; call += 1) {
+    for (let call = 0; !isResult; call += 1) {
       const holdId = `${caller}.${call}`;
       await client.release({ holdId, accountId: '' }, context()).then(
         ({ hold }) => note(hold!.id === holdId ? 'ok' : 'another’s answer'),
@@ -68,15 +68,15 @@ function load(client: BatchedLedger, callers: number): { end(): Promise<Map<stri
   const all = Promise.all(Array.from({ length: callers }, (_, caller) => one(caller)));
   return {
     async end() {
-      isEnding = true;
+      isResult = true;
       await all;
-      return outcomes;
+      return results;
     },
   };
 }
 
 describe('a stream that breaks', () => {
-  it('leaves every call on it with an unknown outcome at once, and is open again for the next', async () => {
+  it('leaves every call on it with an unknown result at once, and is open again for the next', async () => {
     const first = await serve({ release: stuck });
     const { client, lines } = dial(first.address);
     const startMs = performance.now();
@@ -84,7 +84,7 @@ describe('a stream that breaks', () => {
     await sleep(200);
     await first.stop(0);
     for (const error of await Promise.all(calls))
-      expect(error).toMatchObject({ reason: 'service_unavailable', message: expect.stringContaining('outcome is unknown') });
+      expect(error).toMatchObject({ reason: 'service_unavailable', message: expect.stringContaining('result is unknown') });
     expect(performance.now() - startMs).toBeLessThan(3000);
     await serve({ release: echoing }, first.port);
     const untilMs = Date.now() + 5000;
@@ -130,8 +130,8 @@ describe('a replica that hangs', () => {
     expect(await call(100)).toBe('deadline_exceeded');
     expect(await call(1500)).toBe('deadline_exceeded');
     // grpc-js may give the second stream to the replica that it found first, too; the third goes on.
-    const outcomes = [await call(1500), await call(1500)];
-    expect(outcomes).toContain('ok');
+    const results = [await call(1500), await call(1500)];
+    expect(results).toContain('ok');
     expect(await call(100)).toBe('ok');
   });
 });
@@ -149,9 +149,9 @@ describe('a server that stops in good order', () => {
       await serve({ release: echoing }, server.port);
       await sleep(1500);
     }
-    const outcomes = await running.end();
-    expect([...outcomes.keys()]).toEqual(['ok']);
-    expect(outcomes.get('ok')).toBeGreaterThan(1000);
+    const results = await running.end();
+    expect([...results.keys()]).toEqual(['ok']);
+    expect(results.get('ok')).toBeGreaterThan(1000);
   });
 
   it('still answers what it has begun', async () => {
@@ -194,7 +194,7 @@ describe('a stream that has served its time', () => {
 
 describe('a server without the method', () => {
   it('is named as such', async () => {
-    const { apply: _, ...others } = LedgerServiceDefinition.methods;
+    const { batch: _, ...others } = LedgerServiceDefinition.methods;
     const { log } = recordingLogger();
     const server = await serveGrpc({
       services: [{ definition: { ...LedgerServiceDefinition, methods: others }, service: batchedService({}).service }],

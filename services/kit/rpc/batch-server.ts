@@ -5,7 +5,7 @@ import { toRpcStatus } from '../errors/rpc-status.js';
 import type { Logger } from '../log.js';
 import {
   type BatchOperation,
-  type BatchOutcome,
+  type BatchResult,
   type BatchRequest,
   type BatchResponse,
   batchBytesWanted,
@@ -31,7 +31,7 @@ export interface BatchServerOptions {
 
 /**
  * Does what is asked and answers it, each operation exactly once, until the requests end and all is answered. An operation is refused
- * alone: as invalid_request when it is none, as overloaded when too many of the stream have no outcome yet. Only bytes that are no
+ * alone: as invalid_request when it is none, as overloaded when too many of the stream have no result yet. Only bytes that are no
  * message end the stream with an error, and then after what came before them is answered.
  */
 export async function* answerBatches(
@@ -74,21 +74,21 @@ export async function* answerBatches(
   if (failure !== undefined) throw failure.error;
 }
 
-/** One outcome on its way back. */
+/** One result on its way back. */
 interface Answer {
-  readonly outcome: BatchOutcome;
+  readonly result: BatchResult;
   readonly bytes: Buffer;
   readonly weight: number;
 }
 
-/** A response whose outcomes were encoded one by one. Messages one after the other are one with all of their repeated fields. */
+/** A response whose results were encoded one by one. Messages one after the other are one with all of their repeated fields. */
 class EncodedResponse extends EncodedMessage implements BatchResponse {
-  readonly outcomes: readonly BatchOutcome[];
+  readonly results: readonly BatchResult[];
 
   constructor(answers: readonly Answer[]) {
     // https://protobuf.dev/programming-guides/encoding/#last-one-wins
     super(Buffer.concat(answers.map(({ bytes }) => bytes)));
-    this.outcomes = answers.map(({ outcome }) => outcome);
+    this.results = answers.map(({ result }) => result);
   }
 }
 
@@ -112,11 +112,11 @@ class Answers {
       const refusal = this.refusalOf(index, method, weight);
       this.inFlight += weight;
       if (refusal === undefined) void this.answer(each, method!, weight, contextOf(each, context, nowMs));
-      else this.add({ tag: each.tag, outcome: failed(refusal) }, weight);
+      else this.add({ tag: each.tag, result: failed(refusal) }, weight);
     }
   }
 
-  /** Notes that nothing is taken any more, so that nobody waits for room or for an outcome. */
+  /** Notes that nothing is taken any more, so that nobody waits for room or for an result. */
   leave(): void {
     this.isLeft = true;
     this.wakeReader?.();
@@ -170,7 +170,7 @@ class Answers {
     if (index >= operationsPerMessageMax) return invalid('operations', `at most ${operationsPerMessageMax} a message`);
     if (method === undefined) return invalid('operation', `one of ${Object.keys(this.options.methods).join(', ')}`);
     if (this.inFlight + weight <= inFlightMax) return undefined;
-    return new AppError('overloaded', 'Too many operations of this stream wait for their outcome; nothing was done.', {
+    return new AppError('overloaded', 'Too many operations of this stream wait for their result; nothing was done.', {
       retryAfterMs: 1000,
     });
   }
@@ -182,29 +182,29 @@ class Answers {
     context: CallContext,
   ): Promise<void> {
     const { $case, value } = operation!;
-    let outcome: Case;
+    let result: Case;
     try {
-      outcome = { $case, value: await withTraceparent(traceparent, () => method(value, context)) };
+      result = { $case, value: await withTraceparent(traceparent, () => method(value, context)) };
     } catch (error) {
-      outcome = failed(toAppError(error));
+      result = failed(toAppError(error));
     }
-    this.add({ tag, outcome }, weight);
+    this.add({ tag, result }, weight);
   }
 
-  /** Encoded by itself, so that an outcome which cannot be spoils no other. */
-  private add(outcome: BatchOutcome, weight: number): void {
-    this.ready.push({ ...this.encodable(outcome), weight });
+  /** Encoded by itself, so that an result which cannot be spoils no other. */
+  private add(result: BatchResult, weight: number): void {
+    this.ready.push({ ...this.encodable(result), weight });
     this.wake();
   }
 
-  private encodable(outcome: BatchOutcome): { outcome: BatchOutcome; bytes: Buffer } {
+  private encodable(result: BatchResult): { result: BatchResult; bytes: Buffer } {
     const { responseType, log } = this.options;
     try {
-      return { outcome, bytes: encodeMessage(responseType, { outcomes: [outcome] }) };
+      return { result, bytes: encodeMessage(responseType, { results: [result] }) };
     } catch (error) {
-      log.error({ err: error, operation: outcome.outcome?.$case }, 'an outcome could not be encoded');
-      const instead = { tag: outcome.tag, outcome: failed(toAppError(error)) };
-      return { outcome: instead, bytes: encodeMessage(responseType, { outcomes: [instead] }) };
+      log.error({ err: error, operation: result.result?.$case }, 'an result could not be encoded');
+      const instead = { tag: result.tag, result: failed(toAppError(error)) };
+      return { result: instead, bytes: encodeMessage(responseType, { results: [instead] }) };
     }
   }
 }

@@ -1,11 +1,11 @@
-// Small calls on their way through one long-lived stream at a time: what waits to be sent, what waits for its outcome, and what
+// Small calls on their way through one long-lived stream at a time: what waits to be sent, what waits for its result, and what
 // becomes of either when the stream ends.
 import type { Status } from '#google/rpc/status.js';
 import { abortError, AppError, hasReason, internalMessage, toAppError } from '../errors/app-error.js';
 import { fromRpcStatus } from '../errors/rpc-status.js';
 import type { Logger } from '../log.js';
 import {
-  type BatchOutcome,
+  type BatchResult,
   type BatchResponse,
   batchBytesWanted,
   type Case,
@@ -135,16 +135,16 @@ export class BatchStream implements LinkOwner {
     return new EncodedMessage(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
   }
 
-  deliver({ outcomes }: BatchResponse, link: BatchLink): void {
+  deliver({ results }: BatchResponse, link: BatchLink): void {
     if (this.isBroken) this.options.log.info({ rpc: this.options.info.fullName }, 'the stream of operations is open again');
     this.isBroken = false;
     this.failuresInRow = 0;
-    for (const outcome of outcomes) {
-      const pending = link.inFlight.get(outcome.tag);
+    for (const result of results) {
+      const pending = link.inFlight.get(result.tag);
       // Unknown for a caller that has not waited.
       if (pending === undefined) continue;
-      link.inFlight.delete(outcome.tag);
-      this.settle(pending, outcome);
+      link.inFlight.delete(result.tag);
+      this.settle(pending, result);
     }
   }
 
@@ -216,17 +216,16 @@ export class BatchStream implements LinkOwner {
     }
   }
 
-  private settle(pending: PendingCall, { outcome }: BatchOutcome): void {
-    if (outcome?.$case === pending.operation.$case) pending.resolve(outcome.value);
-    else if (outcome?.$case === 'error')
-      pending.reject(fromRpcStatus(outcome.value as Status) ?? new AppError('internal', internalMessage));
+  private settle(pending: PendingCall, { result }: BatchResult): void {
+    if (result?.$case === pending.operation.$case) pending.resolve(result.value);
+    else if (result?.$case === 'error') pending.reject(fromRpcStatus(result.value as Status) ?? new AppError('internal', internalMessage));
     else pending.reject(new AppError('internal', `${this.nameOf(pending.operation)}: the service answered something else.`));
   }
 
   /** Who may not use the stream at all is told so; anything else leaves unknown what became of an operation. */
   private broken(error: unknown): AppError {
     if (hasReason(error, 'unimplemented', 'peer_not_permitted', 'cancelled')) return error;
-    return new AppError('service_unavailable', `${this.options.info.fullName}: the stream broke; the outcome is unknown.`, {
+    return new AppError('service_unavailable', `${this.options.info.fullName}: the stream broke; the result is unknown.`, {
       cause: error,
     });
   }

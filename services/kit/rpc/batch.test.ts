@@ -1,4 +1,4 @@
-// Small calls that travel together, over every way to reach a service: each has an outcome of its own, and exactly one.
+// Small calls that travel together, over every way to reach a service: each has an result of its own, and exactly one.
 import { fromRpcStatus } from '../errors/rpc-status.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
@@ -51,7 +51,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     ({ messages, lines } = batched);
     connection = await connect(LedgerServiceDefinition, batched.service, caller);
     const { client, close } = batchClient(LedgerServiceDefinition, connection.client, {
-      method: 'apply',
+      method: 'batch',
       operations: batchedNames,
       caller,
       log: recordingLogger().log,
@@ -149,7 +149,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect((await neighbour).hold!.id).toBe('fine');
   });
 
-  it('do not suffer from one whose outcome cannot be encoded', async () => {
+  it('do not suffer from one whose result cannot be encoded', async () => {
     const client = await clientOf({
       release: async (request) =>
         ReleaseResponse.fromPartial({ hold: { id: request.holdId, amountNanoUsd: request.holdId === 'huge' ? 2n ** 70n : 1n } }),
@@ -157,7 +157,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     const [huge, fine] = await Promise.allSettled([client.release(release('huge'), context()), client.release(release('fine'), context())]);
     expect(huge).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
     expect(fine).toMatchObject({ value: { hold: { id: 'fine' } } });
-    expect(lines.filter(({ msg }) => msg === 'an outcome could not be encoded')).toHaveLength(1);
+    expect(lines.filter(({ msg }) => msg === 'an result could not be encoded')).toHaveLength(1);
   });
 
   it('are each admitted by the grant of their own method', async () => {
@@ -229,20 +229,20 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
 });
 
 describe('the service of a batch', () => {
-  /** The outcomes of one message, by the names of their cases. */
+  /** The results of one message, by the names of their cases. */
   async function outcomesOf(operations: BatchRequest['operations'], methods: BatchedMethods): Promise<[number, string, unknown][]> {
     const { service } = batchedService(methods);
     const requests = async function* (): AsyncGenerator<BatchRequest> {
       yield { operations };
     };
-    const outcomes: [number, string, unknown][] = [];
-    for await (const response of service.apply(requests() as Parameters<LedgerService['apply']>[0], context())) {
-      for (const { tag, outcome } of response.outcomes) {
-        const value = outcome!.$case === 'error' ? fromRpcStatus(outcome!.value) : outcome!.value;
-        outcomes.push([tag, outcome!.$case, value]);
+    const results: [number, string, unknown][] = [];
+    for await (const response of service.batch(requests() as Parameters<LedgerService['batch']>[0], context())) {
+      for (const { tag, result } of response.results) {
+        const value = result!.$case === 'error' ? fromRpcStatus(result!.value) : result!.value;
+        results.push([tag, result!.$case, value]);
       }
     }
-    return outcomes.sort(([a], [b]) => a - b);
+    return results.sort(([a], [b]) => a - b);
   }
 
   const operation = (tag: number, fields: object = {}) => ({
@@ -253,25 +253,25 @@ describe('the service of a batch', () => {
   });
 
   it('refuses what is no operation of its own, and nothing else', async () => {
-    const outcomes = await outcomesOf([operation(1), operation(2, { operation: undefined }), operation(3)], { release: echoing });
-    expect(outcomes.map(([tag, name]) => [tag, name])).toEqual([
+    const results = await outcomesOf([operation(1), operation(2, { operation: undefined }), operation(3)], { release: echoing });
+    expect(results.map(([tag, name]) => [tag, name])).toEqual([
       [1, 'release'],
       [2, 'error'],
       [3, 'release'],
     ]);
-    expect(outcomes[1]![2]).toMatchObject({ code: 3, reason: 'invalid_request', details: { field: 'operation' } });
+    expect(results[1]![2]).toMatchObject({ code: 3, reason: 'invalid_request', details: { field: 'operation' } });
   });
 
   it('refuses what is beyond the size of a message', async () => {
-    const outcomes = await outcomesOf(
+    const results = await outcomesOf(
       Array.from({ length: operationsPerMessageMax + 2 }, (__, tag) => operation(tag)),
       { release: echoing },
     );
-    expect(outcomes.filter(([, name]) => name === 'error').map(([tag]) => tag)).toEqual([
+    expect(results.filter(([, name]) => name === 'error').map(([tag]) => tag)).toEqual([
       operationsPerMessageMax,
       operationsPerMessageMax + 1,
     ]);
-    expect(outcomes.at(-1)![2]).toMatchObject({ reason: 'invalid_request', details: { field: 'operations' } });
+    expect(results.at(-1)![2]).toMatchObject({ reason: 'invalid_request', details: { field: 'operations' } });
   });
 
   it.each(['breaks off', 'stops reading'])('reads no more when its caller %s while nothing fits in any more', async (how) => {
@@ -286,7 +286,7 @@ describe('the service of a batch', () => {
     };
     const leaving = new AbortController();
     const responses = service
-      .apply(requests() as Parameters<LedgerService['apply']>[0], context({ signal: leaving.signal }))
+      .batch(requests() as Parameters<LedgerService['batch']>[0], context({ signal: leaving.signal }))
       [Symbol.asyncIterator]();
     // The first refusal is read, and the rest pile up.
     await responses.next();

@@ -5,8 +5,8 @@ import { type Client, credentials, loadPackageDefinition, Metadata, type Service
 import { loadSync } from '@grpc/proto-loader';
 import { GenerateResponse, type GenerateRequest, InferenceServiceDefinition, StopReason } from '#proto/inference/v1/inference.js';
 import {
-  type ApplyRequest,
-  ApplyResponse,
+  type BatchRequest,
+  BatchResponse,
   HoldResponse,
   type HoldRequest,
   HoldState,
@@ -134,22 +134,22 @@ describe('the wire', () => {
   });
 
   it('carries batches both ways on one stream', async () => {
-    const received: ApplyRequest[] = [];
+    const received: BatchRequest[] = [];
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, {
-      async *apply(requests: AsyncIterable<ApplyRequest>) {
+      async *batch(requests: AsyncIterable<BatchRequest>) {
         for await (const request of requests) {
           received.push(request);
           const error = toRpcStatus(new AppError('hold_closed', 'Closed.', { details: { what: 'hold' }, retryAfterMs: 7 }));
-          yield ApplyResponse.fromPartial({
-            outcomes: [
-              { tag: 2, outcome: { $case: 'hold', value: { replayed: true } } },
-              { tag: 4_294_967_295, outcome: { $case: 'error', value: error } },
+          yield BatchResponse.fromPartial({
+            results: [
+              { tag: 2, result: { $case: 'hold', value: { replayed: true } } },
+              { tag: 4_294_967_295, result: { $case: 'error', value: error } },
             ],
           });
         }
       },
     });
-    const stream = foreign['apply']!(callerNamed()) as NodeJS.ReadWriteStream & { write(message: object): void };
+    const stream = foreign['batch']!(callerNamed()) as NodeJS.ReadWriteStream & { write(message: object): void };
     stream.write({
       operations: [
         { tag: 2, timeoutMs: 0, traceparent: '', hold: { holdId: 'a', amountNanoUsd: '9223372036854775807' } },
@@ -169,11 +169,11 @@ describe('the wire', () => {
     ]);
     expect(answers).toMatchObject([
       {
-        outcomes: [
-          { tag: 2, outcome: 'hold', hold: { replayed: true } },
+        results: [
+          { tag: 2, result: 'hold', hold: { replayed: true } },
           {
             tag: 4_294_967_295,
-            outcome: 'error',
+            result: 'error',
             error: {
               code: 9,
               message: 'Closed.',
@@ -199,7 +199,7 @@ describe('the wire', () => {
 
   it('refuses bytes that are no message', async () => {
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, { hold: async () => HoldResponse.fromPartial({}) });
-    const outcome = new Promise((resolve, reject) => {
+    const result = new Promise((resolve, reject) => {
       const asTheyAre = (bytes: Buffer): Buffer => bytes;
       foreign.makeUnaryRequest(
         '/tollgate.ledger.v1.LedgerService/Hold',
@@ -210,6 +210,6 @@ describe('the wire', () => {
         (error, response) => (error === null ? resolve(response) : reject(error)),
       );
     });
-    await expect(outcome).rejects.toMatchObject({ code: 3 });
+    await expect(result).rejects.toMatchObject({ code: 3 });
   });
 });

@@ -23,7 +23,7 @@ export interface Telemetry {
   stop(): Promise<void>;
 }
 
-// A collector that hangs must not keep a process from ending.
+// A collector that hangs must not keep a process from outcome.
 const flushMsMax = 5000;
 
 /** Registers the SDK globally, sending to the OTLP/HTTP receiver at this base url. */

@@ -41,7 +41,7 @@ describe('telemetry', () => {
     const meter = metrics.getMeter('test');
     meter
       .createCounter('tollgate.probe.calls', { description: 'Calls.\nAll of them.', unit: '{call}' })
-      .add(2, { ending: 'a "quoted" one' });
+      .add(2, { outcome: 'a "quoted" one' });
     const duration = meter.createHistogram('probe.duration', { unit: 's', advice: { explicitBucketBoundaries: [0.1, 1] } });
     for (const seconds of [0.05, 0.5, 0.5, 7]) duration.record(seconds, { 'http.route': '/x' });
     let reads = 0;
@@ -63,7 +63,7 @@ describe('telemetry', () => {
         'target_info{service_name="tollgate-probe",service_instance_id="replica-7"} 1',
         '# HELP tollgate_probe_calls_total Calls.\\nAll of them.',
         '# TYPE tollgate_probe_calls_total counter',
-        'tollgate_probe_calls_total{ending="a \\"quoted\\" one"} 2',
+        'tollgate_probe_calls_total{outcome="a \\"quoted\\" one"} 2',
         '# TYPE probe_duration_seconds histogram',
         'probe_duration_seconds_bucket{http_route="/x",le="0.1"} 1',
         'probe_duration_seconds_bucket{http_route="/x",le="1"} 3',

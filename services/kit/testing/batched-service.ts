@@ -1,5 +1,5 @@
 // A service whose calls travel in batches, for tests of that: the ledger's contract, with methods that a test makes up.
-import { ApplyResponse, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { BatchResponse, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { Access } from '../rpc/access/access.js';
 import type { BatchRequest } from '../rpc/batch-contract.js';
 import { answerBatches } from '../rpc/batch-server.js';
@@ -32,12 +32,12 @@ export function batchedService(methods: BatchedMethods): { service: BatchedLedge
     }
   };
   const others = Object.fromEntries(Object.keys(LedgerServiceDefinition.methods).map((key) => [key, unexpected]));
-  const apply: LedgerService['apply'] = (requests, callee) =>
+  const batch: LedgerService['batch'] = (requests, callee) =>
     answerBatches(counted(requests), callee!, {
-      responseType: ApplyResponse,
+      responseType: BatchResponse,
       log,
       methods: { ...operations } as unknown as Record<string, UnaryHandler>,
-    }) as ReturnType<LedgerService['apply']>;
-  const service = { ...others, ...rpcs, apply } as unknown as BatchedLedger;
+    }) as ReturnType<LedgerService['batch']>;
+  const service = { ...others, ...rpcs, batch } as unknown as BatchedLedger;
   return { service: decorateService(LedgerServiceDefinition, service, { access, log }), messages, lines };
 }

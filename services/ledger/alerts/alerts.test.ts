@@ -96,7 +96,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     });
     expect(isSigned(String(headers['tollgate-signature']), body, webhookSecret, alerts.ledger.clock.nowMs())).toBe(true);
     expect(isSigned(String(headers['tollgate-signature']), body, `${webhookSecret}x`, alerts.ledger.clock.nowMs())).toBe(false);
-    expect(log.map(({ state, attempts, outcome }) => [state, attempts, outcome]).sort()).toEqual([
+    expect(log.map(({ state, attempts, lastResult: outcome }) => [state, attempts, outcome]).sort()).toEqual([
       [delivered, 1, '250 taken'],
       [delivered, 1, '250 taken'],
       [delivered, 1, 'status 200: thanks'],
@@ -194,7 +194,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     receiver.answer = (response) => void response.writeHead(410).end();
     await spend(11n * usd);
     await look();
-    expect((await deliveries()).map(({ state, outcome }) => [state, outcome]).sort()).toEqual([
+    expect((await deliveries()).map(({ state, lastResult: outcome }) => [state, outcome]).sort()).toEqual([
       [failed, '550 no such mailbox'],
       [failed, 'status 410'],
     ]);
@@ -227,7 +227,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
 
   it('follow no redirect, read little of an answer, and connect to no private address without leave', async () => {
     await put({ webhookUrl: receiver.url, emails: [] });
-    const test = async (): Promise<string> => (await alerts.service.testAlert({ accountId: customer.accountId })).deliveries[0]!.outcome;
+    const test = async (): Promise<string> => (await alerts.service.testAlert({ accountId: customer.accountId })).deliveries[0]!.lastResult;
     receiver.answer = (response) => void response.writeHead(302, { location: receiver.url }).end();
     expect(await test()).toBe('status 302, a redirect, which is not followed');
     expect(receiver.received).toHaveLength(1);
@@ -250,7 +250,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await put({ enabled: false, webhookUrl: receiver.url });
     alerts.mailFailures.push(new MailFailure('454 not now', false));
     const { deliveries: tested } = await alerts.service.testAlert({ accountId: customer.accountId });
-    expect(tested.map(({ test, state, outcome }) => [test, state, outcome])).toEqual([
+    expect(tested.map(({ test, state, lastResult: outcome }) => [test, state, outcome])).toEqual([
       [true, failed, '454 not now'],
       [true, delivered, 'status 200: thanks'],
     ]);
@@ -277,7 +277,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const first = (await put({ webhookUrl: receiver.url })).webhookSecret;
     expect(first).toMatch(/^whsec_[\w-]{43}$/);
     expect((await put({ webhookUrl: receiver.url, thresholdNanoUsd: usd })).webhookSecret).toBe('');
-    const second = (await put({ webhookUrl: receiver.url, renewWebhookSecret: true })).webhookSecret;
+    const second = (await put({ webhookUrl: receiver.url, rotateWebhookSecret: true })).webhookSecret;
     expect(second).not.toBe(first);
     await alerts.service.testAlert({ accountId: customer.accountId });
     const [{ body, headers }] = receiver.received as [(typeof receiver.received)[0]];
@@ -305,7 +305,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     ['webhook_url', { webhookUrl: 'https://user:password@example.com' }],
     ['webhook_url', { webhookUrl: 'http://169.254.169.254/latest' }],
     ['webhook_url', { webhookUrl: `https://example.com/${'x'.repeat(2048)}` }],
-    ['renew_webhook_secret', { renewWebhookSecret: true }],
+    ['rotate_webhook_secret', { rotateWebhookSecret: true }],
   ] as [string, Partial<PutAlertRequest>][])('refuse a faulty %s', async (field, fields) => {
     expect(await refusalOf(put(fields))).toMatchObject({ reason: 'invalid_request', details: { field } });
   });
@@ -356,9 +356,13 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
 
   it('find the entry that a deposit made', async () => {
     const { entry } = await alerts.ledger.service.deposit(depositRequest(customer, usd, { idempotencyKey: 'stripe:cs_1' }));
-    expect(await alerts.ledger.service.findEntry({ accountId: customer.accountId, idempotencyKey: 'stripe:cs_1' })).toEqual({ entry });
+    expect(await alerts.ledger.service.getEntryByIdempotencyKey({ accountId: customer.accountId, idempotencyKey: 'stripe:cs_1' })).toEqual({
+      entry,
+    });
     const other = await fundedCustomer(alerts.ledger.service, usd);
-    expect(await refusalOf(alerts.ledger.service.findEntry({ accountId: other.accountId, idempotencyKey: 'stripe:cs_1' }))).toMatchObject({
+    expect(
+      await refusalOf(alerts.ledger.service.getEntryByIdempotencyKey({ accountId: other.accountId, idempotencyKey: 'stripe:cs_1' })),
+    ).toMatchObject({
       reason: 'not_found',
     });
   });

@@ -51,7 +51,7 @@ export function toDeliveryMessage(delivery: Delivery): AlertDelivery {
     destination,
     state,
     attempts,
-    outcome,
+    lastResult: outcome,
     thresholdNanoUsd,
     settledNanoUsd,
     availableNanoUsd,

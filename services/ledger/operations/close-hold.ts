@@ -7,7 +7,7 @@ import type { Changes, HoldRecord, Touched } from '../model.js';
 import type { EntryText, Posting } from '../journal.js';
 
 /** How a hold ends. Amounts are what is booked now, beside what may have been captured at its expiry; at least zero. */
-export interface Ending {
+export interface Outcome {
   readonly state: HoldState;
   readonly captureNanoUsd?: bigint;
   readonly shortfallNanoUsd?: bigint;
@@ -20,9 +20,9 @@ export function reservedNanoUsd(hold: HoldRecord): bigint {
 }
 
 /** The rows of account, key and hold after the hold has ended so, with one entry for each amount that is not zero. */
-export function closeHold(touched: Touched, hold: HoldRecord, ending: Ending, nowMs: number): Changes & { hold: HoldRecord } {
+export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, nowMs: number): Changes & { hold: HoldRecord } {
   assert(hold.keyId !== undefined, 'A tombstone is never closed again.');
-  const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, refundNanoUsd = 0n } = ending;
+  const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, refundNanoUsd = 0n } = outcome;
   const key = touched.key ?? emptyKey(hold.accountId, hold.keyId);
   const before = touched.account ?? emptyAccount(hold.accountId);
   let account = { ...before, heldNanoUsd: before.heldNanoUsd - reservedNanoUsd(hold) };
@@ -48,7 +48,7 @@ export function closeHold(touched: Touched, hold: HoldRecord, ending: Ending, no
     },
     hold: {
       ...hold,
-      state: ending.state,
+      state: outcome.state,
       capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - refundNanoUsd,
       shortfallNanoUsd: hold.shortfallNanoUsd + shortfallNanoUsd,
       lastSeq: entries.at(-1)?.seq ?? hold.lastSeq,

@@ -12,7 +12,7 @@ export interface PaymentDeps {
   /** Undefined: nobody can pay here. */
   readonly provider: PaymentProvider | undefined;
   /** The ledger itself, behind which no caller is checked again. */
-  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'findEntry'>;
+  readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey'>;
   readonly limits: Pick<Values<typeof paymentSettings>, 'paymentMinNanoUsd' | 'paymentMaxNanoUsd'>;
   readonly clock: Clock;
   readonly log: Logger;

@@ -60,9 +60,9 @@ describe.each(testEngines)('pages on %s', (engine) => {
       { accountId: customers[0]!.accountId, holdId: made[1]!.holdId },
       { accountId: newId('acct'), holdId: newId('req') },
     ];
-    const { holds } = await ledger.service.getHolds({ items: [...names, ...strangers] });
+    const { holds } = await ledger.service.batchGetHolds({ items: [...names, ...strangers] });
     expect(holds.map(({ accountId, id }) => ({ accountId, holdId: id })).toSorted((a, b) => (a.holdId < b.holdId ? -1 : 1))).toEqual(names);
-    expect((await failureOf(ledger.service.getHolds({ items: Array.from({ length: 501 }, () => names[0]!) }))).reason).toBe(
+    expect((await failureOf(ledger.service.batchGetHolds({ items: Array.from({ length: 501 }, () => names[0]!) }))).reason).toBe(
       'invalid_request',
     );
   });
@@ -114,11 +114,11 @@ describe.each(testEngines)('pages on %s', (engine) => {
   it('of balances are those that each account has, in the order asked for', async () => {
     const unknown = newId('acct');
     const ids = [customers[2]!.accountId, unknown, customers[0]!.accountId, customers[2]!.accountId];
-    const { balances } = await ledger.service.listBalances({ accountIds: ids });
+    const { balances } = await ledger.service.batchGetBalances({ accountIds: ids });
     const alone = await Promise.all(ids.map(async (accountId) => (await ledger.service.getBalance({ accountId })).balance));
     expect(balances).toEqual(alone);
     expect(balances[1]).toMatchObject({ accountId: unknown, availableNanoUsd: 0n });
-    expect((await failureOf(ledger.service.listBalances({ accountIds: [] }))).reason).toBe('invalid_request');
+    expect((await failureOf(ledger.service.batchGetBalances({ accountIds: [] }))).reason).toBe('invalid_request');
   });
 
   it('of the journal have each entry by its id, for its own account only', async () => {

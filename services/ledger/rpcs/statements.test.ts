@@ -221,7 +221,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     ledger.clock.advance(31 * msPerDay);
     await settle(customer, 50n, 40n);
     const lead = accountColumns(customer.accountId, engine);
-    const drifts = async () => (await ledger.service.verify({ accountId: customer.accountId })).drifts.map(({ what }) => what);
+    const drifts = async () => (await ledger.service.verify({ accountId: customer.accountId })).drifts.map(({ subject: what }) => what);
     expect(await drifts()).toEqual([]);
     const broken: [string, object, Record<string, number>, RegExp][] = [
       ['bucket', { scope_id: accountScope }, { deposited_nano_usd: 1_001 }, /^deposited$/],

@@ -29,7 +29,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
   const accountBucket = () => table('bucket').where({ scope_id: accountScope });
   const drifts = async (): Promise<Record<string, [bigint, bigint]>> => {
     const response = await ledger.service.verify({ accountId: '' });
-    return Object.fromEntries(response.drifts.map((drift) => [drift.what, [drift.storedNanoUsd, drift.rebuiltNanoUsd]]));
+    return Object.fromEntries(response.drifts.map((drift) => [drift.subject, [drift.storedNanoUsd, drift.rebuiltNanoUsd]]));
   };
 
   it('says how much it looked at', async () => {

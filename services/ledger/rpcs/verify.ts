@@ -24,7 +24,7 @@ export async function verify(request: VerifyRequest, context: CallContext, deps:
   }
   const unexplained = await deps.audit.unexplainedHolds(request.accountId || undefined, driftsMax);
   response.drifts.push(...unexplained.map(driftOfHold).slice(0, driftsMax - response.drifts.length));
-  for (const { accountId, what, storedNanoUsd, rebuiltNanoUsd } of response.drifts) {
+  for (const { accountId, subject: what, storedNanoUsd, rebuiltNanoUsd } of response.drifts) {
     deps.log.error(
       { account_id: accountId, what, stored_nano_usd: String(storedNanoUsd), rebuilt_nano_usd: String(rebuiltNanoUsd) },
       'the books disagree',

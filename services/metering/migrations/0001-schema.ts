@@ -41,8 +41,8 @@ export const schema: Migration = {
       output_tokens ${sql.int64} NOT NULL,
       reasoning_tokens ${sql.int64} NOT NULL,
       source ${sql.int32} NOT NULL,
-      ending ${sql.int32} NOT NULL,
-      ending_detail ${sql.text(200)} NOT NULL,
+      outcome ${sql.int32} NOT NULL,
+      outcome_detail ${sql.text(200)} NOT NULL,
       free ${sql.int32} NOT NULL,
       quarantined ${sql.int32} NOT NULL,
       charge_nano_usd ${sql.int64} NOT NULL CHECK (charge_nano_usd >= 0),
@@ -58,7 +58,7 @@ export const schema: Migration = {
     'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_key ON usage_record (account_id, key_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_model ON usage_record (account_id, model_id, started_at_ms, id)',
-    'CREATE INDEX usage_record_by_ending ON usage_record (account_id, ending, started_at_ms, id)',
+    'CREATE INDEX usage_record_by_outcome ON usage_record (account_id, outcome, started_at_ms, id)',
     'CREATE INDEX usage_record_by_start ON usage_record (started_at_ms, id)',
     `CREATE TABLE open_call (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
@@ -112,7 +112,7 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX idempotency_key_by_expiry ON idempotency_key (expires_at_ms)',
     // Apart from the keys, so that looking one up does not read answers.
-    `CREATE TABLE kept_answer (
+    `CREATE TABLE stored_answer (
       account_id ${sql.bytes(16)} NOT NULL,
       call_id ${sql.bytes(16)} NOT NULL,
       answer ${sql.longBytes} NOT NULL,
@@ -137,7 +137,7 @@ export const schema: Migration = {
       series ${sql.int32} NOT NULL,
       key_id ${sql.bytes(16)} NOT NULL,
       model_id ${sql.text(200)} NOT NULL,
-      ending ${sql.int32} NOT NULL,
+      outcome ${sql.int32} NOT NULL,
       PRIMARY KEY (account_id, dimensions_hash)
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX usage_series_by_number ON usage_series (account_id, shape, series)',

@@ -21,7 +21,7 @@ export interface ReconcileDeps {
   readonly config: MeteringConfig;
   readonly db: Database;
   readonly clock: Clock;
-  readonly ledger: Pick<LedgerService, 'getHolds' | 'listHolds' | 'verify'>;
+  readonly ledger: Pick<LedgerService, 'batchGetHolds' | 'listHolds' | 'verify'>;
   readonly prices: PriceBook;
 }
 
@@ -70,7 +70,10 @@ async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ 
   );
   const prices = await deps.prices.find(used);
   const items = calls.map(({ callId, accountId }) => ({ holdId: callId, accountId }));
-  const { holds, archivedUntilMs } = await deps.ledger.getHolds({ items }, callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }));
+  const { holds, archivedUntilMs } = await deps.ledger.batchGetHolds(
+    { items },
+    callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
+  );
   const holdsByName = new Map<string, Hold>(holds.map((hold) => [`${hold.accountId} ${hold.id}`, hold]));
   const { archiveDir, retentionDays, reconcileUnsettledAfterMs } = deps.config;
   const nowMs = deps.clock.nowMs();

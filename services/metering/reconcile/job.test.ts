@@ -87,8 +87,8 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     for (let again = 0; again < 5 && told('the books disagree').length === 0; again += 1) await nextRun(2000);
     const drift = { check: 'DRIFT_CHECK_TOTALS', account_id: customer.accountId, call_id: '', stored: '1', expected: '2' };
     expect(told('the books disagree')).toMatchObject([
-      { ...drift, what: expect.stringMatching(/^sum of calls by key in the quarter from \d{4}-/) },
-      { ...drift, what: expect.stringMatching(/^sum of calls by key in the block from \d{4}-/) },
+      { ...drift, subject: expect.stringMatching(/^sum of calls by key in the quarter from \d{4}-/) },
+      { ...drift, subject: expect.stringMatching(/^sum of calls by key in the block from \d{4}-/) },
     ]);
     expect(await callsOf()).toBe(2n);
     await until(isFolded);
@@ -129,7 +129,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     expect((await nextRun(2000)).drifts).toEqual([]);
     money.clock.advance(3_600_000);
     await until(async () => (await state()).full!.finishedAtMs > first);
-    const drifts = (await state()).drifts.map(({ check, what }) => [check, what]);
+    const drifts = (await state()).drifts.map(({ check, subject: what }) => [check, what]);
     expect(drifts).toEqual(
       expect.arrayContaining([
         [DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record'],

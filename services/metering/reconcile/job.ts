@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import { GetHoldsRequest } from '#proto/ledger/v1/ledger.js';
+import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { repeat } from '#kit/repeat.js';
 import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
@@ -34,7 +34,7 @@ const pauseMsMin = 5;
 export class ReconcileJob {
   /** What the runs found last, whichever replica made them. */
   results: Results = noResults;
-  private readonly ending = new AbortController();
+  private readonly outcome = new AbortController();
   private stopRepeating: () => Promise<void> = async () => {};
 
   constructor(private readonly deps: ReconcileDeps & { readonly log: Logger }) {}
@@ -45,14 +45,14 @@ export class ReconcileJob {
       Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
       () => this.tick(),
       (error) => {
-        if (!this.ending.signal.aborted) log.warn({ err: error }, 'the reconcile could not be finished; it will be tried again');
+        if (!this.outcome.signal.aborted) log.warn({ err: error }, 'the reconcile could not be finished; it will be tried again');
       },
     );
   }
 
   /** Ends between two pages. */
   async stop(): Promise<void> {
-    this.ending.abort();
+    this.outcome.abort();
     await this.stopRepeating();
   }
 
@@ -92,7 +92,7 @@ export class ReconcileJob {
       ...run,
       dueAtMs: clock.nowMs() + config.reconcileIntervalMs,
       watermarkMs: untilMs,
-      progress: GetHoldsRequest.encode({
+      progress: BatchGetHoldsRequest.encode({
         items: distinctCalls(tally.unfinished)
           .slice(0, unfinishedMax)
           .map(({ callId, accountId }) => ({ holdId: callId, accountId })),
@@ -123,7 +123,7 @@ export class ReconcileJob {
 
   /** Goes through pages for so long; where it stopped, or empty at the end. As long as a page takes, as long it rests. */
   private async walk(extent: Extent, from: string, tally: Tally, sliceMs: number): Promise<string> {
-    const { signal } = this.ending;
+    const { signal } = this.outcome;
     const endMs = performance.now() + sliceMs;
     let pageToken = from;
     do {
@@ -151,23 +151,23 @@ export class ReconcileJob {
 
   /** What the ledger finds when it compares itself with its journal. */
   private async verify(accountId: string, { sums }: Tally): Promise<Drift[]> {
-    const context = callContext({ caller: 'metering', timeoutMs: verifyTimeoutMs, signal: this.ending.signal });
+    const context = callContext({ caller: 'metering', timeoutMs: verifyTimeoutMs, signal: this.outcome.signal });
     const verified = await this.deps.ledger.verify({ accountId }, context);
     sums.accountsChecked += verified.accountsChecked;
     sums.entriesChecked += verified.entriesChecked;
     const check = DriftCheck.DRIFT_CHECK_BOOKS;
-    const drifts = verified.drifts.map(({ accountId: account, what, storedNanoUsd, rebuiltNanoUsd }): Drift => {
+    const drifts = verified.drifts.map(({ accountId: account, subject: what, storedNanoUsd, rebuiltNanoUsd }): Drift => {
       return {
         check,
         accountId: account,
         callId: /req_[0-9a-f]{32}/.exec(what)?.[0] ?? '',
-        what,
+        subject: what,
         stored: storedNanoUsd,
         expected: rebuiltNanoUsd,
       };
     });
     if (verified.sumNanoUsd !== 0n)
-      drifts.push({ check, accountId, callId: '', what: 'debits less credits', stored: verified.sumNanoUsd, expected: 0n });
+      drifts.push({ check, accountId, callId: '', subject: 'debits less credits', stored: verified.sumNanoUsd, expected: 0n });
     return drifts;
   }
 
@@ -178,9 +178,9 @@ export class ReconcileJob {
     for (const drift of drifts) {
       // Each is told once; that it is still there, the metric tells.
       if (known.has(identityOf(drift))) continue;
-      const { check, accountId, callId, what, stored, expected } = drift;
+      const { check, accountId, callId, subject, stored, expected } = drift;
       log.error(
-        { check: DriftCheck[check], account_id: accountId, call_id: callId, what, stored: String(stored), expected: String(expected) },
+        { check: DriftCheck[check], account_id: accountId, call_id: callId, subject, stored: String(stored), expected: String(expected) },
         'the books disagree',
       );
     }
@@ -209,7 +209,7 @@ function tallyOf(sums: Reconciliation): Tally {
 }
 
 function underWay(run: RunState): CallName[] {
-  return GetHoldsRequest.decode(run.progress).items.map(({ holdId, accountId }) => ({ callId: holdId, accountId }));
+  return BatchGetHoldsRequest.decode(run.progress).items.map(({ holdId, accountId }) => ({ callId: holdId, accountId }));
 }
 
 function distinctCalls(calls: readonly CallName[]): CallName[] {

@@ -60,7 +60,7 @@ export interface Judgement {
 export function judge(evidence: Evidence, rules: Rules): Judgement {
   const { callId, accountId, record, hold } = evidence;
   const drifts: Drift[] = [];
-  const add: Add = (check, what, stored, expected) => void drifts.push({ check, accountId, callId, what, stored, expected });
+  const add: Add = (check, what, stored, expected) => void drifts.push({ check, accountId, callId, subject: what, stored, expected });
   const isOpen = hold?.state === HoldState.HOLD_STATE_OPEN;
   const isOverdue = isOpen && Number(hold.expiresAtMs) + overdueMs < rules.nowMs;
   if (isOverdue) add(DriftCheck.DRIFT_CHECK_HOLD_OVERDUE, 'held after its expiry', hold.amountNanoUsd, 0n);
@@ -175,7 +175,7 @@ function judgeUnsettled(
   if (queued.chargeNanoUsd !== chargeNanoUsd)
     add(DriftCheck.DRIFT_CHECK_CHARGE, 'charge that waits for the ledger', queued.chargeNanoUsd, chargeNanoUsd);
   if (queued.isRefused) {
-    add(DriftCheck.DRIFT_CHECK_REFUSED, 'charge that the ledger refused', 0n, chargeNanoUsd);
+    add(DriftCheck.DRIFT_CHECK_REJECTED, 'charge that the ledger refused', 0n, chargeNanoUsd);
     return false;
   }
   const isLate = Number(recordedAtMs) + unsettledMs < nowMs;
@@ -188,7 +188,7 @@ function wordOf(state: HoldState): string {
 }
 
 /** What makes two drifts the same. */
-export function identityOf({ check, accountId, callId, what }: Drift): string {
+export function identityOf({ check, accountId, callId, subject: what }: Drift): string {
   return `${check} ${accountId} ${callId} ${what}`;
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { DriftCheck, Ending, UnsettledState } from '#proto/metering/v1/metering.js';
+import { DriftCheck, Outcome, UnsettledState } from '#proto/metering/v1/metering.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { find, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
@@ -34,7 +34,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
 
   /** Expects one drift, of this call. */
   async function expectDrift(check: DriftCheck, what: string, stored: bigint, expected: bigint, callId = id): Promise<void> {
-    expect((await money.reconcile()).drifts).toEqual([{ check, accountId: customer.accountId, callId, what, stored, expected }]);
+    expect((await money.reconcile()).drifts).toEqual([{ check, accountId: customer.accountId, callId, subject: what, stored, expected }]);
   }
 
   it('finds nothing wrong where nothing is, and says what it looked at', async () => {
@@ -45,7 +45,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
   it('finds a charge that was changed', async () => {
     await record().update({ charge_nano_usd: charge + 1n });
     expect((await money.reconcile()).drifts).toMatchObject([
-      { check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, what: 'charge', stored: charge + 1n, expected: charge },
+      { check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, subject: 'charge', stored: charge + 1n, expected: charge },
       { check: DriftCheck.DRIFT_CHECK_SETTLEMENT, stored: charge, expected: charge + 1n },
     ]);
   });
@@ -93,7 +93,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_PRICE, 'cache read price', 7n, 100_000_000n);
     await record().update({ cache_read_nano_usd_per_mtok: 100_000_000n, price_id: bytes(newId('price')) });
     expect((await money.reconcile()).drifts).toMatchObject([
-      { check: DriftCheck.DRIFT_CHECK_PRICE, what: expect.stringContaining('does not know') },
+      { check: DriftCheck.DRIFT_CHECK_PRICE, subject: expect.stringContaining('does not know') },
     ]);
   });
 
@@ -127,7 +127,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     }
     await hold().update({ state: HoldState.HOLD_STATE_SETTLED, key_id: bytes(newId('key')) });
     expect((await money.reconcile()).drifts).toMatchObject([
-      { check: DriftCheck.DRIFT_CHECK_HOLD, what: expect.stringContaining(customer.keyId) },
+      { check: DriftCheck.DRIFT_CHECK_HOLD, subject: expect.stringContaining(customer.keyId) },
     ]);
     await hold().update({ key_id: bytes(customer.keyId), amount_nano_usd: heldNanoUsd + 1n });
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'amount of the hold', heldNanoUsd + 1n, heldNanoUsd);
@@ -232,7 +232,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
   });
 
   it('takes free calls, shortfalls, lost holds and refunds for what they are', async () => {
-    await money.makeCall(customer, { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT });
+    await money.makeCall(customer, { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT });
     const poor = await money.customer(heldNanoUsd);
     await money.makeCall(poor, { tokens: tokens({ outputTokens: 1000, inputTokens: 4_000_000 }) });
     const lost = call({ ...customer, price: money.catalog[0]!, heldNanoUsd });
@@ -269,17 +269,17 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await money.ledger.release({ holdId: open, accountId: customer.accountId });
     await money.metering.recordUsage(report({ call: call({ ...customer, id: open, heldNanoUsd, price: money.catalog[0]! }) }));
     const listed = async (state = UnsettledState.UNSETTLED_STATE_UNSPECIFIED) =>
-      (await money.metering.listUnsettled({ accountId: '', state, pageSize: 0, pageToken: '' })).charges;
-    const isRefused = async (): Promise<boolean> => (await listed(UnsettledState.UNSETTLED_STATE_REFUSED)).length === 1;
+      (await money.metering.listUnsettledCharges({ accountId: '', state, pageSize: 0, pageToken: '' })).charges;
+    const isRefused = async (): Promise<boolean> => (await listed(UnsettledState.UNSETTLED_STATE_REJECTED)).length === 1;
     await until(isRefused);
-    await expectDrift(DriftCheck.DRIFT_CHECK_REFUSED, 'charge that the ledger refused', 0n, charge, open);
+    await expectDrift(DriftCheck.DRIFT_CHECK_REJECTED, 'charge that the ledger refused', 0n, charge, open);
     expect(await listed()).toMatchObject([
       {
         callId: open,
         accountId: customer.accountId,
         keyId: customer.keyId,
         chargeNanoUsd: charge,
-        state: UnsettledState.UNSETTLED_STATE_REFUSED,
+        state: UnsettledState.UNSETTLED_STATE_REJECTED,
         error: expect.stringContaining('hold'),
       },
     ]);
@@ -291,7 +291,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await money.metering.closeSettlement({ callId: open, reason: 'released by mistake' });
     expect(await listed()).toEqual([]);
     expect(await listed(UnsettledState.UNSETTLED_STATE_CLOSED)).toMatchObject([
-      { callId: open, chargeNanoUsd: charge, reason: 'released by mistake', closedAtMs: BigInt(money.clock.nowMs()) },
+      { callId: open, chargeNanoUsd: charge, closeReason: 'released by mistake', closedAtMs: BigInt(money.clock.nowMs()) },
     ]);
     expect((await money.reconcile()).drifts).toEqual([]);
     await expect(money.metering.retrySettlement({ callId: open })).rejects.toMatchObject({ reason: 'not_found' });

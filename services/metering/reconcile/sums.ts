@@ -22,7 +22,7 @@ export async function examineSums(seen: QuartersSeen, found: readonly Drift[], d
     const wrong = await compareSums(deps.db, quarter);
     if (wrong.length > 0 && (await areRecordsWrong(quarter, deps))) continue;
     for (const { what, stored, expected } of wrong) {
-      drifts.push({ check: DriftCheck.DRIFT_CHECK_TOTALS, accountId: quarter.accountId, callId: '', what, stored, expected });
+      drifts.push({ check: DriftCheck.DRIFT_CHECK_TOTALS, accountId: quarter.accountId, callId: '', subject: what, stored, expected });
     }
     if (drifts.length >= wrongMax) break;
   }

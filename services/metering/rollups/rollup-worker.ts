@@ -30,7 +30,7 @@ export class Folder {
   private readonly numbers = new SeriesNumbers();
   private leasedUntilMs = 0;
   private stepSize: number;
-  private readonly ending = new AbortController();
+  private readonly outcome = new AbortController();
   private stopRepeating: () => Promise<void> = async () => {};
 
   constructor(private readonly deps: FolderDeps) {
@@ -43,7 +43,7 @@ export class Folder {
       config.foldIntervalMs,
       () => this.fold(),
       (error) => {
-        if (!this.ending.signal.aborted)
+        if (!this.outcome.signal.aborted)
           log.warn({ err: error }, 'usage could not be added up; this will be tried again, and totals are read from the records meanwhile');
       },
     );
@@ -51,7 +51,7 @@ export class Folder {
 
   /** Ends between two steps. */
   async stop(): Promise<void> {
-    this.ending.abort();
+    this.outcome.abort();
     await this.stopRepeating();
   }
 
@@ -87,7 +87,7 @@ export class Folder {
       // A server does its part elsewhere, and then how long it takes is no measure of what is held up.
       if (this.deps.db.engine === 'sqlite') this.stepSize = nextStepSize(this.stepSize, folded, tookMs);
       if (next === undefined) return;
-      await pause(Math.max(pauseMsMin, tookMs), undefined, { signal: this.ending.signal });
+      await pause(Math.max(pauseMsMin, tookMs), undefined, { signal: this.outcome.signal });
     }
   }
 

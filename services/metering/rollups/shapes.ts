@@ -6,11 +6,11 @@ export enum Shape {
   account = 0,
   key = 1,
   model = 2,
-  ending = 3,
+  outcome = 3,
   all = 4,
   keyModel = 5,
-  keyEnding = 6,
-  modelEnding = 7,
+  keyOutcome = 6,
+  modelOutcome = 7,
 }
 
 /** All shapes, in the order of `dimensionsOf`. */
@@ -18,11 +18,11 @@ export const shapes = [
   Shape.account,
   Shape.key,
   Shape.model,
-  Shape.ending,
+  Shape.outcome,
   Shape.all,
   Shape.keyModel,
-  Shape.keyEnding,
-  Shape.modelEnding,
+  Shape.keyOutcome,
+  Shape.modelOutcome,
 ] as const;
 
 const minuteMs = 60_000;
@@ -112,27 +112,27 @@ export interface Dimensions {
   readonly shape: Shape;
   readonly keyId: Buffer;
   readonly modelId: string;
-  readonly ending: number;
+  readonly outcome: number;
 }
 
 /** In the place of a key. */
 export const anyKey = Buffer.alloc(16);
 
 /** The series of each shape to which such calls belong. */
-export function dimensionsOf(keyId: Buffer, modelId: string, ending: number): Dimensions[] {
+export function dimensionsOf(keyId: Buffer, modelId: string, outcome: number): Dimensions[] {
   return [
-    { shape: Shape.account, keyId: anyKey, modelId: '', ending: 0 },
-    { shape: Shape.key, keyId, modelId: '', ending: 0 },
-    { shape: Shape.model, keyId: anyKey, modelId, ending: 0 },
-    { shape: Shape.ending, keyId: anyKey, modelId: '', ending },
-    { shape: Shape.all, keyId, modelId, ending },
-    { shape: Shape.keyModel, keyId, modelId, ending: 0 },
-    { shape: Shape.keyEnding, keyId, modelId: '', ending },
-    { shape: Shape.modelEnding, keyId: anyKey, modelId, ending },
+    { shape: Shape.account, keyId: anyKey, modelId: '', outcome: 0 },
+    { shape: Shape.key, keyId, modelId: '', outcome: 0 },
+    { shape: Shape.model, keyId: anyKey, modelId, outcome: 0 },
+    { shape: Shape.outcome, keyId: anyKey, modelId: '', outcome },
+    { shape: Shape.all, keyId, modelId, outcome },
+    { shape: Shape.keyModel, keyId, modelId, outcome: 0 },
+    { shape: Shape.keyOutcome, keyId, modelId: '', outcome },
+    { shape: Shape.modelOutcome, keyId: anyKey, modelId, outcome },
   ];
 }
 
 /** Stands for the dimensions. */
-export function hashOf({ shape, keyId, modelId, ending }: Dimensions): Buffer {
-  return createHash('sha256').update(`${shape} ${ending} `).update(keyId).update(modelId).digest().subarray(0, 16);
+export function hashOf({ shape, keyId, modelId, outcome }: Dimensions): Buffer {
+  return createHash('sha256').update(`${shape} ${outcome} `).update(keyId).update(modelId).digest().subarray(0, 16);
 }

@@ -1,20 +1,20 @@
 // What is summed of calls: once as columns of usage_sum and once as expressions over usage_record. Pure.
 import { asBigInt } from '#kit/db/values.js';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 
 /** The calls that failed. A caller who left, or an output cap that was reached, is no failure. */
-export const errorEndings: readonly Ending[] = [
-  Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT,
-  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
-  Ending.ENDING_TIMEOUT,
-  Ending.ENDING_GATEWAY_LOST,
-  Ending.ENDING_GATEWAY_ERROR,
+export const errorOutcomes: readonly Outcome[] = [
+  Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
+  Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Outcome.OUTCOME_TIMEOUT,
+  Outcome.OUTCOME_GATEWAY_LOST,
+  Outcome.OUTCOME_GATEWAY_ERROR,
 ];
 
 /** Of each sum: its column in usage_sum, and what one row of usage_record (`r`) adds to it. */
 const expressions = {
   calls: '1',
-  errors: `CASE WHEN r.ending IN (${errorEndings.join(', ')}) THEN 1 ELSE 0 END`,
+  errors: `CASE WHEN r.outcome IN (${errorOutcomes.join(', ')}) THEN 1 ELSE 0 END`,
   quarantined: 'r.quarantined',
   charge_nano_usd: 'r.charge_nano_usd',
   input_tokens: 'r.input_tokens',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { idToBytes, newId } from '#kit/id.js';
 import { callContext } from '#kit/rpc/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
-import { type Attempt, Ending, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { type Attempt, Outcome, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, price, report, tokens } from '../testing/calls.js';
 import { checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
 
@@ -145,8 +145,8 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
   });
 
   it.each([
-    ['that is free', { free: true, ending: Ending.ENDING_GATEWAY_ERROR }],
-    ['that failed before output', { ending: Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT }],
+    ['that is free', { free: true, outcome: Outcome.OUTCOME_GATEWAY_ERROR }],
+    ['that failed before output', { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT }],
   ])('%s costs nothing, shows no lines, and still ends its hold', async (_, changes) => {
     const request = report(changes);
     const stored = await record(service, request);
@@ -162,7 +162,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect(await find(service, request.call!.id)).toMatchObject({
       quarantined: true,
       source: UsageSource.USAGE_SOURCE_ESTIMATED,
-      endingDetail: 'output_above_cap (4000000000 of 1000)',
+      outcomeDetail: 'output_above_cap (4000000000 of 1000)',
       tokens: { inputTokens: 100, outputTokens: 1000 },
       chargeNanoUsd: 2_100_000n,
     });
@@ -170,14 +170,14 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
   });
 
   it('keeps the quarantine of whoever reports it', async () => {
-    const request = report({ quarantined: true, source: UsageSource.USAGE_SOURCE_ESTIMATED, endingDetail: 'cached_above_input' });
-    expect(await record(service, request)).toMatchObject({ quarantined: true, endingDetail: 'cached_above_input' });
+    const request = report({ quarantined: true, source: UsageSource.USAGE_SOURCE_ESTIMATED, outcomeDetail: 'cached_above_input' });
+    expect(await record(service, request)).toMatchObject({ quarantined: true, outcomeDetail: 'cached_above_input' });
   });
 
   it('is not lost for long texts, which are cut', async () => {
-    const stored = await record(service, report({ call: call({ clientRequestId: 'é'.repeat(500) }), endingDetail: 'é'.repeat(500) }));
+    const stored = await record(service, report({ call: call({ clientRequestId: 'é'.repeat(500) }), outcomeDetail: 'é'.repeat(500) }));
     expect(stored.call?.clientRequestId).toBe('é'.repeat(128));
-    expect((await find(service, stored.call!.id))?.endingDetail).toBe('é'.repeat(200));
+    expect((await find(service, stored.call!.id))?.outcomeDetail).toBe('é'.repeat(200));
   });
 
   it('is no call in flight any more', async () => {
@@ -221,8 +221,8 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     ['call.trace_id', report({ call: call({ traceId: 'xyz' }) })],
     ['tokens', report({ tokens: undefined })],
     ['source', report({ source: UsageSource.USAGE_SOURCE_UNSPECIFIED })],
-    ['ending', report({ ending: Ending.ENDING_UNSPECIFIED })],
-    ['ending', report({ ending: Ending.ENDING_GATEWAY_LOST })],
+    ['outcome', report({ outcome: Outcome.OUTCOME_UNSPECIFIED })],
+    ['outcome', report({ outcome: Outcome.OUTCOME_GATEWAY_LOST })],
     ['duration_ms', report({ durationMs: -1 })],
   ];
   it.each(refusals)('is refused for a malformed %s, and leaves nothing', async (field, request) => {

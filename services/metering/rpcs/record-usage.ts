@@ -2,14 +2,14 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import { AppError, hasReason } from '#kit/errors/app-error.js';
 import type { CallContext } from '#kit/rpc/call-context.js';
-import { Ending, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { recordInstants } from '../record-lane.js';
 import { replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
 import { findRecord } from '../store/records.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../usage-record.js';
-import { isEnding, requireThat, requireTokens, requireUint32, validateCall } from '../validate-call.js';
+import { isOutcome, requireThat, requireTokens, requireUint32, validateCall } from '../validate-call.js';
 
 /** What fits one statement on a MySQL server as it comes: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;
@@ -37,7 +37,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
   metrics.recorded(record);
   if (record.quarantined) {
     log.warn(
-      { call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.endingDetail },
+      { call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.outcomeDetail },
       'an upstream reported usage that breaks a rule; it was not charged as it came',
     );
   }
@@ -52,11 +52,11 @@ async function replay(priced: PricedRecord, { config, clock, db }: RpcDeps, caus
   if (first.call?.accountId !== accountId) {
     throw new AppError('idempotency_mismatch', 'This call id is on record for another account.', { details: { field: 'call.id' } });
   }
-  if (first.ending !== Ending.ENDING_GATEWAY_LOST) return { record: first, replayed: true };
+  if (first.outcome !== Outcome.OUTCOME_GATEWAY_LOST) return { record: first, replayed: true };
   if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()))) return undefined;
   // Either another repeat of the report was faster, which the next look shows, or the charge of the lost call is settled.
   const now = await findRecord(db, id);
-  if (now === undefined || now.ending === Ending.ENDING_GATEWAY_LOST) {
+  if (now === undefined || now.outcome === Outcome.OUTCOME_GATEWAY_LOST) {
     throw new AppError('call_closed', 'The call was taken for lost and is charged at its last checkpoint for good.');
   }
   return { record: now, replayed: true };
@@ -71,14 +71,14 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
     'must say where the counts came from',
   );
   requireThat(
-    isEnding(request.ending) && request.ending !== Ending.ENDING_GATEWAY_LOST,
-    'ending',
-    'must be a known ending other than GATEWAY_LOST',
+    isOutcome(request.outcome) && request.outcome !== Outcome.OUTCOME_GATEWAY_LOST,
+    'outcome',
+    'must be a known outcome other than GATEWAY_LOST',
   );
   if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
   requireUint32(request.durationMs, 'duration_ms');
-  const { source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined } = request;
+  const { source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined } = request;
   // An answer that is too large is no reason to lose a record.
-  const keptAnswer = request.keptAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.keptAnswer;
-  return { call, tokens, source, ending, endingDetail, firstOutputMs, durationMs, free, quarantined, keptAnswer };
+  const storedAnswer = request.storedAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.storedAnswer;
+  return { call, tokens, source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined, storedAnswer };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { migrate } from '#kit/db/migrate.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
-import { Ending, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { migrations } from '../migrations/index.js';
 import { call, tokens } from '../testing/calls.js';
 import { priceRecord } from '../usage-record.js';
@@ -21,12 +21,12 @@ function openCall(lastSeenAtMs: number): OpenCall {
 function lostRecord({ call: lost, tokens: used }: OpenCall) {
   const usage = {
     source: UsageSource.USAGE_SOURCE_ESTIMATED,
-    ending: Ending.ENDING_GATEWAY_LOST,
-    endingDetail: '',
+    outcome: Outcome.OUTCOME_GATEWAY_LOST,
+    outcomeDetail: '',
     firstOutputMs: undefined,
     durationMs: 1,
   };
-  return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false, keptAnswer: Buffer.alloc(0) }, 1);
+  return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false, storedAnswer: Buffer.alloc(0) }, 1);
 }
 
 describe.each(testEngines)('what replicas compete for on %s', (engine) => {

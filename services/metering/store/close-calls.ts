@@ -5,7 +5,7 @@
 import { AppError } from '#kit/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../usage-record.js';
 import { noteUnfolded } from './fold.js';
 import type { OpenCall } from './open-calls.js';
@@ -17,7 +17,7 @@ import { recordedIds } from './records.js';
 const keyed = keyedText(['id']);
 const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 const insertUsageRecords = insertText('usage_record', recordColumns);
-const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${column} = ?`).join(', ')} WHERE id = ? AND account_id = ? AND ending = ?`;
+const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${column} = ?`).join(', ')} WHERE id = ? AND account_id = ? AND outcome = ?`;
 
 /** Until when what a record leaves behind is whose. */
 export interface RecordInstants {
@@ -92,7 +92,7 @@ export async function replaceLostRecord(db: Database, record: PricedRecord, inst
         ...recordValues(record),
         bytesOf('req', call.id),
         bytesOf('acct', call.accountId),
-        Ending.ENDING_GATEWAY_LOST,
+        Outcome.OUTCOME_GATEWAY_LOST,
       ]);
       if (rows === 0) return false;
       if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();

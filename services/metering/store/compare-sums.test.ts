@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 import { quarterMs, shapes } from '../rollups/shapes.js';
 import { call, report, startedAtMs } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
@@ -21,12 +21,12 @@ describe.each(testEngines)('the comparison of sums with records on %s', (engine)
     const { service } = await harness.replica();
     const accountId = newId('acct');
     const keys = [newId('key'), newId('key')];
-    for (const [keyId, modelId, ending] of [
-      [keys[0], 'one', Ending.ENDING_COMPLETED],
-      [keys[1], 'two', Ending.ENDING_TIMEOUT],
-      [keys[0], 'two', Ending.ENDING_COMPLETED],
+    for (const [keyId, modelId, outcome] of [
+      [keys[0], 'one', Outcome.OUTCOME_COMPLETED],
+      [keys[1], 'two', Outcome.OUTCOME_TIMEOUT],
+      [keys[0], 'two', Outcome.OUTCOME_COMPLETED],
     ] as const) {
-      await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs }), ending }));
+      await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs }), outcome }));
     }
     await until(async () => {
       const { phase, isWaiting } = await readFold(harness.db);

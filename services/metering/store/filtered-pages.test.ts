@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
 import { backfill, clearRollups, foldUnfolded, removeFolded, sumAnew, waitingAfter } from './fold.js';
@@ -12,7 +12,7 @@ import { SeriesNumbers } from './rollups.js';
 
 const quarterMs = 900_000;
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
-const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_TIMEOUT];
+const outcomes = [Outcome.OUTCOME_COMPLETED, Outcome.OUTCOME_CLIENT_DISCONNECTED, Outcome.OUTCOME_TIMEOUT];
 const below = (limit: number): number => Math.floor(Math.random() * limit);
 /** The first most often. */
 const oneOf = <T>(items: readonly T[]): T => items[Math.floor(Math.random() ** 2 * items.length)]!;
@@ -40,7 +40,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
       accountId,
       keyId: left === 0 ? '' : oneOf(keys),
       modelId: left === 1 ? '' : oneOf(models),
-      ending: left === 2 ? Ending.ENDING_UNSPECIFIED : oneOf(endings),
+      outcome: left === 2 ? Outcome.OUTCOME_UNSPECIFIED : oneOf(outcomes),
       fromMs,
       untilMs: below(2) === 0 ? 0n : fromMs + BigInt(below(100) * quarterMs + below(quarterMs)) + (fromMs === 0n ? startedAtMs : 0n),
     });
@@ -58,10 +58,10 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     return found.map((stored) => stored.call!.id);
   }
 
-  const matches = (filter: UsageFilter, { call: made, ending }: UsageRecord): boolean =>
+  const matches = (filter: UsageFilter, { call: made, outcome }: UsageRecord): boolean =>
     (filter.keyId === '' || filter.keyId === made!.keyId) &&
     (filter.modelId === '' || filter.modelId === made!.modelId) &&
-    (filter.ending === Ending.ENDING_UNSPECIFIED || filter.ending === ending) &&
+    (filter.outcome === Outcome.OUTCOME_UNSPECIFIED || filter.outcome === outcome) &&
     made!.startedAtMs >= filter.fromMs &&
     (filter.untilMs === 0n || made!.startedAtMs < filter.untilMs);
 
@@ -80,7 +80,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
             service,
             report({
               call: call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() }),
-              ending: oneOf(endings),
+              outcome: oneOf(outcomes),
             }),
           ),
         );

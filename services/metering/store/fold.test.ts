@@ -6,7 +6,7 @@ import { openDatabase } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
@@ -20,12 +20,12 @@ import { SeriesNumbers } from './rollups.js';
 import { sumIn } from './totals.js';
 
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
-const endings = [
-  Ending.ENDING_COMPLETED,
-  Ending.ENDING_COMPLETED,
-  Ending.ENDING_CLIENT_GONE,
-  Ending.ENDING_UPSTREAM_ERROR_AFTER_OUTPUT,
-  Ending.ENDING_TIMEOUT,
+const outcomes = [
+  Outcome.OUTCOME_COMPLETED,
+  Outcome.OUTCOME_COMPLETED,
+  Outcome.OUTCOME_CLIENT_DISCONNECTED,
+  Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
+  Outcome.OUTCOME_TIMEOUT,
 ];
 const quarterMs = 900_000;
 const daysMax = 11;
@@ -59,7 +59,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       service,
       report({
         call: someCall(),
-        ending: oneOf(endings),
+        outcome: oneOf(outcomes),
         tokens: tokens({ inputTokens: below(10_000), cacheReadTokens: below(99), outputTokens: below(100) }),
         quarantined: below(9) === 0,
         ...(below(4) === 0 ? { firstOutputMs: undefined } : {}),
@@ -97,7 +97,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       accountId,
       keyId: below(3) === 0 ? oneOf(keys) : '',
       modelId: below(3) === 0 ? oneOf(models) : '',
-      ending: below(3) === 0 ? oneOf(endings) : Ending.ENDING_UNSPECIFIED,
+      outcome: below(3) === 0 ? oneOf(outcomes) : Outcome.OUTCOME_UNSPECIFIED,
       fromMs,
       untilMs: below(2) === 0 ? 0n : fromMs + BigInt(below(daysMax * 24 * 4) * quarterMs + below(quarterMs)),
     });
@@ -110,11 +110,11 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     const rows = (await tx.query(`SELECT ${allRecordColumns.join(', ')} FROM usage_record WHERE account_id = ?`, [
       bytesOf('acct', accountId),
     ])) as unknown as RecordRow[];
-    const records = rows.map(recordFromRow).filter(({ call: made, ending }) => {
+    const records = rows.map(recordFromRow).filter(({ call: made, outcome }) => {
       const { keyId, modelId, startedAtMs: atMs } = made!;
       if (filter.keyId !== '' && filter.keyId !== keyId) return false;
       if (filter.modelId !== '' && filter.modelId !== modelId) return false;
-      if (filter.ending !== Ending.ENDING_UNSPECIFIED && filter.ending !== ending) return false;
+      if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED && filter.outcome !== outcome) return false;
       return atMs >= filter.fromMs && (filter.untilMs === 0n || atMs < filter.untilMs);
     });
     const sums = await sumIn(tx, filter, { groupBy, thenBy, offsetMinutes });
@@ -131,12 +131,12 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     const ended = {
       call: lost.call,
       source: UsageSource.USAGE_SOURCE_ESTIMATED,
-      endingDetail: '',
+      outcomeDetail: '',
       firstOutputMs: undefined,
       durationMs: 1,
       free: false,
       quarantined: false,
-      keptAnswer: Buffer.alloc(0),
+      storedAnswer: Buffer.alloc(0),
     };
     await putOpenCalls(harness.db, [lost], 0);
     const comesBack = below(2) === 0;
@@ -145,7 +145,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       await insertLostRecord(
         harness.db,
         lost,
-        priceRecord({ ...ended, tokens: lost.tokens, ending: Ending.ENDING_GATEWAY_LOST }, 1),
+        priceRecord({ ...ended, tokens: lost.tokens, outcome: Outcome.OUTCOME_GATEWAY_LOST }, 1),
         instants,
         dueAtMs,
       ),
@@ -156,7 +156,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       {
         ...ended,
         tokens: tokens({ inputTokens: 9000, outputTokens: 12 }),
-        ending: Ending.ENDING_COMPLETED,
+        outcome: Outcome.OUTCOME_COMPLETED,
         firstOutputMs: 50,
         durationMs: 77,
       },

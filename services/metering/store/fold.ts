@@ -5,7 +5,7 @@ import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 import { deferred } from './outbox.js';
 import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.js';
 
@@ -36,7 +36,7 @@ const readState = `SELECT phase, watermark FROM usage_summing WHERE name = '${ro
 const setWatermark = `UPDATE usage_summing SET watermark = ? WHERE name = '${rowName}'`;
 const setPhase = `UPDATE usage_summing SET phase = ?, epoch = epoch + 1, watermark = ? WHERE name = '${rowName}'`;
 // The record of a lost call may yet be replaced by its own report as long as its settlement is deferred, and never after.
-const unfinished = `r.ending = ${Ending.ENDING_GATEWAY_LOST} AND o.state = ${deferred}`;
+const unfinished = `r.outcome = ${Outcome.OUTCOME_GATEWAY_LOST} AND o.state = ${deferred}`;
 const firstSeries = 'SELECT account_id, part, series FROM usage_sum LIMIT 1';
 const deleteSeries = 'DELETE FROM usage_sum WHERE account_id = ? AND part = ? AND series = ?';
 const waitingPage = 'SELECT id, account_id FROM usage_unfolded WHERE id > ? ORDER BY id LIMIT ?';

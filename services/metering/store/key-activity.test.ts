@@ -28,7 +28,7 @@ describe.each(testEngines)('when keys were used last, on %s', (engine) => {
     const last = await use(busy, 'sandbox/story', 3n);
     await use(busy, 'sandbox/echo', 2n);
     const only = await use(once, 'sandbox/tool', 1n);
-    const { keys } = await service.listKeyActivity({ accountId, keyIds: [busy, never, once, busy] });
+    const { keys } = await service.batchGetKeyActivity({ accountId, keyIds: [busy, never, once, busy] });
     expect(keys.toSorted((a, b) => (a.keyId === busy ? -1 : 1) - (b.keyId === busy ? -1 : 1))).toEqual([
       { keyId: busy, lastCallId: last, lastStartedAtMs: startedAtMs + 3n, lastModelId: 'sandbox/story' },
       { keyId: once, lastCallId: only, lastStartedAtMs: startedAtMs + 1n, lastModelId: 'sandbox/tool' },
@@ -38,13 +38,13 @@ describe.each(testEngines)('when keys were used last, on %s', (engine) => {
   it('is told to nobody else', async () => {
     const theirs = newId('key');
     await use(theirs, 'sandbox/echo', 1n, other);
-    expect(await service.listKeyActivity({ accountId, keyIds: [theirs] })).toEqual({ keys: [] });
+    expect(await service.batchGetKeyActivity({ accountId, keyIds: [theirs] })).toEqual({ keys: [] });
   });
 
   it('is found for as many keys as a page has', async () => {
     const keyIds = Array.from({ length: 200 }, () => newId('key'));
     for (const keyId of keyIds.slice(0, 20)) await use(keyId, 'sandbox/echo', 5n);
-    const { keys } = await service.listKeyActivity({ accountId, keyIds });
+    const { keys } = await service.batchGetKeyActivity({ accountId, keyIds });
     expect(keys.map(({ keyId }) => keyId).toSorted()).toEqual(keyIds.slice(0, 20).toSorted());
   });
 
@@ -54,7 +54,7 @@ describe.each(testEngines)('when keys were used last, on %s', (engine) => {
     ['key_ids', { accountId, keyIds: ['key'] }],
     ['key_ids', { accountId, keyIds: Array.from({ length: 201 }, () => newId('key')) }],
   ])('is refused for a malformed %s', async (field, request) => {
-    await expect(service.listKeyActivity(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+    await expect(service.batchGetKeyActivity(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 
   it('is the end of a range of an index', async () => {

@@ -5,10 +5,10 @@ import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
-import { Ending } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../usage-record.js';
 import type { PricedCall } from '../validate-call.js';
-import { addKept, deleteAnswer, putAnswer, rowBytes } from './kept-answers.js';
+import { addKept, deleteAnswer, putAnswer, rowBytes } from './stored-answers.js';
 import { bytesOf } from './record-rows.js';
 
 /** How it stands with a key: its call runs, or is on record with an answer, or without one and why. */
@@ -120,19 +120,19 @@ export async function lockKeysOf(tx: PlainTransaction, all: readonly PricedCall[
  * What becomes of the key of a call that is being recorded, in the same transaction, behind `lockKeysOf`. A record may take the place of
  * one that said that the call was lost.
  */
-export async function closeKey(tx: PlainTransaction, { record, free, keptAnswer }: PricedRecord, keptUntilMs: number): Promise<void> {
-  const { call, tokens, ending } = record;
+export async function closeKey(tx: PlainTransaction, { record, free, storedAnswer }: PricedRecord, keptUntilMs: number): Promise<void> {
+  const { call, tokens, outcome } = record;
   if (!isKeyed(call)) return;
   const [accountId, keyHash, callId] = keyAndCallOf(call);
   const key = await lockKey(tx, accountId, keyHash);
   if (key === undefined || !key.callId.equals(callId)) return;
-  const isLost = ending === Ending.ENDING_GATEWAY_LOST;
+  const isLost = outcome === Outcome.OUTCOME_GATEWAY_LOST;
   const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
   // What cost nothing and delivered nothing leaves its key free, so that a repeat is a new try.
   if (free || (isLost && !wasUsed)) return deleteKey(tx, key);
   await forgetAnswer(tx, key);
-  const state = isLost ? KeyState.gatewayLost : keptAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
-  const keptBytes = rowBytes + keptAnswer.length;
+  const state = isLost ? KeyState.gatewayLost : storedAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
+  const keptBytes = rowBytes + storedAnswer.length;
   await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [
     state,
     keptUntilMs,
@@ -140,7 +140,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, keptAnswer 
     accountId,
     keyHash,
   ]);
-  if (keptAnswer.length > 0) await putAnswer(tx, accountId, callId, keptAnswer);
+  if (storedAnswer.length > 0) await putAnswer(tx, accountId, callId, storedAnswer);
   await addKept(tx, accountId, 1, keptBytes);
 }
 

@@ -25,7 +25,7 @@ export interface Quarters {
  * there are very many, and where sums do not know of all of them: for all accounts, and while they are being added up first.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
-  const things = [filter.keyId !== '', filter.modelId !== '', filter.ending !== 0].filter(Boolean).length;
+  const things = [filter.keyId !== '', filter.modelId !== '', filter.outcome !== 0].filter(Boolean).length;
   if (filter.accountId === '' || things < 2) return undefined;
   // The quarters at both ends may hold none that are asked for.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
@@ -59,7 +59,7 @@ function statementOf(filter: UsageFilter, untilMs: number, quarters: number): St
     shape,
     keyId: filter.keyId === '' ? anyKey : bytesOf('key', filter.keyId),
     modelId: filter.modelId,
-    ending: filter.ending,
+    outcome: filter.outcome,
   });
   const before = Number.isFinite(untilMs) ? untilMs : Number.MAX_SAFE_INTEGER;
   const from = Number(filter.fromMs) - (Number(filter.fromMs) % quarterMs);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, GroupBy, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
 
@@ -14,7 +14,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   const accountId = newId('acct');
   const keys = [newId('key'), newId('key')];
   const models = ['sandbox/echo', 'sandbox/long', 'vendor/größer'];
-  const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_MAX_TOKENS, Ending.ENDING_CLIENT_GONE, Ending.ENDING_COMPLETED];
+  const outcomes = [Outcome.OUTCOME_COMPLETED, Outcome.OUTCOME_MAX_TOKENS, Outcome.OUTCOME_CLIENT_DISCONNECTED, Outcome.OUTCOME_COMPLETED];
   // Newest first, as they are to be listed.
   const all: UsageRecord[] = [];
 
@@ -41,7 +41,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
               outputTokens: 10,
               reasoningTokens: 5,
             }),
-            ending: endings[index % 4]!,
+            outcome: outcomes[index % 4]!,
           }),
         ),
       );
@@ -76,16 +76,16 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   const filters: [string, Partial<UsageFilter>, (stored: UsageRecord) => boolean][] = [
     ['key', { keyId: keys[0]! }, (stored) => stored.call!.keyId === keys[0]],
     ['model', { modelId: models[2]! }, (stored) => stored.call!.modelId === models[2]],
-    ['ending', { ending: Ending.ENDING_CLIENT_GONE }, (stored) => stored.ending === Ending.ENDING_CLIENT_GONE],
+    ['outcome', { outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }, (stored) => stored.outcome === Outcome.OUTCOME_CLIENT_DISCONNECTED],
     [
       'start',
       { fromMs: startedAtMs + 5n * hourMs, untilMs: startedAtMs + 9n * hourMs },
       (stored) => stored.call!.startedAtMs >= startedAtMs + 5n * hourMs && stored.call!.startedAtMs < startedAtMs + 9n * hourMs,
     ],
     [
-      'key, model and ending',
-      { keyId: keys[1]!, modelId: models[1]!, ending: Ending.ENDING_COMPLETED },
-      (stored) => stored.call!.keyId === keys[1] && stored.call!.modelId === models[1] && stored.ending === Ending.ENDING_COMPLETED,
+      'key, model and outcome',
+      { keyId: keys[1]!, modelId: models[1]!, outcome: Outcome.OUTCOME_COMPLETED },
+      (stored) => stored.call!.keyId === keys[1] && stored.call!.modelId === models[1] && stored.outcome === Outcome.OUTCOME_COMPLETED,
     ],
   ];
   it.each(filters)('are found by %s', async (_, filter, matches) => {
@@ -114,7 +114,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     ['page_token', { pageToken: 'nonsense' }],
     ['page_size', { pageSize: 1001 }],
     ['filter.account_id', { filter: UsageFilter.fromPartial({ accountId: 'me' }) }],
-    ['filter.ending', { filter: UsageFilter.fromPartial({ ending: 99 as Ending }) }],
+    ['filter.outcome', { filter: UsageFilter.fromPartial({ outcome: 99 as Outcome }) }],
   ])('are refused for a malformed %s', async (field, changes) => {
     const request = { filter: undefined, pageSize: 0, pageToken: '', ...changes };
     await expect(service.listUsageRecords(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
@@ -130,7 +130,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
         (total, stored) => total + stored.lineItems.reduce((lines, item) => lines + item.amountNanoUsd, 0n),
         0n,
       ),
-      errors: sum((stored) => Number(stored.ending >= Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT)),
+      errors: sum((stored) => Number(stored.outcome >= Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT)),
       quarantined: sum((stored) => Number(stored.quarantined)),
       durationMs: sum((stored) => stored.durationMs),
       firstOutputCalls: sum((stored) => Number(stored.firstOutputMs !== undefined)),
@@ -149,7 +149,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     ['by model', GroupBy.GROUP_BY_MODEL, (stored) => stored.call!.modelId],
     ['by day', GroupBy.GROUP_BY_DAY, (stored) => new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 10)],
     ['by hour', GroupBy.GROUP_BY_HOUR, (stored) => `${new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 14)}00Z`],
-    ['by ending', GroupBy.GROUP_BY_ENDING, (stored) => Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase()],
+    ['by outcome', GroupBy.GROUP_BY_OUTCOME, (stored) => Outcome[stored.outcome]!.slice('OUTCOME_'.length).toLowerCase()],
   ];
   it.each(groupings)('are summed %s, to the nano-dollar', async (_, groupBy, nameOf) => {
     const { groups } = await service.getUsageTotals({ filter: UsageFilter.fromPartial({ accountId }), groupBy, ...ungrouped });
@@ -195,7 +195,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(await by("account_id = x'00' AND model_id = 'm'")).toMatch(
       /^SEARCH .* usage_record_by_model \(account_id=\? AND model_id=\?\)$/,
     );
-    expect(await by("account_id = x'00' AND ending = 3")).toMatch(/^SEARCH .* usage_record_by_ending \(account_id=\? AND ending=\?\)$/);
+    expect(await by("account_id = x'00' AND outcome = 3")).toMatch(/^SEARCH .* usage_record_by_outcome \(account_id=\? AND outcome=\?\)$/);
     expect(await by("account_id = x'00' AND started_at_ms <= 5 AND (started_at_ms < 5 OR id < x'00')")).toMatch(
       /^SEARCH .* \(account_id=\? AND started_at_ms<\?\)$/,
     );

@@ -1,7 +1,7 @@
 // Searching usage records: pages, newest first.
 import type { Database } from '#kit/db/open.js';
 import type { Bindings } from '#kit/db/plain-transaction.js';
-import { Ending, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';
 import { quartersWithCalls } from './quarters-with-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
@@ -78,7 +78,7 @@ function conditionsOf(filter: UsageFilter, after: Position | undefined): Conditi
   if (filter.accountId !== '') add('account_id = ?', bytesOf('acct', filter.accountId));
   if (filter.keyId !== '') add('key_id = ?', bytesOf('key', filter.keyId));
   if (filter.modelId !== '') add('model_id = ?', filter.modelId);
-  if (filter.ending !== Ending.ENDING_UNSPECIFIED) add('ending = ?', filter.ending);
+  if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) add('outcome = ?', filter.outcome);
   if (filter.fromMs > 0n) add('started_at_ms >= ?', Number(filter.fromMs));
   if (filter.untilMs > 0n) add('started_at_ms < ?', Number(filter.untilMs));
   if (after !== undefined) {

@@ -9,7 +9,7 @@ const rowsPerStatement = 200;
 const knownSeriesMax = 100_000;
 
 const keyColumns = ['account_id', 'part', 'series', 'bucket_ms'] as const;
-const seriesColumns = ['account_id', 'dimensions_hash', 'shape', 'series', 'key_id', 'model_id', 'ending'] as const;
+const seriesColumns = ['account_id', 'dimensions_hash', 'shape', 'series', 'key_id', 'model_id', 'outcome'] as const;
 
 const addRowsOn = (engine: 'sqlite' | 'mysql') => addText(engine, 'usage_sum', keyColumns, sumColumns);
 const addRows = { sqlite: addRowsOn('sqlite'), mysql: addRowsOn('mysql') };
@@ -19,7 +19,7 @@ const keyedId = keyedText(['r.id']);
 const quarterOf = `r.started_at_ms - r.started_at_ms % ${quarterMs}`;
 const sumQuarters = textOfRows(
   (rows) =>
-    `SELECT r.account_id, r.key_id, r.model_id, r.ending, ${quarterOf} AS quarter, ${sumsOfRecords} FROM usage_record r WHERE ${keyedId(rows)} GROUP BY r.account_id, r.key_id, r.model_id, r.ending, ${quarterOf}`,
+    `SELECT r.account_id, r.key_id, r.model_id, r.outcome, ${quarterOf} AS quarter, ${sumsOfRecords} FROM usage_record r WHERE ${keyedId(rows)} GROUP BY r.account_id, r.key_id, r.model_id, r.outcome, ${quarterOf}`,
 );
 const keyedSeries = keyedText(['account_id', 'dimensions_hash']);
 const selectSeries = textOfRows((rows) => `SELECT account_id, dimensions_hash, series FROM usage_series WHERE ${keyedSeries(rows)}`);
@@ -124,7 +124,7 @@ interface QuarterSums {
   readonly accountId: Buffer;
   readonly keyId: Buffer;
   readonly modelId: string;
-  readonly ending: number;
+  readonly outcome: number;
   /** Of the account and what tells its calls apart. */
   readonly name: string;
   readonly sums: Sums;
@@ -136,14 +136,14 @@ async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Qua
   for (let start = 0; start < ids.length; start += rowsPerStatement) {
     const part = ids.slice(start, start + rowsPerStatement);
     for (const row of await tx.query(sumQuarters(part.length), part)) {
-      const [accountId, keyId, modelId, ending] = [
+      const [accountId, keyId, modelId, outcome] = [
         asBytes(row['account_id']),
         asBytes(row['key_id']),
         asText(row['model_id']),
-        asNumber(row['ending']),
+        asNumber(row['outcome']),
       ];
-      const name = `${accountId.toString('latin1')}${keyId.toString('latin1')}${ending} ${modelId}`;
-      quarters.push({ quarter: asNumber(row['quarter']), accountId, keyId, modelId, ending, name, sums: sumsFromRow(row) });
+      const name = `${accountId.toString('latin1')}${keyId.toString('latin1')}${outcome} ${modelId}`;
+      quarters.push({ quarter: asNumber(row['quarter']), accountId, keyId, modelId, outcome, name, sums: sumsFromRow(row) });
     }
   }
   return quarters;
@@ -154,8 +154,8 @@ async function lookUp(tx: PlainTransaction, unknown: readonly QuarterSums[]): Pr
   const calls = new Map(unknown.map((each) => [each.name, each]));
   const wanted = new Map<string, AccountSeries>();
   const names = new Map<string, string[]>();
-  for (const [callName, { accountId, keyId, modelId, ending }] of calls) {
-    const series = dimensionsOf(keyId, modelId, ending).map((each) => ({ ...each, accountId }));
+  for (const [callName, { accountId, keyId, modelId, outcome }] of calls) {
+    const series = dimensionsOf(keyId, modelId, outcome).map((each) => ({ ...each, accountId }));
     for (const each of series) wanted.set(nameOf(each), each);
     names.set(callName, series.map(nameOf));
   }
@@ -163,8 +163,8 @@ async function lookUp(tx: PlainTransaction, unknown: readonly QuarterSums[]): Pr
   return new Map([...names].map(([callName, series]) => [callName, series.map((name) => numbers.get(name)!)]));
 }
 
-function nameOf({ accountId, shape, keyId, modelId, ending }: AccountSeries): string {
-  return `${accountId.toString('latin1')}${shape} ${ending} ${keyId.toString('latin1')}${modelId}`;
+function nameOf({ accountId, shape, keyId, modelId, outcome }: AccountSeries): string {
+  return `${accountId.toString('latin1')}${shape} ${outcome} ${keyId.toString('latin1')}${modelId}`;
 }
 
 /** The numbers of series, which are made where they are not there yet. */
@@ -193,10 +193,10 @@ async function numbersOf(tx: PlainTransaction, wanted: readonly (readonly [strin
 
 /** Makes a series; they are numbered from 1 for each account and shape. */
 async function make(tx: PlainTransaction, series: AccountSeries, last: Map<string, number>): Promise<number> {
-  const { accountId, shape, keyId, modelId, ending } = series;
+  const { accountId, shape, keyId, modelId, outcome } = series;
   const owner = `${accountId.toString('latin1')}${shape}`;
   const before = last.get(owner) ?? (await lastOf(tx, accountId, shape));
-  await tx.run(insertSeries, [accountId, hashOf(series), shape, before + 1, keyId, modelId, ending]);
+  await tx.run(insertSeries, [accountId, hashOf(series), shape, before + 1, keyId, modelId, outcome]);
   last.set(owner, before + 1);
   return before + 1;
 }

@@ -2,7 +2,7 @@
 // for, all read by one statement, so that they are of one instant.
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
-import { Ending, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { type Plan, planOf, type Stretch, type TimeGrain } from '../rollups/plan.js';
 import { dayMs, Shape } from '../rollups/shapes.js';
 import { type Sums, sumColumns, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
@@ -21,7 +21,7 @@ const triesMax = 5;
 const noSums = sumColumns.map((column) => `0 AS ${column}`).join(', ');
 
 /** What can be grouped by beside time. */
-export type DimensionColumn = 'key_id' | 'model_id' | 'ending';
+export type DimensionColumn = 'key_id' | 'model_id' | 'outcome';
 
 const shapeName = (columns: Iterable<DimensionColumn>): string => [...columns].sort().join(' ');
 const shapeByColumns = new Map(
@@ -30,11 +30,11 @@ const shapeByColumns = new Map(
       [Shape.account, []],
       [Shape.key, ['key_id']],
       [Shape.model, ['model_id']],
-      [Shape.ending, ['ending']],
+      [Shape.outcome, ['outcome']],
       [Shape.keyModel, ['key_id', 'model_id']],
-      [Shape.keyEnding, ['key_id', 'ending']],
-      [Shape.modelEnding, ['model_id', 'ending']],
-      [Shape.all, ['key_id', 'model_id', 'ending']],
+      [Shape.keyOutcome, ['key_id', 'outcome']],
+      [Shape.modelOutcome, ['model_id', 'outcome']],
+      [Shape.all, ['key_id', 'model_id', 'outcome']],
     ] as [Shape, DimensionColumn[]][]
   ).map(([shape, columns]) => [shapeName(columns), shape]),
 );
@@ -53,7 +53,7 @@ export interface Question {
 export interface GroupRow {
   readonly key_id: unknown;
   readonly model_id: unknown;
-  readonly ending: unknown;
+  readonly outcome: unknown;
   readonly bucket: unknown;
   readonly sums: Sums;
 }
@@ -62,7 +62,7 @@ interface Series {
   readonly number: number;
   readonly key_id: Buffer;
   readonly model_id: string;
-  readonly ending: number;
+  readonly outcome: number;
 }
 
 /** A text and the values of its placeholders. */
@@ -104,7 +104,7 @@ export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'
   const asked = new Set(columns);
   if (filter.keyId !== '') asked.add('key_id');
   if (filter.modelId !== '') asked.add('model_id');
-  if (filter.ending !== Ending.ENDING_UNSPECIFIED) asked.add('ending');
+  if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) asked.add('outcome');
   return shapeByColumns.get(shapeName(asked))!;
 }
 
@@ -118,20 +118,20 @@ function foldText(account: Buffer, shape: Shape): Statement {
 
 async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, filter: UsageFilter): Promise<Series[]> {
   const { text, values } = filterOf(filter, 's');
-  const select = `SELECT s.series, s.key_id, s.model_id, s.ending FROM usage_series s WHERE s.account_id = ? AND s.shape = ?${text} LIMIT ${seriesMax + 1}`;
+  const select = `SELECT s.series, s.key_id, s.model_id, s.outcome FROM usage_series s WHERE s.account_id = ? AND s.shape = ?${text} LIMIT ${seriesMax + 1}`;
   const rows = await tx.query(select, [account, shape, ...values]);
   return rows.map((row) => ({
     number: asNumber(row['series']),
     key_id: asBytes(row['key_id']),
     model_id: asText(row['model_id']),
-    ending: asNumber(row['ending']),
+    outcome: asNumber(row['outcome']),
   }));
 }
 
 function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], question: Question, rowsMax: number): Statement {
   const members: Statement[] = [
     {
-      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS key_id, NULL AS model_id, NULL AS ending, epoch AS bucket, ${noSums} FROM usage_summing`,
+      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS key_id, NULL AS model_id, NULL AS outcome, epoch AS bucket, ${noSums} FROM usage_summing`,
       values: [account, shape],
     },
   ];
@@ -154,7 +154,7 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
   return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs, isOneRowAGroup }) =>
     lists.map((list) => ({
       text:
-        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS key_id, NULL AS model_id, NULL AS ending, ${bucket} AS bucket, ${isOneRowAGroup && isEachAGroup ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
+        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS key_id, NULL AS model_id, NULL AS outcome, ${bucket} AS bucket, ${isOneRowAGroup && isEachAGroup ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
         ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(list)}) AND bucket_ms >= ? AND bucket_ms < ?` +
         (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
         (isOneRowAGroup && isEachAGroup ? '' : groupText(grouped)),
@@ -166,10 +166,10 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
 
 /** Series that are not told apart by what is grouped by. */
 function groupsOf(series: readonly Series[], columns: ReadonlySet<DimensionColumn>): Series[][] {
-  const nameOf = ({ key_id, model_id, ending }: Series): string =>
+  const nameOf = ({ key_id, model_id, outcome }: Series): string =>
     [
       columns.has('key_id') ? key_id.toString('hex') : '',
-      columns.has('ending') ? ending : '',
+      columns.has('outcome') ? outcome : '',
       columns.has('model_id') ? model_id : '',
     ].join(' ');
   const groups = new Map<string, Series[]>();
@@ -206,7 +206,7 @@ function edgeMember(edge: Stretch, account: Buffer, question: Question): Stateme
 export function recordSelect({ columns, grain, bucketOf }: Question): string {
   const column = (name: DimensionColumn): string => (columns.has(name) ? `r.${name} AS ${name}` : `NULL AS ${name}`);
   const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
-  return `SELECT 2 AS kind, NULL AS series, ${column('key_id')}, ${column('model_id')}, ${column('ending')}, ${bucket} AS bucket, ${sumsOfRecords}`;
+  return `SELECT 2 AS kind, NULL AS series, ${column('key_id')}, ${column('model_id')}, ${column('outcome')}, ${bucket} AS bucket, ${sumsOfRecords}`;
 }
 
 /** What `recordSelect` is grouped by. */
@@ -219,11 +219,11 @@ function groupText(groups: readonly string[]): string {
 }
 
 /** The filter's conditions on what calls have in common. */
-export function filterOf({ keyId, modelId, ending }: UsageFilter, table: 'r' | 's'): Statement {
+export function filterOf({ keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
   const conditions: [string, unknown][] = [];
   if (keyId !== '') conditions.push(['key_id', bytesOf('key', keyId)]);
   if (modelId !== '') conditions.push(['model_id', modelId]);
-  if (ending !== Ending.ENDING_UNSPECIFIED) conditions.push(['ending', ending]);
+  if (outcome !== Outcome.OUTCOME_UNSPECIFIED) conditions.push(['outcome', outcome]);
   return { text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join(''), values: conditions.map(([, value]) => value) };
 }
 
@@ -231,7 +231,7 @@ export function filterOf({ keyId, modelId, ending }: UsageFilter, table: 'r' | '
 export function groupOf(row: Row, byNumber: ReadonlyMap<number, Series>, columns: ReadonlySet<DimensionColumn>): GroupRow {
   const from = row['series'] === null ? (row as Row & Record<DimensionColumn, unknown>) : byNumber.get(asNumber(row['series']))!;
   const value = (name: DimensionColumn): unknown => (columns.has(name) ? from[name] : null);
-  return { key_id: value('key_id'), model_id: value('model_id'), ending: value('ending'), bucket: row['bucket'], sums: sumsFromRow(row) };
+  return { key_id: value('key_id'), model_id: value('model_id'), outcome: value('outcome'), bucket: row['bucket'], sums: sumsFromRow(row) };
 }
 
 function marks(values: readonly unknown[]): string {

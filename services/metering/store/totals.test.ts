@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Ending, GetUsageTotalsRequest, GroupBy, type MeteringService } from '#proto/metering/v1/metering.js';
+import { Outcome, GetUsageTotalsRequest, GroupBy, type MeteringService } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
@@ -10,7 +10,7 @@ import { readFold } from './fold.js';
 
 const keys = [newId('key'), newId('key'), newId('key')];
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
-const endings = [Ending.ENDING_COMPLETED, Ending.ENDING_CLIENT_GONE, Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT];
+const outcomes = [Outcome.OUTCOME_COMPLETED, Outcome.OUTCOME_CLIENT_DISCONNECTED, Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT];
 
 const totals = (service: MeteringService, request: Parameters<typeof GetUsageTotalsRequest.fromPartial>[0]) =>
   service.getUsageTotals(GetUsageTotalsRequest.fromPartial(request)).then(({ groups }) => groups);
@@ -34,7 +34,7 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
         .map(([quarters, ms]) => startedAtMs + BigInt(quarters * 900_000 + ms)),
       key: fc.constantFrom(...keys),
       model: fc.constantFrom(...models),
-      ending: fc.constantFrom(...endings),
+      outcome: fc.constantFrom(...outcomes),
       counts: fc.record({
         inputTokens: fc.nat(1_000_000),
         cacheReadTokens: fc.nat(1000),
@@ -48,10 +48,10 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
       fc.asyncProperty(history, fc.constantFrom(...zones), fc.boolean(), async (made, [offsetMinutes, offset], isFolded) => {
         const accountId = newId('acct');
         const records = await Promise.all(
-          made.map(({ atMs, key, model, ending, counts }) =>
+          made.map(({ atMs, key, model, outcome, counts }) =>
             record(
               service,
-              report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), ending }),
+              report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), outcome }),
             ),
           ),
         );

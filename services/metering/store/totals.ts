@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
-import { Ending, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
 import type { TimeGrain } from '../rollups/plan.js';
 import { addSums, chargeOf, namedSums, noSums, type Sums } from '../rollups/sums.js';
 import { bytesOf } from './record-rows.js';
@@ -68,8 +68,8 @@ function plainDimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | 
       return { column: 'key_id', nameOf: (value) => idFromBytes('key', asBytes(value)) };
     case GroupBy.GROUP_BY_MODEL:
       return { column: 'model_id', nameOf: asText };
-    case GroupBy.GROUP_BY_ENDING:
-      return { column: 'ending', nameOf: (value) => endingName(asNumber(value)) };
+    case GroupBy.GROUP_BY_OUTCOME:
+      return { column: 'outcome', nameOf: (value) => outcomeName(asNumber(value)) };
     case GroupBy.GROUP_BY_DAY:
       return { column: 'bucket', nameOf: (value) => localText(value).slice(0, 10) };
     case GroupBy.GROUP_BY_HOUR:
@@ -175,8 +175,8 @@ function inOrder(groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>, isFirst
   });
 }
 
-function endingName(ending: Ending): string {
-  return (Ending[ending] ?? String(ending)).replace('ENDING_', '').toLowerCase();
+function outcomeName(outcome: Outcome): string {
+  return (Outcome[outcome] ?? String(outcome)).replace('OUTCOME_', '').toLowerCase();
 }
 
 function compare<T extends string | bigint>(a: T, b: T): number {

@@ -30,8 +30,8 @@ export async function unsettledAfter(
     ? db.knex('closed_settlement').select(...common, 'reason', 'closed_at_ms')
     : db.knex('outbox').select(...common, 'state');
   if (filter.accountId !== '') query.where('account_id', bytesOf('acct', filter.accountId));
-  if (filter.state === UnsettledState.UNSETTLED_STATE_WAITING) query.where('state', pending);
-  if (filter.state === UnsettledState.UNSETTLED_STATE_REFUSED) query.where('state', failed);
+  if (filter.state === UnsettledState.UNSETTLED_STATE_PENDING) query.where('state', pending);
+  if (filter.state === UnsettledState.UNSETTLED_STATE_REJECTED) query.where('state', failed);
   if (afterCallId !== '') query.where('id', '>', bytesOf('req', afterCallId));
   const rows = (await query.orderBy('id').limit(limit)) as (CommonRow & { state?: unknown; reason?: unknown; closed_at_ms?: unknown })[];
   return rows.map((row) => ({
@@ -39,10 +39,10 @@ export async function unsettledAfter(
     state: isClosed
       ? filter.state
       : asNumber(row.state) === failed
-        ? UnsettledState.UNSETTLED_STATE_REFUSED
-        : UnsettledState.UNSETTLED_STATE_WAITING,
+        ? UnsettledState.UNSETTLED_STATE_REJECTED
+        : UnsettledState.UNSETTLED_STATE_PENDING,
     closedAtMs: isClosed ? asBigInt(row.closed_at_ms) : 0n,
-    reason: isClosed ? asText(row.reason) : '',
+    closeReason: isClosed ? asText(row.reason) : '',
   }));
 }
 
@@ -73,11 +73,11 @@ export async function closeRefused(db: Database, callId: string, reason: string,
     await tx('outbox').where({ id }).delete();
     const { state: _state, ...kept } = row;
     await tx('closed_settlement').insert({ ...kept, reason, closed_at_ms: nowMs });
-    return { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), reason };
+    return { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), closeReason: reason };
   });
 }
 
-function chargeOf(row: CommonRow): Omit<UnsettledCharge, 'state' | 'closedAtMs' | 'reason'> {
+function chargeOf(row: CommonRow): Omit<UnsettledCharge, 'state' | 'closedAtMs' | 'closeReason'> {
   return {
     callId: idFromBytes('req', asBytes(row.id)),
     accountId: idFromBytes('acct', asBytes(row.account_id)),

@@ -1,8 +1,9 @@
 // Calls, prices and token counts for tests.
 import { newId } from '#kit/id.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Call, Ending, Format, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { Call, Outcome, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 
 /** When the calls of tests start, unless they say otherwise. */
 export const startedAtMs = 1_800_000_000_000n;
@@ -37,7 +38,7 @@ export function call(changes: Partial<Call> = {}): Call {
     modelId: 'sandbox/echo',
     upstreamId: 'sandbox',
     upstreamModel: 'echo',
-    format: Format.FORMAT_MESSAGES,
+    format: ApiFormat.API_FORMAT_MESSAGES,
     streaming: true,
     price: price(),
     heldNanoUsd: 5_000_000n,
@@ -55,8 +56,8 @@ export function report(changes: Partial<RecordUsageRequest> = {}): RecordUsageRe
     call: call(),
     tokens: tokens({ inputTokens: 100, outputTokens: 50 }),
     source: UsageSource.USAGE_SOURCE_REPORTED,
-    ending: Ending.ENDING_COMPLETED,
-    endingDetail: '',
+    outcome: Outcome.OUTCOME_COMPLETED,
+    outcomeDetail: '',
     firstOutputMs: 120,
     durationMs: 900,
     ...changes,

@@ -33,7 +33,7 @@ export class FakeLedger {
   readonly client: MeteringDeps['ledger'] = {
     settle: async (request) => this.settle(request),
     checkpoint: async (request) => this.checkpoint(request),
-    getHolds: async ({ items }) => ({
+    batchGetHolds: async ({ items }) => ({
       holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)),
       archivedUntilMs: 0n,
     }),

@@ -1,5 +1,5 @@
 // Sums as a plain scan of the records finds them, for tests that compare.
-import { Ending, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
 
 /** All that can be grouped by. */
 export const groupings = [
@@ -8,7 +8,7 @@ export const groupings = [
   GroupBy.GROUP_BY_MODEL,
   GroupBy.GROUP_BY_DAY,
   GroupBy.GROUP_BY_HOUR,
-  GroupBy.GROUP_BY_ENDING,
+  GroupBy.GROUP_BY_OUTCOME,
 ];
 
 /** An offset as people write it, beside its minutes. */
@@ -49,8 +49,8 @@ function nameOf(stored: UsageRecord, groupBy: GroupBy, offset: string): string {
       return localText(atMs, offset).slice(0, 10);
     case GroupBy.GROUP_BY_HOUR:
       return `${localText(atMs, offset)}:00${offset}`;
-    case GroupBy.GROUP_BY_ENDING:
-      return Ending[stored.ending]!.slice('ENDING_'.length).toLowerCase();
+    case GroupBy.GROUP_BY_OUTCOME:
+      return Outcome[stored.outcome]!.slice('OUTCOME_'.length).toLowerCase();
     default:
       return '';
   }
@@ -85,7 +85,7 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
     sums.cacheReadTokens += BigInt(used.cacheReadTokens);
     sums.cacheWriteTokens += BigInt(used.cacheWrite5mTokens + used.cacheWrite1hTokens);
     sums.outputTokens += BigInt(used.outputTokens);
-    sums.errors += BigInt(stored.ending >= Ending.ENDING_UPSTREAM_ERROR_BEFORE_OUTPUT);
+    sums.errors += BigInt(stored.outcome >= Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT);
     sums.quarantined += BigInt(stored.quarantined);
     sums.durationMs += BigInt(stored.durationMs);
     sums.firstOutputCalls += BigInt(stored.firstOutputMs !== undefined);

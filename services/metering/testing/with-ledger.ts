@@ -137,7 +137,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
         sums.drifts.push(...part.drifts);
         pageToken = part.nextPageToken;
       } while (pageToken !== '');
-      return { ...sums, found: Object.fromEntries(sums.drifts.map(({ what, stored, expected }) => [what, [stored, expected]])) };
+      return { ...sums, found: Object.fromEntries(sums.drifts.map(({ subject: what, stored, expected }) => [what, [stored, expected]])) };
     },
     async stop() {
       await metering.stop();

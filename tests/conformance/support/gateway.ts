@@ -25,7 +25,7 @@ export interface Charged {
   readonly tokens: Required<Usage>;
   readonly chargeNanoUsd: bigint;
   readonly source: 'reported' | 'estimated';
-  readonly ending: string;
+  readonly outcome: string;
   readonly quarantined: boolean;
 }
 
@@ -192,7 +192,7 @@ async function charged(system: System, requestId: string): Promise<Charged> {
     },
     chargeNanoUsd: nanoUsd(record['charge_usd'] as string),
     source: record['usage_source'] as Charged['source'],
-    ending: record['ending'] as string,
+    outcome: record['outcome'] as string,
     quarantined: record['quarantined'] as boolean,
   };
 }

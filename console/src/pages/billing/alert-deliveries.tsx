@@ -32,7 +32,7 @@ function StateBadge({ state }: { state: Delivery['state'] }) {
 }
 
 /** What came of a test, one line for each destination. */
-export function TestOutcome({ deliveries }: { deliveries: readonly Delivery[] }) {
+export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) {
   const t = useText(alertsText);
   return (
     <div role="status">

@@ -19,7 +19,7 @@ import { fieldError, FormError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
 import { useStaying } from '../../session/staying.js';
-import { Deliveries, FailingDestinations, TestOutcome } from './alert-deliveries.js';
+import { Deliveries, FailingDestinations, TestResult } from './alert-deliveries.js';
 
 export const alertKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, ...rest];
 
@@ -134,7 +134,7 @@ function AlertForm({ alert }: { alert: AlertNow }) {
     ]);
   const save = useMutation({
     mutationFn: (renewSecret: boolean) =>
-      putAlert(account.id, renewSecret ? { ...changeOf(fieldsOf(alert)), renew_webhook_secret: true } : changeOf(fields)),
+      putAlert(account.id, renewSecret ? { ...changeOf(fieldsOf(alert)), rotate_webhook_secret: true } : changeOf(fields)),
     onSuccess: async ({ alert: saved, webhook_secret: made }) => {
       setRenewing(false);
       setSecret(made);
@@ -206,7 +206,7 @@ function AlertForm({ alert }: { alert: AlertNow }) {
         {!isSaved && alert.threshold_usd !== null && <span className="text-sm text-soft">{t.testHint}</span>}
       </div>
       <FormError error={test.error} />
-      {test.data !== undefined && <TestOutcome deliveries={test.data.data} />}
+      {test.data !== undefined && <TestResult deliveries={test.data.data} />}
       <ConfirmDialog
         open={isRenewing}
         onClose={() => setRenewing(false)}

@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { auditExportUrl, type AuditEntry, type AuditFilter, listAudit, operatorKeys, verifyAudit } from '../../api/operator.js';
+import { auditExportUrl, type AuditEvent, type AuditFilter, listAuditEvents, operatorKeys, verifyAuditLog } from '../../api/operator.js';
 import { operatorAuditText } from '../../i18n/operator-audit.js';
 import { useText } from '../../i18n/text.js';
 import { Button, buttonClass } from '../../ui/button.js';
@@ -20,7 +20,7 @@ export default function Audit() {
   const t = useText(operatorAuditText);
   const [params, setParams] = useSearchParams();
   const filter = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Record<(typeof names)[number], string>;
-  const verify = useMutation({ mutationFn: verifyAudit });
+  const verify = useMutation({ mutationFn: verifyAuditLog });
   return (
     <>
       <PageHeader
@@ -57,7 +57,7 @@ export default function Audit() {
         filter={filter}
         onShow={(next) => setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))))}
       />
-      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAudit(filter, cursor, signal)}>
+      <Listed queryKey={[...operatorKeys.audit, filter]} fetch={(cursor, signal) => listAuditEvents(filter, cursor, signal)}>
         {(pages) => {
           const entries = pages.flatMap(({ data }) => data);
           return entries.length === 0 ? <Empty title={t.none}>{t.noneHint}</Empty> : <EntryTable entries={entries} />;
@@ -107,7 +107,7 @@ function Filter({ filter, onShow }: { filter: AuditFilter; onShow: (filter: Audi
   );
 }
 
-function EntryTable({ entries }: { entries: readonly AuditEntry[] }) {
+function EntryTable({ entries }: { entries: readonly AuditEvent[] }) {
   const t = useText(operatorAuditText);
   return (
     <Card flush>
@@ -138,7 +138,7 @@ function EntryTable({ entries }: { entries: readonly AuditEntry[] }) {
   );
 }
 
-function Target({ entry: { target_id, account_id } }: { entry: AuditEntry }) {
+function Target({ entry: { target_id, account_id } }: { entry: AuditEvent }) {
   const target = target_id.startsWith('acct_') ? target_id : account_id;
   return (
     <>
@@ -153,7 +153,7 @@ function Target({ entry: { target_id, account_id } }: { entry: AuditEntry }) {
 }
 
 /** What was before and after stands apart from the rest. */
-function Detail({ detail: { before, after, ...rest } }: { detail: AuditEntry['detail'] }) {
+function Detail({ detail: { before, after, ...rest } }: { detail: AuditEvent['detail'] }) {
   const t = useText(operatorAuditText);
   const line = (name: string, value: unknown) =>
     typeof value === 'object' &&

@@ -1,7 +1,7 @@
 // The figures of a draft. Saving it shows what it would change; nothing is in force before it is published.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
-import { catalogKeys, type PriceClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
+import { catalogKeys, type TokenClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
 import { useZone, zoneName } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
 import { modelsText } from '../../i18n/operator-models.js';
@@ -47,7 +47,7 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
     setStartMissing(isMissing);
     if (!isMissing) save.mutate();
   };
-  const fieldOf = (name: PriceClass): string => `usd_per_million_tokens.${name}`;
+  const fieldOf = (name: TokenClass): string => `usd_per_million_tokens.${name}`;
   return (
     <Dialog
       open

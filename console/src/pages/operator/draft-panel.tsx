@@ -108,8 +108,8 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
 }
 
 /** Reasoning that is charged as output before and after has no change of its own. */
-function isChange({ class: priceClass, before_usd, after_usd, change_percent }: Change): boolean {
-  if (priceClass === 'reasoning' && before_usd === null && after_usd === null) return false;
+function isChange({ class: tokenClass, before_usd, after_usd, change_percent }: Change): boolean {
+  if (tokenClass === 'reasoning' && before_usd === null && after_usd === null) return false;
   return before_usd !== after_usd || (change_percent !== null && change_percent !== '0.00');
 }
 

@@ -1,10 +1,10 @@
 // What is typed into the form of a draft, and what is sent of it. Pure.
-import type { Figures, PriceClass } from '../../api/operator-catalog.js';
+import type { Figures, TokenClass } from '../../api/operator-catalog.js';
 import type { Zone } from '../../format/time.js';
 import { priceClasses } from './price-classes.js';
 
 /** The text of each field. */
-export type Typed = Record<PriceClass, string>;
+export type Typed = Record<TokenClass, string>;
 
 /** What the form begins with. */
 export function typedOf(figures: Figures | undefined): Typed {

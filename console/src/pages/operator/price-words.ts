@@ -1,10 +1,10 @@
 // What the classes of tokens and the warnings of a draft are called.
-import type { ComparedDraft, PriceClass } from '../../api/operator-catalog.js';
+import type { ComparedDraft, TokenClass } from '../../api/operator-catalog.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
 
 /** The name of each class. */
-export function useClassNames(): Record<PriceClass, string> {
+export function useClassNames(): Record<TokenClass, string> {
   const t = useText(modelsText);
   return {
     input: t.input,
@@ -20,8 +20,8 @@ export function useClassNames(): Record<PriceClass, string> {
 export function useWarningText(): (warning: ComparedDraft['diff']['warnings'][number]) => string {
   const t = useText(modelsText);
   const names = useClassNames();
-  return ({ kind, class: priceClass }) => {
-    const name = priceClass === null ? '' : names[priceClass];
+  return ({ kind, class: tokenClass }) => {
+    const name = tokenClass === null ? '' : names[tokenClass];
     switch (kind) {
       case 'free':
         return t.warnFree;

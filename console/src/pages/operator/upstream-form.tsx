@@ -15,7 +15,7 @@ import { formFaults } from './form-faults.js';
 
 type SecretChange = 'keep' | 'replace' | 'drop';
 
-const blank: UpstreamFields = { wire_format: 'chat_completions', base_url: '', allow_private_network: false, enabled: true };
+const blank: UpstreamFields = { api_format: 'chat_completions', base_url: '', allow_private_network: false, enabled: true };
 
 export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onClose: () => void }) {
   const t = useText(upstreamsText);
@@ -73,8 +73,8 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
         )}
         <SelectField
           label={t.format}
-          value={fields.wire_format}
-          onChange={(wire_format) => put({ wire_format })}
+          value={fields.api_format}
+          onChange={(api_format) => put({ api_format })}
           options={[
             { value: 'chat_completions', label: t.chatCompletions },
             { value: 'messages', label: t.messages },
@@ -133,9 +133,9 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   );
 }
 
-function fieldsOf({ wire_format, base_url, allow_private_network, enabled }: Upstream): UpstreamFields {
+function fieldsOf({ api_format, base_url, allow_private_network, enabled }: Upstream): UpstreamFields {
   return {
-    wire_format: wire_format === 'messages' ? 'messages' : 'chat_completions',
+    api_format: api_format === 'messages' ? 'messages' : 'chat_completions',
     base_url: base_url ?? '',
     allow_private_network,
     enabled,

@@ -108,7 +108,7 @@ export function TestResult({ test }: { test: UpstreamTest | null }) {
             {
               name: t.time,
               numeric: true,
-              cell: ({ outcome, duration_ms }) => (outcome === 'not_tried' || outcome === 'skipped' ? '' : durationText(duration_ms)),
+              cell: ({ outcome, duration_ms }) => (outcome === 'not_run' || outcome === 'skipped' ? '' : durationText(duration_ms)),
             },
             { name: t.finding, cell: ({ what }) => what, className: 'wrap-anywhere' },
           ]}
@@ -135,7 +135,7 @@ function Outcome({ outcome }: { outcome: TestStep['outcome'] }) {
       );
     case 'skipped':
       return <Badge>{t.skipped}</Badge>;
-    case 'not_tried':
+    case 'not_run':
       return <Badge icon="open">{t.notTried}</Badge>;
   }
 }

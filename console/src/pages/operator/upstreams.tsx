@@ -129,7 +129,7 @@ function useEnable({ id, enabled }: Upstream, onDone: () => void) {
 }
 
 function What({ upstream }: { upstream: Upstream }) {
-  const { base_url, wire_format, has_secret, secret_last_four, allow_private_network, locked, models } = upstream;
+  const { base_url, api_format, has_secret, secret_last_four, allow_private_network, locked, models } = upstream;
   const t = useText(upstreamsText);
   const lastFour = secret_last_four === null ? t.shortSecret : <code>{`…${secret_last_four}`}</code>;
   const formats = { chat_completions: t.chatCompletions, messages: t.messages, sandbox: t.sandbox };
@@ -143,7 +143,7 @@ function What({ upstream }: { upstream: Upstream }) {
             {allow_private_network && locked === null && <span className="text-soft"> · {t.privateAllowed}</span>}
           </>,
         ],
-        [t.format, formats[wire_format]],
+        [t.format, formats[api_format]],
         base_url !== null && [t.secret, has_secret ? lastFour : t.noSecret],
         [t.models, models.length === 0 ? <span className="text-soft">{t.noModels}</span> : <Models models={models} />],
       ]}

@@ -32,7 +32,7 @@ import { Listed } from '../billing/parts.js';
 import { MailNotice } from '../people/mail-notice.js';
 import { SearchField } from './search-field.js';
 
-type Deed = 'link' | 'endSessions' | 'disable' | 'enable' | 'promote' | 'demote';
+type Deed = 'link' | 'revokeSessions' | 'disable' | 'enable' | 'promote' | 'demote';
 
 interface Asked {
   readonly user: OperatorUser;
@@ -55,7 +55,7 @@ export default function Users() {
   const act = useMutation({
     async mutationFn({ user, deed }: Asked) {
       if (deed === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
-      if (deed === 'endSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
+      if (deed === 'revokeSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
       await updateUser(
         user.id,
         { disable: { is_disabled: true }, enable: { is_disabled: false }, promote: { is_operator: true }, demote: { is_operator: false } }[
@@ -149,7 +149,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
                   label={t.actionsOf({ email: user.email })}
                   actions={[
                     !user.is_disabled && { label: t.link, onSelect: on('link') },
-                    { label: t.endSessions, onSelect: on('endSessions') },
+                    { label: t.revokeSessions, onSelect: on('revokeSessions') },
                     user.is_operator
                       ? { label: t.demote, danger: true, onSelect: on('demote') }
                       : { label: t.promote, onSelect: on('promote') },
@@ -181,7 +181,7 @@ function Confirm({
   const t = useText(usersText);
   const { email } = user;
   const words = {
-    endSessions: [t.endSessionsTitle({ email }), undefined, t.endSessions],
+    revokeSessions: [t.endSessionsTitle({ email }), undefined, t.revokeSessions],
     disable: [t.disableTitle({ email }), t.disableAbout, t.disable],
     promote: [t.promoteTitle({ email }), t.promoteAbout, t.promote],
     demote: [t.demoteTitle({ email }), undefined, t.demote],

@@ -1,11 +1,11 @@
 // Entries of the audit log in words. Pure.
-import type { AuditEntry } from '../../api/people.js';
+import type { AuditEvent } from '../../api/people.js';
 
 const charsMax = 300;
 const tailChars = 8;
 
 /** What was acted on: a member by their address, else by the name or address that the entry gives, else by the end of its id. */
-export function targetText({ target_id: id, detail }: Pick<AuditEntry, 'target_id' | 'detail'>, email: string | undefined): string {
+export function targetText({ target_id: id, detail }: Pick<AuditEvent, 'target_id' | 'detail'>, email: string | undefined): string {
   const named = [email, detail['name'], detail['email']].find((text): text is string => typeof text === 'string' && text !== '');
   if (named !== undefined) return named;
   return /^[a-z]+_[0-9a-f]{32}$/.test(id) ? `…${id.slice(-tailChars)}` : id;

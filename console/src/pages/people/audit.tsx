@@ -1,7 +1,7 @@
 // What people changed in the account, newest first.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { type AuditEntry, listAudit, listMembers } from '../../api/people.js';
+import { type AuditEvent, listAuditEvents, listMembers } from '../../api/people.js';
 import { commonText } from '../../i18n/common.js';
 import { auditActions } from '../../i18n/audit.js';
 import { membersText } from '../../i18n/members.js';
@@ -34,12 +34,12 @@ function Entries({ account }: { account: AccountInUse }) {
   const members = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
   const query = useInfiniteQuery({
     queryKey: ['audit', account.id],
-    queryFn: ({ pageParam, signal }) => listAudit(account.id, pageParam, signal),
+    queryFn: ({ pageParam, signal }) => listAuditEvents(account.id, pageParam, signal),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
   });
   const emailOf = (id: string): string | undefined => members.data?.data.find((member) => member.id === id)?.email;
-  const columns: readonly Column<AuditEntry>[] = [
+  const columns: readonly Column<AuditEvent>[] = [
     { name: t.at, cell: (entry) => <When at={entry.at} />, className: 'whitespace-nowrap' },
     {
       name: t.who,
@@ -86,7 +86,7 @@ function Entries({ account }: { account: AccountInUse }) {
 }
 
 /** What was acted on: by its name where the log knows one, else by the end of its id; a key with a way to it. */
-function Target({ entry, account, text }: { entry: AuditEntry; account: AccountInUse; text: string }) {
+function Target({ entry, account, text }: { entry: AuditEvent; account: AccountInUse; text: string }) {
   const id = entry.target_id;
   if (id.startsWith('key_')) {
     return (

@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { type Member, putMember, removeMember } from '../../api/people.js';
+import { type Member, putMember, deleteMember } from '../../api/people.js';
 import type { Role } from '../../api/session.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
@@ -62,7 +62,7 @@ export function RemoveDialog({
   const t = useText(membersText);
   const [, go] = useLocation();
   const remove = useMutation({
-    mutationFn: () => removeMember(account.id, member.id),
+    mutationFn: () => deleteMember(account.id, member.id),
     async onSuccess() {
       onClose();
       toast(t.removed({ email: member.email }));

@@ -33,7 +33,7 @@ export function PasswordSection() {
   const asksPresent = user.has_password && (!session.by_link || isWrongPassword(set.error));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    set.mutate({ new_password: wanted, ...(asksPresent ? { present_password: present } : {}) });
+    set.mutate({ new_password: wanted, ...(asksPresent ? { current_password: present } : {}) });
   };
   return (
     <Section title={t.password}>
@@ -46,7 +46,7 @@ export function PasswordSection() {
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
           {asksPresent && (
             <TextField
-              label={t.presentPassword}
+              label={t.currentPassword}
               type="password"
               name="present-password"
               autoComplete="current-password"

@@ -35,7 +35,7 @@ export function ProfileSection() {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { present_password: password } : {}) });
+    save.mutate({ name, ...(isOtherEmail ? { email } : {}), ...(asksPassword ? { current_password: password } : {}) });
   };
   const isTaken = save.error instanceof ApiError && save.error.code === 'already_exists';
   return (
@@ -68,7 +68,7 @@ export function ProfileSection() {
           />
           {asksPassword && (
             <TextField
-              label={t.presentPassword}
+              label={t.currentPassword}
               hint={t.presentPasswordForEmail}
               type="password"
               name="present-password"

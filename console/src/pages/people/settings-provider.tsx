@@ -100,7 +100,7 @@ function ConnectDialog({ name, onClose }: { name: string; onClose: () => void })
   const connect = useMutation({ mutationFn: connectIdentity, onSuccess: ({ location: provider }) => location.assign(provider) });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    connect.mutate(user.has_password ? { present_password: password } : {});
+    connect.mutate(user.has_password ? { current_password: password } : {});
   };
   return (
     <Dialog
@@ -121,7 +121,7 @@ function ConnectDialog({ name, onClose }: { name: string; onClose: () => void })
       <form id={form} onSubmit={submit}>
         {user.has_password && (
           <TextField
-            label={t.presentPassword}
+            label={t.currentPassword}
             type="password"
             name="present-password"
             autoComplete="current-password"

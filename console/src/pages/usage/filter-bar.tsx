@@ -8,7 +8,7 @@ import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
-import { useEndingName } from './ending.js';
+import { useOutcomeName } from './outcome.js';
 import { FilterDialog } from './filter-dialog.js';
 import { useKeyNames, useView } from './use-view.js';
 import { type FilterPart, filterParts, type Range } from './view.js';
@@ -91,10 +91,10 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
   const t = useText(usageText);
   const time = useTime();
   const { nameOf } = useKeyNames();
-  const endingName = useEndingName();
+  const outcomeName = useOutcomeName();
   const [view, change] = useView();
   const valueOf = (part: FilterPart): string =>
-    part === 'key' ? nameOf(view.key) : part === 'ending' ? endingName(view.ending) : view[part];
+    part === 'key' ? nameOf(view.key) : part === 'outcome' ? outcomeName(view.outcome) : view[part];
   const parts = filterParts.filter((part) => view[part] !== '' && (ids || part !== 'requestId'));
   if (parts.length === 0 && typeof shown === 'string') return null;
   return (
@@ -114,7 +114,7 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
       ))}
       {parts.length > 1 && (
         <li>
-          <Button look="ghost" onClick={() => change({ key: '', model: '', ending: '', requestId: '' })}>
+          <Button look="ghost" onClick={() => change({ key: '', model: '', outcome: '', requestId: '' })}>
             {t.clearFilters}
           </Button>
         </li>

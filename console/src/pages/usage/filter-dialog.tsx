@@ -1,6 +1,6 @@
-// Chooses the filter of usage: days, key, model and ending.
+// Chooses the filter of usage: days, key, model and outcome.
 import { type FormEvent, useId, useState } from 'react';
-import { endings } from '../../api/usage.js';
+import { outcomes } from '../../api/usage.js';
 import { commonText } from '../../i18n/common.js';
 import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
@@ -8,7 +8,7 @@ import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
-import { useEndingName } from './ending.js';
+import { useOutcomeName } from './outcome.js';
 import { useCalledModels, useKeyNames, useView, useZoneName } from './use-view.js';
 import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
 
@@ -18,11 +18,11 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
   const form = useId();
   const offsetAt = useOffsetAt();
   const zoneName = useZoneName();
-  const endingName = useEndingName();
+  const outcomeName = useOutcomeName();
   const { keys, nameOf } = useKeyNames();
   const [view, change] = useView();
   const [before] = useState(() => daysOfBounds(boundsOf(shown, Date.now(), offsetAt), offsetAt));
-  const [chosen, setChosen] = useState({ ...before, key: view.key, model: view.model, ending: view.ending });
+  const [chosen, setChosen] = useState({ ...before, key: view.key, model: view.model, outcome: view.outcome });
   const models = useCalledModels() ?? [];
   const set = (part: Partial<typeof chosen>) => setChosen({ ...chosen, ...part });
   const dayFault = chosen.first !== '' && chosen.last !== '' && chosen.last < chosen.first ? t.dayOrder : undefined;
@@ -30,11 +30,11 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
   function apply(event: FormEvent): void {
     event.preventDefault();
     if (dayFault !== undefined) return;
-    const { first, last, key, model, ending } = chosen;
+    const { first, last, key, model, outcome } = chosen;
     // Days that were left as they are leave a range as it was, which may begin within a day.
     const isSame = first === before.first && last === before.last;
     const range = isSame ? view.range : first === '' && last === '' ? widest : rangeOfDays(first, last, offsetAt);
-    change({ range, key, model, ending });
+    change({ range, key, model, outcome });
     onClose();
   }
 
@@ -72,10 +72,10 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
           options={optionsOf(t.anyModel, chosen.model, models, (id) => id)}
         />
         <SelectField
-          label={t.ending}
-          value={chosen.ending}
-          onChange={(ending) => set({ ending })}
-          options={optionsOf(t.anyEnding, chosen.ending, endings, endingName)}
+          label={t.outcome}
+          value={chosen.outcome}
+          onChange={(outcome) => set({ outcome })}
+          options={optionsOf(t.anyOutcome, chosen.outcome, outcomes, outcomeName)}
         />
         <div>
           <div className="grid grid-cols-2 gap-3">

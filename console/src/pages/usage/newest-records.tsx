@@ -7,7 +7,7 @@ import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
-import { EndingBadge } from './ending.js';
+import { OutcomeBadge } from './outcome.js';
 
 /** The texts come from the page around it, so that it brings no dictionary of its own along. */
 interface Props {
@@ -16,8 +16,8 @@ interface Props {
   /** Said where there are none. */
   readonly none: string;
   readonly all: { readonly name: string; readonly path: string };
-  readonly columns: Readonly<Record<'time' | 'model' | 'ending' | 'charge', string>>;
-  /** Whether why a call ended so stands beside its ending. */
+  readonly columns: Readonly<Record<'time' | 'model' | 'outcome' | 'charge', string>>;
+  /** Whether why a call ended so stands beside its outcome. */
   readonly withDetail?: boolean;
 }
 
@@ -53,10 +53,10 @@ export function NewestRecords({ query, title, none, all, columns, withDetail = f
                   },
                   { name: columns.model, cell: ({ model }) => <code>{model}</code> },
                   {
-                    name: columns.ending,
-                    cell: ({ ending, ending_detail: detail }) => (
+                    name: columns.outcome,
+                    cell: ({ outcome, outcome_detail: detail }) => (
                       <span className="inline-flex flex-wrap items-center gap-1.5">
-                        <EndingBadge ending={ending} wraps />
+                        <OutcomeBadge outcome={outcome} wraps />
                         {withDetail && detail !== null && <span className="text-soft wrap-anywhere">{detail}</span>}
                       </span>
                     ),

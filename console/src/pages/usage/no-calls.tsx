@@ -25,7 +25,7 @@ export function NoCalls({ shown, widest }: { shown: Range; widest: Extract<Range
       action={
         <>
           {isFiltered && (
-            <Button look="primary" onClick={() => change({ key: '', model: '', ending: '', requestId: '' })}>
+            <Button look="primary" onClick={() => change({ key: '', model: '', outcome: '', requestId: '' })}>
               {t.clearFilters}
             </Button>
           )}

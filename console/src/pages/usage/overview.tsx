@@ -15,7 +15,7 @@ import { Fetched } from '../../ui/query.js';
 import { Segmented } from '../../ui/segmented.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { Bar, Usd } from '../../ui/values.js';
-import { useEndingName } from './ending.js';
+import { useOutcomeName } from './outcome.js';
 import { allTokens, shareText } from './figures.js';
 import { FilterBar } from './filter-bar.js';
 import { NoCalls } from './no-calls.js';
@@ -115,7 +115,7 @@ function Tiles({ overview: { total }, view }: { overview: OverviewData; view: Us
       />
       <Stat
         label={t.errors}
-        value={<EndingsLink to={account.path(`/usage${writeView({ ...view, group: 'ending' })}`)}>{count(total.errors)}</EndingsLink>}
+        value={<OutcomesLink to={account.path(`/usage${writeView({ ...view, group: 'outcome' })}`)}>{count(total.errors)}</OutcomesLink>}
         hint={t.errorsHint}
       />
       <Stat
@@ -190,12 +190,12 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
       name: t.errors,
       numeric: true,
       cell: (group) =>
-        view.group === 'ending' ? (
+        view.group === 'outcome' ? (
           figure(group, count(group.errors))
         ) : (
-          <EndingsLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'ending' })}`)}>
+          <OutcomesLink to={account.path(`/usage${writeView({ ...view, [view.group]: group.name ?? '', group: 'outcome' })}`)}>
             {count(group.errors)}
-          </EndingsLink>
+          </OutcomesLink>
         ),
     },
     { name: t.input, numeric: true, cell: (group) => figure(group, count(group.tokens.input)) },
@@ -208,10 +208,10 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
 }
 
 /** Which calls failed is told by how they ended. */
-function EndingsLink({ to, children }: { to: string; children: ReactNode }) {
+function OutcomesLink({ to, children }: { to: string; children: ReactNode }) {
   const t = useText(usageText);
   return (
-    <Link to={to} title={t.seeEndings} className="hover:underline">
+    <Link to={to} title={t.seeOutcomes} className="hover:underline">
       {children}
     </Link>
   );
@@ -220,6 +220,6 @@ function EndingsLink({ to, children }: { to: string; children: ReactNode }) {
 /** What a group of that kind is called. */
 function useGroupName(group: Grouping): (name: string) => string {
   const { nameOf } = useKeyNames();
-  const endingName = useEndingName();
-  return group === 'key' ? nameOf : group === 'ending' ? endingName : (name) => name;
+  const outcomeName = useOutcomeName();
+  return group === 'key' ? nameOf : group === 'outcome' ? outcomeName : (name) => name;
 }

@@ -15,7 +15,7 @@ import { copyText } from '../../ui/copy.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { Usd } from '../../ui/values.js';
-import { EndingBadge } from './ending.js';
+import { OutcomeBadge } from './outcome.js';
 import { useKeyNames, useView } from './use-view.js';
 import { writeView } from './view.js';
 
@@ -110,7 +110,7 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
             </Lines>
           ),
         },
-        { name: t.ending, cell: ({ ending }) => <EndingBadge ending={ending} wraps /> },
+        { name: t.outcome, cell: ({ outcome }) => <OutcomeBadge outcome={outcome} wraps /> },
       ]}
     />
   );

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useSearch } from 'wouter';
-import { type Ending, getRecord, type UsageRecord } from '../../api/usage.js';
+import { type Outcome, getRecord, type UsageRecord } from '../../api/usage.js';
 import { getSettings } from '../../api/settings.js';
 import { gatewayUrl } from '../../base.js';
 import { durationText, useNumber } from '../../format/number.js';
@@ -15,7 +15,7 @@ import { Facts, PageHeader, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { When } from '../../ui/values.js';
-import { EndingBadge } from './ending.js';
+import { OutcomeBadge } from './outcome.js';
 import { RecordAttempts } from './record-attempts.js';
 import { RecordCharge } from './record-charge.js';
 import { RecordMoney } from './record-money.js';
@@ -54,7 +54,7 @@ export function RecordDetails({ requestId }: { requestId: string }) {
 }
 
 /** How a whole answer ends of which nothing was delivered. */
-const undelivered: readonly Ending[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
+const undelivered: readonly Outcome[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
 
 function Details({ record }: { record: UsageRecord }) {
   const t = useText(usageText);
@@ -62,18 +62,18 @@ function Details({ record }: { record: UsageRecord }) {
     <>
       <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-2">
         <code className="wrap-anywhere">{record.request_id}</code>
-        <EndingBadge ending={record.ending} />
+        <OutcomeBadge outcome={record.outcome} />
       </div>
       <div className="mb-5 flex flex-wrap gap-2">
         <CopyButton text={record.request_id} label={t.copyId} size="small" />
         <CopyButton text={JSON.stringify(record, null, 2)} label={t.copyJson} size="small" />
       </div>
       <p className="mb-5">
-        {t[`rule_${record.ending}`]} {!record.stream && undelivered.includes(record.ending) && t.ruleWhole}{' '}
-        <DocsLink page="charging#the-endings">{t.endingRule}</DocsLink>
-        {record.ending_detail !== null && (
+        {t[`rule_${record.outcome}`]} {!record.stream && undelivered.includes(record.outcome) && t.ruleWhole}{' '}
+        <DocsLink page="charging#the-outcomes">{t.outcomeRule}</DocsLink>
+        {record.outcome_detail !== null && (
           <span className="block text-soft">
-            {t.detail}: <code>{record.ending_detail}</code>
+            {t.detail}: <code>{record.outcome_detail}</code>
           </span>
         )}
       </p>

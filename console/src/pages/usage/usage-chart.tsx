@@ -6,7 +6,7 @@ import { usageText } from '../../i18n/usage.js';
 import { useLanguage, useText } from '../../i18n/text.js';
 import { Segmented } from '../../ui/segmented.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
-import { useEndingName } from './ending.js';
+import { useOutcomeName } from './outcome.js';
 import { chartOf, drawn, figureText, sumOf } from './figures.js';
 import type { Overview } from './overview-query.js';
 import { useKeyNames, useView } from './use-view.js';
@@ -17,10 +17,10 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
   const [view, change] = useView();
   const count = useNumber();
   const { nameOf } = useKeyNames();
-  const endingName = useEndingName();
+  const outcomeName = useOutcomeName();
   const label = useSlotLabel(parts.length > 1);
   const groupName = (name: string | undefined): string =>
-    name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'ending' ? endingName(name) : name;
+    name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'outcome' ? outcomeName(name) : name;
   const { measure } = view;
   const controls = (
     <div className="mb-3 flex flex-wrap gap-2">

@@ -13,7 +13,7 @@ export interface CustomRange {
 
 export type Range = Preset | 'all' | CustomRange;
 
-export const groupings = ['model', 'key', 'ending'] as const;
+export const groupings = ['model', 'key', 'outcome'] as const;
 export type Grouping = (typeof groupings)[number];
 export const measures = ['spend', 'calls', 'tokens', 'errors'] as const;
 export type Measure = (typeof measures)[number];
@@ -26,7 +26,7 @@ export interface UsageView {
   readonly range: Range | undefined;
   readonly key: string;
   readonly model: string;
-  readonly ending: string;
+  readonly outcome: string;
   /** Finds one call; the overview has no use for it. */
   readonly requestId: string;
   readonly group: Grouping;
@@ -36,7 +36,7 @@ export interface UsageView {
 }
 
 /** The parts that choose calls, and so the parts that a chip takes away. */
-export const filterParts = ['key', 'model', 'ending', 'requestId'] as const;
+export const filterParts = ['key', 'model', 'outcome', 'requestId'] as const;
 export type FilterPart = (typeof filterParts)[number];
 
 const dayMs = 86_400_000;
@@ -54,7 +54,7 @@ export function readView(search: string): UsageView {
     range: oneOf<Preset | 'all'>([...presets, 'all'], 'range') ?? (from === '' && until === '' ? undefined : { from, until }),
     key: text('key'),
     model: text('model'),
-    ending: text('ending'),
+    outcome: text('outcome'),
     requestId: text('request_id'),
     group: oneOf(groupings, 'group') ?? 'model',
     measure: oneOf(measures, 'measure') ?? 'spend',
@@ -72,7 +72,7 @@ export function writeView(view: UsageView): string {
     ['until', custom.until],
     ['key', view.key],
     ['model', view.model],
-    ['ending', view.ending],
+    ['outcome', view.outcome],
     ['request_id', view.requestId],
     ['group', view.group === 'model' ? '' : view.group],
     ['measure', view.measure === 'spend' ? '' : view.measure],
@@ -124,12 +124,12 @@ export function daysOfBounds({ fromMs, untilMs }: Bounds, offsetAt: OffsetAt): {
 export function filterOf(
   view: UsageView,
   { fromMs, untilMs }: Bounds,
-): { key?: string; model?: string; ending?: string; from?: string; until?: string } {
-  const { key, model, ending } = view;
+): { key?: string; model?: string; outcome?: string; from?: string; until?: string } {
+  const { key, model, outcome } = view;
   return {
     ...(key === '' ? {} : { key }),
     ...(model === '' ? {} : { model }),
-    ...(ending === '' ? {} : { ending }),
+    ...(outcome === '' ? {} : { outcome }),
     ...(fromMs === undefined ? {} : { from: new Date(fromMs).toISOString() }),
     ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }),
   };

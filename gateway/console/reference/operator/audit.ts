@@ -5,7 +5,7 @@ import { auditFields } from '../members.js';
 import { type Area, file, ok } from '../operation.js';
 import { Count, Flag, listOf, nullable, Text, view } from '../shapes.js';
 
-const AuditEntry = view('AuditEntry', {
+const AuditEvent = view('AuditEvent', {
   ...auditFields,
   actor_user_id: nullable(Text, 'Null: it was done by a command.'),
   caller: { ...Text, description: 'The process that sent the request, such as gateway or operator.' },
@@ -34,7 +34,7 @@ export const auditArea: Area = {
       who: 'operator',
       query: filter,
       paged: true,
-      answers: [ok(listOf(AuditEntry))],
+      answers: [ok(listOf(AuditEvent))],
     },
     {
       method: 'GET',
@@ -49,7 +49,7 @@ export const auditArea: Area = {
       path: '/operator/audit/verify',
       summary: 'Compute the chain anew; with number and hash of an entry, also whether that one is still there.',
       who: 'operator',
-      body: operatorBodies.verifyAudit.schema,
+      body: operatorBodies.verifyAuditLog.schema,
       answers: [
         ok(
           view('AuditCheck', {

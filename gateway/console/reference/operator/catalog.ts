@@ -41,13 +41,13 @@ const PriceDifference = view('PriceDifference', {
   before: nullable(Price, 'Null: the model has no price.'),
   changes: Type.Array(
     Type.Object({
-      class: Type.Enum(words.priceClass.all),
+      class: Type.Enum(words.tokenClass.all),
       before_usd: nullable(Usd),
       after_usd: nullable(Usd),
       change_percent: nullable(Percent),
     }),
   ),
-  warnings: Type.Array(Type.Object({ kind: Type.Enum(words.warning.all), class: nullable(Type.Enum(words.priceClass.all)) })),
+  warnings: Type.Array(Type.Object({ kind: Type.Enum(words.warning.all), class: nullable(Type.Enum(words.tokenClass.all)) })),
   later: Type.Array(Price, { description: 'Prices that start after it.' }),
   typical_calls: Type.Array(
     Type.Object({

@@ -15,7 +15,7 @@ const UpstreamTest = view('UpstreamTest', {
 
 const Upstream = view('Upstream', {
   id: Text,
-  wire_format: Type.Enum(words.wireFormat.all),
+  api_format: Type.Enum(words.apiFormat.all),
   base_url: nullable(Text),
   has_secret: Flag,
   secret_last_four: nullable(Text, 'Null where there is no secret, or one of fewer than 12 characters.'),

@@ -6,7 +6,7 @@ import { type Area, made, ok } from '../operation.js';
 import { Ended } from '../profile.js';
 import { Flag, listOf, nullable, Time, view } from '../shapes.js';
 
-const PersonForOperators = view('PersonForOperators', { ...personFields, is_disabled: Flag, email_is_proven: Flag, created_at: Time });
+const PersonForOperators = view('PersonForOperators', { ...personFields, is_disabled: Flag, email_verified: Flag, created_at: Time });
 const Link = view('SignInLink', { url: Type.String({ description: 'Signs the person in, once.' }), expires_at: Time, mail: MailOfLink });
 
 export const userArea: Area = {
@@ -16,7 +16,7 @@ export const userArea: Area = {
     {
       method: 'GET',
       path: '/operator/users',
-      summary: 'List people.',
+      summary: 'List users.',
       who: 'operator',
       query: { search: 'Found in the name, the address or the id.' },
       paged: true,

@@ -48,7 +48,7 @@ function listAccounts(deps: ConsoleDeps): Middleware {
       accounts.length === 0
         ? []
         : await unlessAway(
-            ledger.listBalances({ accountIds: accounts.map(({ id }) => id) }, briefly(deps)).then((answer) => answer.balances),
+            ledger.batchGetBalances({ accountIds: accounts.map(({ id }) => id) }, briefly(deps)).then((answer) => answer.balances),
           );
     const data = accounts.map((account, index) => renderAccountInList(account, balances?.[index], keyCounts[index]!));
     ctx.body = { data, next: orNull(nextPageToken) };
@@ -92,7 +92,7 @@ function renameAccount(deps: ConsoleDeps): Middleware {
     const { name } = await operatorBodies.updateAccount(ctx);
     const before = await accountInPath(ctx, deps);
     const { account } = await deps.peers.auth.updateAccount(
-      UpdateAccountRequest.fromPartial({ accountId: before.id, name }),
+      UpdateAccountRequest.fromPartial({ accountId: before.id, name, updateMask: ['name'] }),
       contextOf(deps),
     );
     await noteAudit(ctx, deps, {
@@ -112,7 +112,12 @@ function setState(deps: ConsoleDeps, deed: 'suspend' | 'resume'): Middleware {
     const reason = (isSuspension ? await operatorBodies.suspend(ctx) : await operatorBodies.resume(ctx)).reason ?? '';
     const before = await accountInPath(ctx, deps);
     const state = isSuspension ? AccountState.ACCOUNT_STATE_SUSPENDED : AccountState.ACCOUNT_STATE_ACTIVE;
-    const request = UpdateAccountRequest.fromPartial({ accountId: before.id, state, stateReason: isSuspension ? reason : '' });
+    const request = UpdateAccountRequest.fromPartial({
+      accountId: before.id,
+      state,
+      stateReason: isSuspension ? reason : '',
+      updateMask: ['state', 'state_reason'],
+    });
     const { account } = await deps.peers.auth.updateAccount(request, contextOf(deps));
     const shown = (each: Account) => ({ state: renderAccount(each).state, state_reason: renderAccount(each).state_reason });
     await noteAudit(ctx, deps, {

@@ -4,7 +4,7 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
 import { callContext } from '#kit/rpc/call-context.js';
-import { ListAuditRequest } from '#proto/auth/v1/people.js';
+import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import { leaving } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
 import { contextOf, stillActing } from '../../call-contexts.js';
@@ -19,9 +19,9 @@ const exportPageSize = 1000;
 const verifyTimeoutMs = 60_000;
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function auditRoutes(router: Router, base: string, deps: ConsoleDeps): void {
-  router.get(`${base}/audit`, listAudit(deps));
+  router.get(`${base}/audit`, listAuditEvents(deps));
   router.get(`${base}/audit/export`, exportAudit(deps));
-  router.post(`${base}/audit/verify`, verifyAudit(deps));
+  router.post(`${base}/audit/verify`, verifyAuditLog(deps));
 }
 
 /** Reads ?actor=…&action=…&account=…&target=…&from=…&until=… Raises invalid_request that names the parameter. */
@@ -37,9 +37,12 @@ function filterOf(ctx: Context) {
 }
 
 /** GET audit: newest first. */
-function listAudit(deps: ConsoleDeps): Middleware {
+function listAuditEvents(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { entries, nextPageToken } = await deps.peers.people.listAudit({ ...filterOf(ctx), ...pageOf(ctx) }, contextOf(deps));
+    const { events: entries, nextPageToken } = await deps.peers.users.listAuditEvents(
+      { ...filterOf(ctx), ...pageOf(ctx) },
+      contextOf(deps),
+    );
     ctx.body = { data: entries.map(renderAuditEntry), next: orNull(nextPageToken) };
   };
 }
@@ -50,9 +53,9 @@ function exportAudit(deps: ConsoleDeps): Middleware {
     const format = queryText(ctx, 'format') || 'csv';
     if (format !== 'csv' && format !== 'jsonl')
       throw new AppError('invalid_request', 'format: must be csv or jsonl', { details: { field: 'format' } });
-    const filter = ListAuditRequest.fromPartial(filterOf(ctx));
+    const filter = ListAuditEventsRequest.fromPartial(filterOf(ctx));
     // The first page before the head is sent, so that a fault of the filter is an answer of its own.
-    const first = await deps.peers.people.listAudit({ ...filter, pageSize: exportPageSize }, contextOf(deps));
+    const first = await deps.peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize }, contextOf(deps));
     ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
     ctx.attachment(`audit.${format}`);
     ctx.body = Readable.from(stillActing(exportLines(first, filter, format, leaving(ctx.res), deps)));
@@ -75,15 +78,15 @@ const columns = [
 ] as const;
 
 async function* exportLines(
-  first: Awaited<ReturnType<ConsoleDeps['peers']['people']['listAudit']>>,
-  filter: ListAuditRequest,
+  first: Awaited<ReturnType<ConsoleDeps['peers']['users']['listAuditEvents']>>,
+  filter: ListAuditEventsRequest,
   format: 'csv' | 'jsonl',
   left: AbortSignal,
   deps: ConsoleDeps,
 ): AsyncGenerator<string, void, void> {
   if (format === 'csv') yield csvLine(columns);
   for (let page = first; ;) {
-    const entries = page.entries.map(renderAuditEntry);
+    const entries = page.events.map(renderAuditEntry);
     const lines = entries.map((entry) =>
       format === 'csv'
         ? csvLine(columns.map((column) => (column === 'detail' ? JSON.stringify(entry.detail) : (entry[column] ?? ''))))
@@ -91,24 +94,24 @@ async function* exportLines(
     );
     yield lines.join('');
     if (page.nextPageToken === '' || left.aborted) return;
-    page = await deps.peers.people.listAudit({ ...filter, pageSize: exportPageSize, pageToken: page.nextPageToken }, contextOf(deps));
+    page = await deps.peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize, pageToken: page.nextPageToken }, contextOf(deps));
   }
 }
 
 /** POST audit/verify: computes the chain anew; with `number` and `hash`, also whether an entry that was seen is still there. */
-function verifyAudit(deps: ConsoleDeps): Middleware {
+function verifyAuditLog(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const { number, hash } = await operatorBodies.verifyAudit(ctx);
+    const { number, hash } = await operatorBodies.verifyAuditLog(ctx);
     if ((number == null) !== (hash == null))
       throw new AppError('invalid_request', 'hash: number and hash go together', {
         details: { field: number == null ? 'number' : 'hash' },
       });
     const seen = { number: BigInt(number ?? 0), hash: Buffer.from(hash ?? '', 'hex') };
-    const found = await deps.peers.people.verifyAudit(seen, callContext({ caller: 'gateway', timeoutMs: verifyTimeoutMs }));
+    const found = await deps.peers.users.verifyAuditLog(seen, callContext({ caller: 'gateway', timeoutMs: verifyTimeoutMs }));
     ctx.body = {
       ok: found.fault === '',
       fault: orNull(found.fault),
-      entries_checked: Number(found.entriesChecked),
+      entries_checked: Number(found.eventsChecked),
       last: found.lastNumber === 0n ? null : { number: Number(found.lastNumber), hash: Buffer.from(found.lastHash).toString('hex') },
     };
   };

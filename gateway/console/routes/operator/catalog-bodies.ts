@@ -36,7 +36,7 @@ const Prices = Type.Object({
 });
 
 const upstreamFields = {
-  wire_format: Type.Enum(['chat_completions', 'messages']),
+  api_format: Type.Enum(['chat_completions', 'messages']),
   base_url: Text(2048),
   allow_private_network: Type.Boolean(),
   enabled: Type.Boolean(),

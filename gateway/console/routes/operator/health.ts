@@ -76,7 +76,7 @@ function getHealth(deps: ConsoleDeps): Middleware {
           : {
               recent: renderRun(found.recent),
               full: renderRun(found.full),
-              drifts: found.drifts.map(({ check, accountId, callId, what, stored, expected }) => ({
+              drifts: found.drifts.map(({ check, accountId, callId, subject: what, stored, expected }) => ({
                 check: DriftCheck[check].replace('DRIFT_CHECK_', '').toLowerCase(),
                 account_id: orNull(accountId),
                 request_id: orNull(callId),
@@ -97,7 +97,7 @@ function checkLedger({ peers, clock }: ConsoleDeps): Middleware {
     const { accountsChecked, entriesChecked, sumNanoUsd, drifts } = found;
     ctx.body = {
       ...renderCheck({ finishedAtMs: BigInt(clock.nowMs()), accountsChecked, entriesChecked, sumNanoUsd, drifts: drifts.length }),
-      drifts: drifts.map(({ accountId, what, storedNanoUsd, rebuiltNanoUsd }) => ({
+      drifts: drifts.map(({ accountId, subject: what, storedNanoUsd, rebuiltNanoUsd }) => ({
         account_id: accountId,
         what,
         stored_usd: formatUsd(storedNanoUsd),
@@ -134,12 +134,12 @@ async function gatewayState({ readiness, spoolState, isDraining, keys, models, c
 
 function renderProcess(process: ProcessInfo | undefined) {
   if (process === undefined) return { version: null, node_version: null, started_at: null, database: null };
-  const { version, nodeVersion, startedAtMs, databaseEngine, databaseVersion, databaseAnswerUs } = process;
+  const { version, nodeVersion, startedAtMs, databaseEngine, databaseVersion, databaseLatencyUs } = process;
   return {
     version,
     node_version: nodeVersion,
     started_at: instant(startedAtMs),
-    database: { engine: databaseEngine, version: databaseVersion, answer_us: databaseAnswerUs },
+    database: { engine: databaseEngine, version: databaseVersion, answer_us: databaseLatencyUs },
   };
 }
 
@@ -173,6 +173,6 @@ function renderUpstream({ id, enabled, lastTest }: Upstream) {
     last_test:
       lastTest === undefined
         ? null
-        : { ok: lastTest.ok, failed_step: lastTest.ok ? null : lastTest.failedStep, at: instant(lastTest.atMs) },
+        : { ok: lastTest.ok, failed_step: lastTest.ok ? null : lastTest.failedStep, at: instant(lastTest.startedAtMs) },
   };
 }

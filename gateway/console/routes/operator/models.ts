@@ -114,13 +114,13 @@ function changed(model: Model, body: Changes): Model {
     ...model,
     displayName: body.display_name ?? model.displayName,
     description: body.description ?? model.description,
-    owner: body.owner ?? model.owner,
+    provider: body.owner ?? model.provider,
     contextLimitTokens: body.context_limit_tokens ?? model.contextLimitTokens,
     outputLimitTokens: body.output_limit_tokens ?? model.outputLimitTokens,
     inputModalities: maybe(body.input_modalities, model.inputModalities, (list) => list.map(words.modality.value)),
     outputModalities: maybe(body.output_modalities, model.outputModalities, (list) => list.map(words.modality.value)),
     capabilities: maybe(body.capabilities, model.capabilities, (list) => list.map(words.capability.value)),
-    routes: maybe(body.routes, model.routes, (list) =>
+    targets: maybe(body.routes, model.targets, (list) =>
       list.map((route) => ({ upstreamId: route.upstream_id, upstreamModel: route.upstream_model })),
     ),
     tokenizer: maybe(body.tokenizer, model.tokenizer, words.tokenizer.value),

@@ -39,7 +39,7 @@ export const operatorBodies = {
     Type.Object({ name: Type.Optional(Name), is_disabled: Type.Optional(Type.Boolean()), is_operator: Type.Optional(Type.Boolean()) }),
   ),
   // An entry that was seen before, for example in an export.
-  verifyAudit: readBody(
+  verifyAuditLog: readBody(
     Type.Object({
       number: optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
       hash: optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),

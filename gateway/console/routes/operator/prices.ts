@@ -60,7 +60,7 @@ export function discardDraft(deps: ConsoleDeps): Middleware {
     const version = queryText(ctx, 'version');
     if (!/^\d{0,15}$/.test(version))
       throw new AppError('invalid_request', 'version: must be a whole number', { details: { field: 'version' } });
-    await deps.peers.catalog.discardPriceDraft(
+    await deps.peers.catalog.deletePriceDraft(
       { modelId: modelIdOf(ctx), ...(version === '' ? {} : { version: BigInt(version) }) },
       contextOf(deps),
     );

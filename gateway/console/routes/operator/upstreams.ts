@@ -37,7 +37,7 @@ export function createUpstream(deps: ConsoleDeps): Middleware {
       throw new AppError('already_exists', `There is an upstream "${body.id}" already.`, { details: { field: 'upstream.id' } });
     const upstream = Upstream.fromPartial({
       id: body.id,
-      wireFormat: words.wireFormat.value(body.wire_format),
+      apiFormat: words.apiFormat.value(body.api_format),
       baseUrl: body.base_url,
       allowPrivateNetwork: body.allow_private_network ?? false,
       enabled: body.enabled ?? true,
@@ -62,7 +62,7 @@ export function updateUpstream(deps: ConsoleDeps): Middleware {
     const fields = body.upstream ?? {};
     const upstream = Upstream.fromPartial({
       id: present.id,
-      wireFormat: fields.wire_format === undefined ? present.wireFormat : words.wireFormat.value(fields.wire_format),
+      apiFormat: fields.api_format === undefined ? present.apiFormat : words.apiFormat.value(fields.api_format),
       baseUrl: fields.base_url ?? present.baseUrl,
       allowPrivateNetwork: fields.allow_private_network ?? present.allowPrivateNetwork,
       enabled: fields.enabled ?? present.enabled,
@@ -146,7 +146,7 @@ async function routedModels(deps: ConsoleDeps): Promise<Map<string, RoutedModel[
   const { estimates } = await deps.peers.metering.estimateCharges({ prices: priced, tokens: [trialTokens] }, contextOf(deps));
   const trialOf = new Map(priced.map((price, index) => [price.modelId, estimates[index]!.chargeNanoUsd]));
   const routed = new Map<string, RoutedModel[]>();
-  for (const { id, routes, state } of models) {
+  for (const { id, targets: routes, state } of models) {
     for (const { upstreamId, upstreamModel } of routes) {
       const entry = { modelId: id, upstreamModel, isRetired: state === ModelState.MODEL_STATE_RETIRED, trialNanoUsd: trialOf.get(id) };
       routed.set(upstreamId, [...(routed.get(upstreamId) ?? []), entry]);

@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#kit/errors/app-error.js';
-import { CreateUserRequest, EndSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/people.js';
+import { CreateUserRequest, RevokeSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import { noteAudit } from '../../audit.js';
 import { contextOf, patient } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
@@ -12,6 +12,7 @@ import { renderUserForOperator } from '../../render/operator.js';
 import { renderMail } from '../../render/people.js';
 import { orNull } from '../../render/values.js';
 import { visitorOf } from '../../session.js';
+import { updateMaskOf } from '../../update-mask.js';
 import { operatorBodies } from './operator-bodies.js';
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
@@ -20,14 +21,14 @@ export function userRoutes(router: Router, base: string, deps: ConsoleDeps): voi
   router.post(`${base}/users`, createUser(deps));
   router.patch(`${base}/users/:user`, updateUser(deps));
   router.post(`${base}/users/:user/link`, createLink(deps));
-  router.delete(`${base}/users/:user/sessions`, endSessions(deps));
+  router.delete(`${base}/users/:user/sessions`, revokeSessions(deps));
 }
 
 /** GET users?search=… */
 function listUsers(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const request = ListUsersRequest.fromPartial({ ...pageOf(ctx), search: queryText(ctx, 'search') });
-    const { users, nextPageToken } = await deps.peers.people.listUsers(request, contextOf(deps));
+    const { users, nextPageToken } = await deps.peers.users.listUsers(request, contextOf(deps));
     ctx.body = { data: users.map(renderUserForOperator), next: orNull(nextPageToken) };
   };
 }
@@ -42,7 +43,7 @@ function createUser(deps: ConsoleDeps): Middleware {
       password: body.password ?? '',
       isOperator: body.is_operator ?? false,
     });
-    const { user } = await deps.peers.people.createUser(request, patient());
+    const { user } = await deps.peers.users.createUser(request, patient());
     const detail = { email: user!.email, name: user!.name, is_operator: user!.isOperator, has_password: user!.hasPassword };
     await noteAudit(ctx, deps, { accountId: '', action: 'user.create', targetId: user!.id, detail });
     const link = user!.hasPassword ? null : await linkFor(ctx, user!, deps);
@@ -58,13 +59,14 @@ function updateUser(deps: ConsoleDeps): Middleware {
     const before = await userInPath(ctx, deps);
     if (before.id === visitorOf(ctx).user.id && body.is_disabled === true)
       throw new AppError('failed_precondition', 'You cannot disable yourself; let another operator do it.');
-    const { user } = await deps.peers.people.updateUser(
+    const { user } = await deps.peers.users.updateUser(
       UpdateUserRequest.fromPartial({
         userId: before.id,
-        ...(body.name === undefined ? {} : { name: body.name }),
-        ...(body.is_disabled === undefined ? {} : { isDisabled: body.is_disabled }),
-        ...(body.is_operator === undefined ? {} : { isOperator: body.is_operator }),
-        keepAnOperator: true,
+        name: body.name ?? '',
+        isDisabled: body.is_disabled === true,
+        isOperator: body.is_operator === true,
+        keepLastOperator: true,
+        updateMask: updateMaskOf(body, { name: 'name', is_disabled: 'is_disabled', is_operator: 'is_operator' }),
       }),
       contextOf(deps),
     );
@@ -88,14 +90,14 @@ function createLink(deps: ConsoleDeps): Middleware {
 }
 
 /** DELETE users/{id}/sessions: signs the person out everywhere. */
-function endSessions(deps: ConsoleDeps): Middleware {
+function revokeSessions(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const user = await userInPath(ctx, deps);
     const { session, user: self } = visitorOf(ctx);
     // Who asks for themselves stays where they are.
-    const butSessionId = user.id === self.id ? session.id : '';
-    const { ended } = await deps.peers.people.endSessions(
-      EndSessionsRequest.fromPartial({ userId: user.id, butSessionId }),
+    const exceptSessionId = user.id === self.id ? session.id : '';
+    const { revoked: ended } = await deps.peers.users.revokeSessions(
+      RevokeSessionsRequest.fromPartial({ userId: user.id, exceptSessionId }),
       contextOf(deps),
     );
     await noteAudit(ctx, deps, { accountId: '', action: 'user.end_sessions', targetId: user.id, detail: { email: user.email, ended } });
@@ -104,7 +106,7 @@ function endSessions(deps: ConsoleDeps): Middleware {
 }
 
 async function linkFor(ctx: Context, user: User, deps: ConsoleDeps) {
-  const { token, expiresAtMs, mailState, mailWords } = await deps.peers.people.createSignInLink(
+  const { token, expiresAtMs, mailState, mailError } = await deps.peers.users.createSignInLink(
     { email: user.email, sendMail: true },
     contextOf(deps),
   );
@@ -113,13 +115,13 @@ async function linkFor(ctx: Context, user: User, deps: ConsoleDeps) {
   return {
     url: `${publicAddress(ctx, deps.config)}/console/link#${token}`,
     expires_at: new Date(Number(expiresAtMs)).toISOString(),
-    mail: renderMail(mailState, mailWords),
+    mail: renderMail(mailState, mailError),
   };
 }
 
 async function userInPath(ctx: Context, deps: ConsoleDeps): Promise<User> {
   const id = String(ctx['params'].user);
-  const { users } = await deps.peers.people.listUsers(ListUsersRequest.fromPartial({ search: id, pageSize: 1 }), contextOf(deps));
+  const { users } = await deps.peers.users.listUsers(ListUsersRequest.fromPartial({ search: id, pageSize: 1 }), contextOf(deps));
   if (users[0]?.id !== id) throw new AppError('not_found', 'There is nobody with this id.', { details: { what: 'user' } });
   return users[0];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { chatCompletionsBody } from './request.js';
 
 const openAi = { isOpenAi: true };
@@ -7,7 +7,7 @@ const other = { isOpenAi: false };
 
 function built(fields: unknown, flavour = other, rest: Parameters<typeof GenerateRequest.fromPartial>[0] = {}) {
   const fieldsJson = typeof fields === 'string' ? fields : JSON.stringify(fields);
-  const native = { format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, fieldsJson, droppedElsewhere: ['logit_bias'] };
+  const native = { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson, droppedElsewhere: ['logit_bias'] };
   const { json, dropped } = chatCompletionsBody(
     GenerateRequest.fromPartial({ native, maxOutputTokens: 77, endUser: 'hashed', prompt: {}, ...rest }),
     'up-1',

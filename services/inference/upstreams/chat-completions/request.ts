@@ -1,13 +1,6 @@
 // A canonical request as the body of POST /chat/completions: the caller's own body with ours added, or one made from the meaning. Pure.
 import { AppError } from '#kit/errors/app-error.js';
-import {
-  type GenerateRequest,
-  type Prompt,
-  type Reasoning,
-  type Tool,
-  ToolChoice_Mode,
-  WireFormat,
-} from '#proto/inference/v1/inference.js';
+import { type GenerateRequest, type Prompt, type Reasoning, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
 import type { JsonObject } from '../stream-decoder.js';
@@ -27,9 +20,9 @@ export function chatCompletionsBody(request: GenerateRequest, model: string, fla
   if (request.maxOutputTokens === 0)
     throw unsupported('max_tokens', 'This model generates at least one token: max_tokens must be above 0.');
   const ours = ownFields(request, model, flavour);
-  const native = nativeFor(request, WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS);
+  const native = nativeFor(request, ApiFormat.API_FORMAT_CHAT_COMPLETIONS);
   if (native !== undefined) return nativeBody(ours, native.fieldsJson, flavour);
-  const dropped = new Set(droppedFor(request, WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS));
+  const dropped = new Set(droppedFor(request, ApiFormat.API_FORMAT_CHAT_COMPLETIONS));
   const translation = { ...flavour, takesBreakpoints: takesCacheBreakpoints(flavour, model), dropped };
   return { json: JSON.stringify({ ...ours, ...translatedFields(request, model, translation) }), dropped: [...dropped] };
 }

@@ -1,6 +1,6 @@
 // The chat-completions format as the HTTP client uses it.
 import { newId } from '#kit/id.js';
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Wire } from '../http/wire.js';
 import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';
@@ -12,7 +12,7 @@ import { callerToolNames } from './tool-names.js';
 export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
   const flavour = flavourOf(baseUrl);
   return {
-    format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+    format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '#kit/clock.js';
 import { createTestAuthority, type TestAuthority } from '#kit/testing/certificates.js';
 import { recordingLogger } from '#kit/testing/log.js';
-import { TestOutcome, Upstream, type UpstreamTest, WireFormat } from '#proto/inference/v1/inference.js';
+import { TestResult, Upstream, type UpstreamTest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../../tests/upstream/stub-upstream.js';
 import { testConfig } from '../../testing/fixtures.js';
 import type { HttpUpstreamSettings } from '../http/http-upstream.js';
@@ -14,7 +14,7 @@ import type { RemoteWireFormat } from '../remote-format.js';
 import { testConnection } from './connection-test.js';
 import { operatorText } from './operator-text.js';
 
-const { WIRE_FORMAT_CHAT_COMPLETIONS: chatCompletions, WIRE_FORMAT_MESSAGES: messages } = WireFormat;
+const { API_FORMAT_CHAT_COMPLETIONS: chatCompletions, API_FORMAT_MESSAGES: messages } = ApiFormat;
 const { log } = recordingLogger('debug');
 const deps = { config: testConfig({ connectTimeoutMs: 2000 }), clock: systemClock, log };
 const never = new AbortController().signal;
@@ -34,12 +34,12 @@ function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = nev
 /** "dns ok", "tls failed: …": the steps in words. */
 function words({ steps }: UpstreamTest): string[] {
   return steps.map(
-    ({ name, outcome, what }) =>
-      `${name} ${TestOutcome[outcome].replace('TEST_OUTCOME_', '').toLowerCase()}${outcome === TestOutcome.TEST_OUTCOME_FAILED ? `: ${what}` : ''}`,
+    ({ name, result: outcome, detail: what }) =>
+      `${name} ${TestResult[outcome].replace('TEST_RESULT_', '').toLowerCase()}${outcome === TestResult.TEST_RESULT_FAILED ? `: ${what}` : ''}`,
   );
 }
 
-const found = ({ steps }: UpstreamTest, wanted: string): string => steps.find(({ name }) => name === wanted)!.what;
+const found = ({ steps }: UpstreamTest, wanted: string): string => steps.find(({ name }) => name === wanted)!.detail;
 
 describe('a test of an upstream that works', () => {
   let stub: StubUpstream;
@@ -82,8 +82,8 @@ describe('a test of an upstream that works', () => {
       expect(words(test).slice(3)).toEqual([
         'tls skipped',
         expect.stringMatching(/^authentication failed: the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/),
-        'models not_tried',
-        'call not_tried',
+        'models not_run',
+        'call not_run',
       ]);
       expect(test).toMatchObject({ ok: false, failedStep: 'authentication' });
       expect(JSON.stringify(test.steps)).not.toContain('wrongk');
@@ -143,11 +143,11 @@ describe('a test of an upstream that does not work', () => {
   ])('refuses the address %s before anything is sent', async (baseUrl, allowPrivateNetwork) => {
     expect(words(await tryIt({ baseUrl, allowPrivateNetwork }))).toEqual([
       expect.stringMatching(/^address failed: .*refused/),
-      'dns not_tried',
-      'connect not_tried',
-      'tls not_tried',
-      'authentication not_tried',
-      'models not_tried',
+      'dns not_run',
+      'connect not_run',
+      'tls not_run',
+      'authentication not_run',
+      'models not_run',
     ]);
   });
 
@@ -159,7 +159,7 @@ describe('a test of an upstream that does not work', () => {
     expect(words(test).slice(0, 3)).toEqual([
       'address ok',
       expect.stringMatching(/^dns failed: localhost: .* is private/),
-      'connect not_tried',
+      'connect not_run',
     ]);
     expect(connections).toBe(0);
   });
@@ -179,8 +179,8 @@ describe('a test of an upstream that does not work', () => {
     expect(Date.now() - startedAtMs).toBeLessThan(3000);
     expect(words(test).slice(4)).toEqual([
       expect.stringMatching(/^authentication failed: no answer; the whole test may take 0\.3 s/),
-      'models not_tried',
-      'call not_tried',
+      'models not_run',
+      'call not_run',
     ]);
     await Promise.all([...sockets].map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))));
   });
@@ -266,8 +266,8 @@ describe('a test of an upstream that does not work', () => {
     it('tells of a certificate that is not trusted', async () => {
       expect(words(await tryIt({ baseUrl: await serveTls() })).slice(3)).toEqual([
         expect.stringMatching(/^tls failed: the certificate is not trusted: .*NODE_EXTRA_CA_CERTS/),
-        'authentication not_tried',
-        'models not_tried',
+        'authentication not_run',
+        'models not_run',
       ]);
     });
 

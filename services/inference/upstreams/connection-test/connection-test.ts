@@ -1,6 +1,6 @@
 // Tries an upstream step by step, so that an operator sees which part of the way to it is broken.
 import { abortError, AppError } from '#kit/errors/app-error.js';
-import { TestOutcome, type UpstreamTest } from '#proto/inference/v1/inference.js';
+import { TestResult, type UpstreamTest } from '#proto/inference/v1/inference.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
 import { parseBaseUrl } from '../http/base-url.js';
@@ -49,8 +49,8 @@ export async function testConnection(
     watchdog.end(callOver);
   }
   const steps = log.all(names);
-  const failed = steps.find(({ outcome }) => outcome === TestOutcome.TEST_OUTCOME_FAILED);
-  return { atMs, ok: failed === undefined, failedStep: failed?.name ?? '', steps, upstreamModel: upstreamModel ?? '' };
+  const failed = steps.find(({ result: outcome }) => outcome === TestResult.TEST_RESULT_FAILED);
+  return { startedAtMs: atMs, ok: failed === undefined, failedStep: failed?.name ?? '', steps, upstreamModel: upstreamModel ?? '' };
 }
 
 async function tryBuiltIn(log: StepLog): Promise<void> {

@@ -1,6 +1,6 @@
 // Takes down the steps of a test as they are done: how long each took and what it found.
 import type { Clock } from '#kit/clock.js';
-import { TestOutcome, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
+import { TestResult, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
 import { faultWords } from './operator-text.js';
 
 /** The steps, in order. The last is done only where a model is named. */
@@ -42,28 +42,28 @@ export class StepLog {
   /** Does one step. Raises TestOver when it fails. */
   async run<T>(name: StepName, work: () => Found<T> | Promise<Found<T>>): Promise<T> {
     const startedAtMs = this.clock.monotonicMs();
-    const add = (outcome: TestOutcome, what: string): void => {
+    const add = (result: TestResult, what: string): void => {
       this.#steps.push({
         name,
-        outcome,
+        result,
         durationMs: Math.max(0, Math.round(this.clock.monotonicMs() - startedAtMs)),
-        what: this.show(what),
+        detail: this.show(what),
       });
     };
     try {
       const { what, isSkipped, value } = await this.#unlessAborted(work);
-      add(isSkipped === true ? TestOutcome.TEST_OUTCOME_SKIPPED : TestOutcome.TEST_OUTCOME_OK, what);
+      add(isSkipped === true ? TestResult.TEST_RESULT_SKIPPED : TestResult.TEST_RESULT_OK, what);
       return value;
     } catch (error) {
-      add(TestOutcome.TEST_OUTCOME_FAILED, faultWords(this.signal.aborted ? this.signal.reason : error));
+      add(TestResult.TEST_RESULT_FAILED, faultWords(this.signal.aborted ? this.signal.reason : error));
       throw new TestOver(name);
     }
   }
 
-  /** The steps done, and of `names` those that were not tried. */
+  /** The steps done, and of `names` those that were not run. */
   all(names: readonly StepName[]): UpstreamTestStep[] {
     const untried = names.filter((name) => !this.#steps.some((step) => step.name === name));
-    return [...this.#steps, ...untried.map((name) => ({ name, outcome: TestOutcome.TEST_OUTCOME_NOT_TRIED, durationMs: 0, what: '' }))];
+    return [...this.#steps, ...untried.map((name) => ({ name, result: TestResult.TEST_RESULT_NOT_RUN, durationMs: 0, detail: '' }))];
   }
 
   /** Not all work can be ended; what cannot is left to its own time limit. */

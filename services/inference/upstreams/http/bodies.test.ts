@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createGzip, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#kit/rpc/call-context.js';
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
 
 const usage = { prompt_tokens: 3, completion_tokens: 2 };
@@ -64,7 +64,7 @@ describe('what an upstream may send in place of a stream', () => {
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
     const upstream = {
       id: 'cc',
-      wireFormat: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS,
+      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
       baseUrl,
       secretLastFour: '',
       hasSecret: false,

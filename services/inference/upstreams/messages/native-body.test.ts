@@ -1,13 +1,13 @@
 // What a messages upstream gets from a caller who speaks messages too.
 import { describe, expect, it } from '@jest/globals';
-import { CountTokensRequest, type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { textRequest } from '../../testing/fixtures.js';
 import { countTokensBody, messagesBody } from './request.js';
 import { messagesWire } from './wire.js';
 
 const wire = messagesWire('u', 'https://example.com/v1');
 const asking = (fields: object, rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest =>
-  textRequest('Hi', { native: { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: JSON.stringify(fields) }, ...rest });
+  textRequest('Hi', { native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: JSON.stringify(fields) }, ...rest });
 const bodyOf = (request: GenerateRequest): unknown => JSON.parse(messagesBody(request, 'vendor-model').json);
 
 const fields = {
@@ -31,7 +31,7 @@ describe('the body of a caller of the same format', () => {
 
   it('keeps every character of the caller’s fields', () => {
     const text = '{"messages":[{"role":"user","content":"1e2 \\u00e9 \\\\ \\" 0.10"}],"top_p":0.10}';
-    const request = asking({}, { native: { format: WireFormat.WIRE_FORMAT_MESSAGES, fieldsJson: text } });
+    const request = asking({}, { native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: text } });
     expect(messagesBody(request, 'm').json).toBe(`{"model":"m","max_tokens":1000,"stream":true,${text.slice(1)}`);
   });
 
@@ -73,7 +73,7 @@ describe('the body of a caller of the same format', () => {
   });
 
   it('is not used for a caller of another format', () => {
-    const native = { format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(fields), droppedElsewhere: ['verbosity'] };
+    const native = { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(fields), droppedElsewhere: ['verbosity'] };
     const body = messagesBody(textRequest('Hi', { native, sampling: { seed: 1n } }), 'm');
     expect(JSON.parse(body.json)).not.toHaveProperty('novelty');
     expect(body.dropped).toEqual(['verbosity', 'seed']);
@@ -90,7 +90,7 @@ describe('the body of a caller of the same format', () => {
 describe('the headers of a messages upstream', () => {
   it('are the version and the beta flags of the caller, as sent', () => {
     const native = {
-      format: WireFormat.WIRE_FORMAT_MESSAGES,
+      format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{}',
       messagesBetas: ['a-2026-01-01', 'b'],
       droppedElsewhere: [],
@@ -103,7 +103,7 @@ describe('the headers of a messages upstream', () => {
     });
     expect(wire.headers(undefined, { messagesVersion: '', native: undefined })).toEqual({ 'anthropic-version': '2023-06-01' });
     expect(
-      wire.headers(undefined, { messagesVersion: '', native: { ...native, format: WireFormat.WIRE_FORMAT_CHAT_COMPLETIONS } }),
+      wire.headers(undefined, { messagesVersion: '', native: { ...native, format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS } }),
     ).not.toHaveProperty('anthropic-beta');
   });
 });

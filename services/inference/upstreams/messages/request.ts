@@ -1,5 +1,5 @@
 // A common request as the body of POST /messages or POST /messages/count_tokens. Pure.
-import { type CountTokensRequest, type GenerateRequest, WireFormat } from '#proto/inference/v1/inference.js';
+import { type CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
 import type { JsonObject } from '../stream-decoder.js';
@@ -15,7 +15,7 @@ import { isForced, toTool, toToolChoice } from './tools.js';
 /** The vendor version that is spoken where the caller named none. */
 export const defaultMessagesVersion = '2023-06-01';
 
-const format = WireFormat.WIRE_FORMAT_MESSAGES;
+const format = ApiFormat.API_FORMAT_MESSAGES;
 
 /** The body of a streaming request: the caller's own fields where it speaks this format, else the meaning of the call. */
 export function messagesBody(request: GenerateRequest, model: string): UpstreamBody {

@@ -34,7 +34,7 @@ const start = { type: 'message_start', message };
 const open = (content_block: object) => ({ type: 'content_block_start', index: 0, content_block });
 const delta = (value: object) => ({ type: 'content_block_delta', index: 0, delta: value });
 const close = { type: 'content_block_stop', index: 0 };
-const ending = (stop_reason = 'end_turn', rest: object = {}, usage: object = {}, event: object = {}) => ({
+const outcome = (stop_reason = 'end_turn', rest: object = {}, usage: object = {}, event: object = {}) => ({
   type: 'message_delta',
   delta: { stop_reason, stop_sequence: null, ...rest },
   usage: { output_tokens: 5, ...usage },
@@ -55,7 +55,7 @@ describe('the rest of a messages answer', () => {
       open({ type: 'text', text: '' }),
       delta({ type: 'text_delta', text: 'Hi' }),
       close,
-      ending(),
+      outcome(),
       stop,
     ]);
     expect(events.map((event) => 'extraJson' in event)).toEqual(events.map(() => false));
@@ -65,7 +65,7 @@ describe('the rest of a messages answer', () => {
   it('tells nothing of what the upstream charges the operator', () => {
     const paid = { cost: 0.3, is_byok: false, cost_details: { upstream_inference_cost: 0.2 } };
     const begun = { type: 'message_start', message: { ...message, billing: 'x', usage: { ...plainUsage, ...paid } } };
-    const { events, decoder } = decode([begun, ending('end_turn', {}, paid, { balance: 3 }), { ...stop, cost: 1 }]);
+    const { events, decoder } = decode([begun, outcome('end_turn', {}, paid, { balance: 3 }), { ...stop, cost: 1 }]);
     expect(events.filter((event) => 'extraJson' in event)).toEqual([]);
     expect(decoder.outcome?.extraJson).toBeUndefined();
   });
@@ -77,7 +77,7 @@ describe('the rest of a messages answer', () => {
       server_tool_use: { web_search_requests: 1 },
       cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1d_input_tokens: 3 },
     };
-    expect(rests({ type: 'message_start', message: { ...message, container: { id: 'c' }, novelty: 1, usage } }, ending(), stop)).toEqual([
+    expect(rests({ type: 'message_start', message: { ...message, container: { id: 'c' }, novelty: 1, usage } }, outcome(), stop)).toEqual([
       [
         'started',
         {
@@ -95,13 +95,13 @@ describe('the rest of a messages answer', () => {
 
   it('of blocks and deltas goes with them, whether or not they have text', () => {
     const call = open({ type: 'tool_use', id: 'a', name: 'f', input: {}, caller: { type: 'direct' } });
-    expect(rests(start, call, close, ending(), stop)).toEqual([['blockStart', { caller: { type: 'direct' } }]]);
+    expect(rests(start, call, close, outcome(), stop)).toEqual([['blockStart', { caller: { type: 'direct' } }]]);
     const thought = [
       open({ type: 'thinking', thinking: '', signature: '' }),
       delta({ type: 'thinking_delta', thinking: '', estimated_tokens: 50 }),
       { ...close, novelty: 1 },
     ];
-    expect(rests(start, ...thought, ending(), stop)).toEqual([
+    expect(rests(start, ...thought, outcome(), stop)).toEqual([
       ['blockDelta', { estimated_tokens: 50 }],
       ['blockStop', { novelty: 1 }],
     ]);
@@ -109,7 +109,7 @@ describe('the rest of a messages answer', () => {
 
   it('is a foreign delta where its type is unknown, and a foreign block where that is', () => {
     const citation = { type: 'citations_delta', citation: { type: 'char_location', cited_text: 'x' } };
-    const { events } = decode([start, open({ type: 'text', text: '', citations: [] }), delta(citation), close, ending(), stop]);
+    const { events } = decode([start, open({ type: 'text', text: '', citations: [] }), delta(citation), close, outcome(), stop]);
     expect(events[2]!.event).toEqual({
       $case: 'blockDelta',
       value: { index: 0, delta: { $case: 'foreignJson', value: JSON.stringify(citation) } },
@@ -123,7 +123,7 @@ describe('the rest of a messages answer', () => {
       delta({ type: 'text_delta', text: 't' }),
       delta(beam),
       close,
-      ending(),
+      outcome(),
       stop,
     ]);
     expect(foreign.events.slice(1).map(({ event }) => event)).toEqual([
@@ -137,7 +137,7 @@ describe('the rest of a messages answer', () => {
 
   it('is a foreign event where its type is unknown, also before the first known one', () => {
     const news = { type: 'novelty', x: { y: 1 } };
-    expect(decode([news, start, ending(), stop]).events.map(({ event }) => event)).toEqual([
+    expect(decode([news, start, outcome(), stop]).events.map(({ event }) => event)).toEqual([
       { $case: 'started', value: { target, upstreamRequestId: '', upstreamReportedModel: '', droppedFields: [] } },
       { $case: 'foreign', value: { json: JSON.stringify(news), countedText: '', isEnd: false } },
     ]);
@@ -154,11 +154,11 @@ describe('the rest of a messages answer', () => {
       close,
       around(open({ type: 'novel' }), 6),
       close,
-      ending(),
+      outcome(),
       stop,
     ];
-    const besides = decode(payloads).events.flatMap(({ event, besideJson }) =>
-      besideJson === undefined ? [] : [[event!.$case, JSON.parse(besideJson) as unknown]],
+    const besides = decode(payloads).events.flatMap(({ event, envelopeJson }) =>
+      envelopeJson === undefined ? [] : [[event!.$case, JSON.parse(envelopeJson) as unknown]],
     );
     expect(besides).toEqual([
       ['started', { around: 1 }],
@@ -168,11 +168,11 @@ describe('the rest of a messages answer', () => {
       ['blockDelta', { around: 5 }],
       ['blockStart', { around: 6 }],
     ]);
-    expect(decode(payloads, false).events.filter((event) => 'besideJson' in event)).toEqual([]);
+    expect(decode(payloads, false).events.filter((event) => 'envelopeJson' in event)).toEqual([]);
   });
 
   it('tells nothing of the operator’s account, in events of unknown type either', () => {
-    const [, foreign] = decode([{ type: 'novelty', x: 1, cost: 0.01, balance: 7 }, start, ending(), stop]).events;
+    const [, foreign] = decode([{ type: 'novelty', x: 1, cost: 0.01, balance: 7 }, start, outcome(), stop]).events;
     expect(foreign?.event).toMatchObject({ $case: 'foreign', value: { json: JSON.stringify({ type: 'novelty', x: 1 }) } });
   });
 
@@ -180,7 +180,7 @@ describe('the rest of a messages answer', () => {
     const details = { type: 'refusal', category: 'cyber', explanation: null };
     expect(
       endOf(
-        ending(
+        outcome(
           'refusal',
           { stop_details: details },
           { server_tool_use: { web_search_requests: 2 } },
@@ -193,7 +193,7 @@ describe('the rest of a messages answer', () => {
       context_management: { applied_edits: [] },
     });
     const early = { type: 'message_delta', delta: { container: { id: 'c' } }, usage: { output_tokens: 1, novelty: 1 } };
-    expect(endOf(early, ending('end_turn', {}, { novelty: 2 }), { ...stop, metrics: { n: 1 } })).toEqual({
+    expect(endOf(early, outcome('end_turn', {}, { novelty: 2 }), { ...stop, metrics: { n: 1 } })).toEqual({
       delta: { container: { id: 'c' } },
       usage: { novelty: 2 },
       metrics: { n: 1 },
@@ -201,11 +201,11 @@ describe('the rest of a messages answer', () => {
   });
 
   it('has the stop reason where no common one says it', () => {
-    expect(endOf(ending('pause_turn'))).toEqual({ delta: { stop_reason: 'pause_turn', stop_sequence: null } });
-    expect(endOf(open({ type: 'novel_tool_use', id: 'a' }), close, ending('tool_use'))).toEqual({
+    expect(endOf(outcome('pause_turn'))).toEqual({ delta: { stop_reason: 'pause_turn', stop_sequence: null } });
+    expect(endOf(open({ type: 'novel_tool_use', id: 'a' }), close, outcome('tool_use'))).toEqual({
       delta: { stop_reason: 'tool_use', stop_sequence: null },
     });
-    expect(endOf(open({ type: 'tool_use', id: 'a', name: 'f', input: {} }), close, ending('tool_use'))).toBeNull();
+    expect(endOf(open({ type: 'tool_use', id: 'a', name: 'f', input: {} }), close, outcome('tool_use'))).toBeNull();
   });
 
   it('is left out for callers of another format, without gaps between blocks', () => {
@@ -216,7 +216,7 @@ describe('the rest of a messages answer', () => {
       { type: 'novelty' },
       open({ type: 'text', text: 'Hi', citations: null }),
       close,
-      ending('pause_turn', { container: null }),
+      outcome('pause_turn', { container: null }),
       stop,
     ];
     const { events, decoder } = decode(all, false);

@@ -24,7 +24,7 @@ const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({
 const open = (index: number | undefined, content_block: unknown) => ({ type: 'content_block_start', index, content_block });
 const delta = (index: number | undefined, value: unknown) => ({ type: 'content_block_delta', index, delta: value });
 const close = (index?: number) => ({ type: 'content_block_stop', index });
-const ending = (stop_reason: string | null, usage?: unknown) => ({
+const outcome = (stop_reason: string | null, usage?: unknown) => ({
   type: 'message_delta',
   delta: { stop_reason, stop_sequence: null },
   usage,
@@ -38,30 +38,30 @@ const said = (index: number | undefined, text: string) => [
 
 describe('a messages stream that departs from the vendor’s', () => {
   it.each<[string, unknown[], string[]]>([
-    ['two message_start', [start(), start(), ...said(0, 'Hi'), ending('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
+    ['two message_start', [start(), start(), ...said(0, 'Hi'), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
     [
       'gaps between indexes',
-      [start(), ...said(0, 'a'), ...said(2, 'b'), ending('end_turn'), stop],
+      [start(), ...said(0, 'a'), ...said(2, 'b'), outcome('end_turn'), stop],
       ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
     ],
     [
       'no indexes at all',
-      [start(), ...said(undefined, 'a'), ...said(undefined, 'b'), ending('end_turn'), stop],
+      [start(), ...said(undefined, 'a'), ...said(undefined, 'b'), outcome('end_turn'), stop],
       ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
     ],
     [
       'the same index twice',
-      [start(), ...said(0, 'a'), ...said(0, 'b'), ending('end_turn'), stop],
+      [start(), ...said(0, 'a'), ...said(0, 'b'), outcome('end_turn'), stop],
       ['started', '0:text', 'a', '0.', '1:text', 'b', '1.'],
     ],
     [
       'a text block without its field',
-      [start(), open(0, { type: 'text' }), delta(0, { type: 'text_delta', text: 'Hi' }), close(0), ending('end_turn'), stop],
+      [start(), open(0, { type: 'text' }), delta(0, { type: 'text_delta', text: 'Hi' }), close(0), outcome('end_turn'), stop],
       ['started', '0:text', 'Hi', '0.'],
     ],
     [
       'a thinking block without its fields',
-      [start(), open(0, { type: 'thinking' }), delta(0, { type: 'thinking_delta', thinking: 'hmm' }), close(0), ending('end_turn'), stop],
+      [start(), open(0, { type: 'thinking' }), delta(0, { type: 'thinking_delta', thinking: 'hmm' }), close(0), outcome('end_turn'), stop],
       ['started', '0:reasoning', 'hmm', '0.'],
     ],
     [
@@ -71,14 +71,14 @@ describe('a messages stream that departs from the vendor’s', () => {
         open(0, { type: 'tool_use', id: 'a', name: 'f', input: '' }),
         delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }),
         close(0),
-        ending('tool_use'),
+        outcome('tool_use'),
         stop,
       ],
       ['started', '0:toolCall(a,f)', '{"x":1}', '0.'],
     ],
     [
       'a tool input as text',
-      [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: '{"x":1}' }), close(0), ending('tool_use'), stop],
+      [start(), open(0, { type: 'tool_use', id: 'a', name: 'f', input: '{"x":1}' }), close(0), outcome('tool_use'), stop],
       ['started', '0:toolCall(a,f)', '{"x":1}', '0.'],
     ],
     [
@@ -88,7 +88,7 @@ describe('a messages stream that departs from the vendor’s', () => {
         open(0, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }),
         delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }),
         close(0),
-        ending('tool_use'),
+        outcome('tool_use'),
         stop,
       ],
       ['started', '0:toolCall(a,f)', '{"x":1}', '0.'],
@@ -100,15 +100,15 @@ describe('a messages stream that departs from the vendor’s', () => {
         open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
         delta(0, { type: 'input_json_delta', partial_json: '{"x":' }),
         close(0),
-        ending('max_tokens'),
+        outcome('max_tokens'),
         stop,
       ],
       ['started', '0:toolCall(a,f)', '{"x":', '0.'],
     ],
-    ['a stop of nothing', [start(), ...said(0, 'Hi'), close(0), ending('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
+    ['a stop of nothing', [start(), ...said(0, 'Hi'), close(0), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
     [
       'a stop reason only in a second message_delta',
-      [start(), ...said(0, 'Hi'), ending(null, { output_tokens: 1 }), ending('end_turn'), stop],
+      [start(), ...said(0, 'Hi'), outcome(null, { output_tokens: 1 }), outcome('end_turn'), stop],
       ['started', '0:text', 'Hi', '0.'],
     ],
     [
@@ -122,7 +122,7 @@ describe('a messages stream that departs from the vendor’s', () => {
         open(1, { type: 'text', text: 'Hi' }),
         delta(1, { type: 'beam_delta' }),
         close(1),
-        ending('end_turn'),
+        outcome('end_turn'),
         stop,
       ],
       ['started', '0:text', 'Hi', '0.'],
@@ -166,7 +166,7 @@ describe('usage of a messages stream that departs from the vendor’s', () => {
   it('is not erased by a message_delta full of zeros', () => {
     const real = { input_tokens: 9, cache_read_input_tokens: 4, cache_creation_input_tokens: 2, output_tokens: 1 };
     const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 0 };
-    const { decoder } = decode([start(real), ...said(0, 'Hi'), ending(null, { output_tokens: 7 }), ending('end_turn', zeros), stop]);
+    const { decoder } = decode([start(real), ...said(0, 'Hi'), outcome(null, { output_tokens: 7 }), outcome('end_turn', zeros), stop]);
     expect(decoder.report).toEqual({
       input: { inputTokens: 9, cacheReadTokens: 4, cacheWrite5mTokens: 2, cacheWrite1hTokens: 0 },
       output: { outputTokens: 7, reasoningTokens: 0 },
@@ -184,7 +184,7 @@ describe('usage of a messages stream that departs from the vendor’s', () => {
     const { decoder } = decode([
       start({ input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 1 }),
       ...said(0, 'Hi'),
-      ending('end_turn', later),
+      outcome('end_turn', later),
       stop,
     ]);
     expect(decoder.report).toEqual({

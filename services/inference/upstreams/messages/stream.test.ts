@@ -21,7 +21,7 @@ const start = (usage: unknown = { input_tokens: 9, output_tokens: 1 }) => ({
 const open = (index: number, content_block: unknown) => ({ type: 'content_block_start', index, content_block });
 const delta = (index: number, value: unknown) => ({ type: 'content_block_delta', index, delta: value });
 const close = (index: number) => ({ type: 'content_block_stop', index });
-const ending = (stop_reason: string, usage?: unknown, stop_sequence: string | null = null) => ({
+const outcome = (stop_reason: string, usage?: unknown, stop_sequence: string | null = null) => ({
   type: 'message_delta',
   delta: { stop_reason, stop_sequence },
   usage,
@@ -61,7 +61,7 @@ describe('a messages stream', () => {
   });
 
   it('carries text, with pings and events of the future in between', () => {
-    expect(words(start(), { type: 'ping' }, ...text.slice(0, 1), { type: 'news' }, ...text.slice(1), ending('end_turn'), stop)).toEqual([
+    expect(words(start(), { type: 'ping' }, ...text.slice(0, 1), { type: 'news' }, ...text.slice(1), outcome('end_turn'), stop)).toEqual([
       'started',
       '0:text',
       'Hi',
@@ -70,7 +70,7 @@ describe('a messages stream', () => {
   });
 
   it('carries text that is given at the start of its block', () => {
-    expect(words(start(), open(0, { type: 'text', text: 'Hi' }), close(0), ending('end_turn'), stop)).toEqual([
+    expect(words(start(), open(0, { type: 'text', text: 'Hi' }), close(0), outcome('end_turn'), stop)).toEqual([
       'started',
       '0:text',
       'Hi',
@@ -85,8 +85,8 @@ describe('a messages stream', () => {
       delta(0, { type: 'signature_delta', signature: 'sig' }),
       close(0),
     ];
-    expect(words(start(), ...thinking, ending('end_turn'), stop)).toEqual(['started', '0:reasoning', 'Hm', 'signature=sig', '0.']);
-    expect(words(start(), thinking[0], thinking[2], thinking[3], ending('end_turn'), stop)).toEqual([
+    expect(words(start(), ...thinking, outcome('end_turn'), stop)).toEqual(['started', '0:reasoning', 'Hm', 'signature=sig', '0.']);
+    expect(words(start(), thinking[0], thinking[2], thinking[3], outcome('end_turn'), stop)).toEqual([
       'started',
       '0:reasoning',
       'signature=sig',
@@ -95,7 +95,7 @@ describe('a messages stream', () => {
   });
 
   it('carries redacted thinking', () => {
-    expect(words(start(), open(0, { type: 'redacted_thinking', data: 'opaque' }), close(0), ending('end_turn'), stop)).toEqual([
+    expect(words(start(), open(0, { type: 'redacted_thinking', data: 'opaque' }), close(0), outcome('end_turn'), stop)).toEqual([
       'started',
       '0:reasoningopaque',
       '0.',
@@ -116,7 +116,7 @@ describe('a messages stream', () => {
         call(1, 'b'),
         fragment(1, ''),
         close(1),
-        ending('tool_use'),
+        outcome('tool_use'),
         stop,
       ),
     ).toEqual(['started', '0:toolCall(a,f)', '{"x":1}', '0.', '1:toolCall(b,f)', '{}', '1.']);
@@ -124,7 +124,7 @@ describe('a messages stream', () => {
 
   it('carries a tool input that is given whole at the start', () => {
     const whole = open(0, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } });
-    expect(words(start(), whole, close(0), ending('tool_use'), stop)).toEqual(['started', '0:toolCall(a,f)', '{"x":1}', '0.']);
+    expect(words(start(), whole, close(0), outcome('tool_use'), stop)).toEqual(['started', '0:toolCall(a,f)', '{"x":1}', '0.']);
   });
 
   it('passes over blocks of server tools, and numbers the others without gaps', () => {
@@ -139,12 +139,12 @@ describe('a messages stream', () => {
       delta(1, { type: 'citations_delta', citation: {} }),
       close(1),
     ];
-    expect(words(start(), ...search, ...said, ending('end_turn'), stop)).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(words(start(), ...search, ...said, outcome('end_turn'), stop)).toEqual(['started', '0:text', 'Hi', '0.']);
   });
 
   it("tolerates a missing message_start, a missing block stop and the other format's end marker", () => {
-    expect(words(...text, ending('end_turn'), stop, '[DONE]')).toEqual(['started', '0:text', 'Hi', '0.']);
-    expect(words(start(), ...text.slice(0, 2), open(1, { type: 'text', text: 'ho' }), ending('end_turn'), stop)).toEqual([
+    expect(words(...text, outcome('end_turn'), stop, '[DONE]')).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(words(start(), ...text.slice(0, 2), open(1, { type: 'text', text: 'ho' }), outcome('end_turn'), stop)).toEqual([
       'started',
       '0:text',
       'Hi',
@@ -166,11 +166,11 @@ describe('the end of a messages stream', () => {
     ['pause_turn', StopReason.STOP_REASON_END],
     ['constructor', StopReason.STOP_REASON_END],
   ])('%s after text', (label, expected) => {
-    expect(decode([start(), ...text, ending(label), stop]).decoder.outcome?.stopReason).toBe(expected);
+    expect(decode([start(), ...text, outcome(label), stop]).decoder.outcome?.stopReason).toBe(expected);
   });
 
   it('tells which stop sequence was met', () => {
-    expect(decode([start(), ...text, ending('stop_sequence', undefined, 'END'), stop]).decoder.outcome).toEqual({
+    expect(decode([start(), ...text, outcome('stop_sequence', undefined, 'END'), stop]).decoder.outcome).toEqual({
       stopReason: StopReason.STOP_REASON_STOP_SEQUENCE,
       stopSequence: 'END',
     });
@@ -178,11 +178,11 @@ describe('the end of a messages stream', () => {
 
   it('is a tool call whenever one was made', () => {
     const call = [open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }), close(0)];
-    expect(decode([start(), ...call, ending('end_turn'), stop]).decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_TOOL_CALLS);
+    expect(decode([start(), ...call, outcome('end_turn'), stop]).decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_TOOL_CALLS);
   });
 
   it('may lack its last marker, but not its reason', () => {
-    expect(words(start(), ...text, ending('end_turn'))).toEqual(['started', '0:text', 'Hi', '0.']);
+    expect(words(start(), ...text, outcome('end_turn'))).toEqual(['started', '0:text', 'Hi', '0.']);
     expect(reasonOf(start(), ...text)).toBe('upstream_failed');
     expect(reasonOf()).toBe('upstream_failed');
   });
@@ -205,7 +205,7 @@ describe('usage of a messages stream', () => {
       cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 3 },
       output_tokens: 1,
     });
-    expect(reported(first, ending('end_turn', { output_tokens: 40, output_tokens_details: { thinking_tokens: 12 } }))).toEqual({
+    expect(reported(first, outcome('end_turn', { output_tokens: 40, output_tokens_details: { thinking_tokens: 12 } }))).toEqual({
       input: { inputTokens: 9, cacheReadTokens: 5, cacheWrite5mTokens: 4, cacheWrite1hTokens: 3 },
       output: { outputTokens: 40, reasoningTokens: 12 },
     });
@@ -213,7 +213,7 @@ describe('usage of a messages stream', () => {
 
   it('takes totals in place of earlier ones, but no later zero in place of real input', () => {
     const early = { type: 'message_delta', delta: {}, usage: { input_tokens: 100, output_tokens: 3 } };
-    expect(reported(start(), early, ending('end_turn', { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 8 }))).toEqual({
+    expect(reported(start(), early, outcome('end_turn', { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 8 }))).toEqual({
       input: { inputTokens: 100, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
       output: { outputTokens: 8, reasoningTokens: 0 },
     });
@@ -221,12 +221,12 @@ describe('usage of a messages stream', () => {
 
   it('counts cache writes as living five minutes when only their sum is given', () => {
     expect(
-      reported(start({ input_tokens: 1, cache_creation_input_tokens: 6 }), ending('end_turn', { output_tokens: 1 })).input,
+      reported(start({ input_tokens: 1, cache_creation_input_tokens: 6 }), outcome('end_turn', { output_tokens: 1 })).input,
     ).toMatchObject({ cacheWrite5mTokens: 6, cacheWrite1hTokens: 0 });
   });
 
   it('does not take the placeholder of message_start for output', () => {
-    expect(reported(start(), ending('end_turn')).output).toBeUndefined();
+    expect(reported(start(), outcome('end_turn')).output).toBeUndefined();
   });
 
   it.each([
@@ -237,7 +237,7 @@ describe('usage of a messages stream', () => {
       'cache_write_parts_above_total',
     ],
   ])('that breaks a rule says which: %j', (usage, fault) => {
-    expect(reported(start(usage), ending('end_turn', { output_tokens: 1 })).input).toBe(fault);
+    expect(reported(start(usage), outcome('end_turn', { output_tokens: 1 })).input).toBe(fault);
   });
 });
 

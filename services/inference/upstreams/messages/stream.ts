@@ -34,7 +34,7 @@ export class MessagesDecoder implements StreamDecoder {
   readonly #usage = new MergedUsage();
   #open: OpenBlock | undefined;
   #hasStarted = false;
-  #ending: { label: string; stopSequence: string } | undefined;
+  #outcome: { label: string; stopSequence: string } | undefined;
   #endRest: JsonObject | undefined;
   outcome: Outcome | undefined;
 
@@ -85,7 +85,7 @@ export class MessagesDecoder implements StreamDecoder {
   end(): Event[] {
     if (this.outcome !== undefined) return [];
     // After message_delta nothing is missing but the last marker.
-    if (this.#ending === undefined) throw brokenOff();
+    if (this.#outcome === undefined) throw brokenOff();
     return this.#done();
   }
 
@@ -221,7 +221,7 @@ export class MessagesDecoder implements StreamDecoder {
     const label = optionalTextField(delta, 'stop_reason');
     if (this.options.isNative) this.#endRest = merged(this.#endRest, endRest(event, isCommonStopReason(label, this.#writer.written)));
     // Usage alone may come early and more than once; only a stop reason says that the answer is whole.
-    if (label !== '') this.#ending = { label, stopSequence: optionalTextField(delta, 'stop_sequence') };
+    if (label !== '') this.#outcome = { label, stopSequence: optionalTextField(delta, 'stop_sequence') };
   }
 
   /** The body of a server that does not stream: the same as a stream whose blocks are given whole at their start. */
@@ -248,10 +248,10 @@ export class MessagesDecoder implements StreamDecoder {
 
   #done(): Event[] {
     // A message_stop says that the answer is whole, also without the message_delta that some resellers leave out; without an answer it says nothing.
-    if (this.#ending === undefined && !this.#hasStarted) throw brokenOff();
+    if (this.#outcome === undefined && !this.#hasStarted) throw brokenOff();
     this.#start('', '');
     this.#blockStop();
-    const { label, stopSequence } = this.#ending ?? { label: '', stopSequence: '' };
+    const { label, stopSequence } = this.#outcome ?? { label: '', stopSequence: '' };
     const extraJson = this.#endRest === undefined ? {} : { extraJson: JSON.stringify(this.#endRest) };
     this.outcome = { stopReason: stopReasonOf(label, this.#writer.written), stopSequence, ...extraJson };
     return this.#writer.take();

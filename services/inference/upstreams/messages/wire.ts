@@ -1,5 +1,5 @@
 // The messages format as the HTTP client uses it.
-import { WireFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { isCount } from '../../tokens/usage-report.js';
 import type { Wire } from '../http/wire.js';
 import { nativeFor } from '../native.js';
@@ -11,11 +11,11 @@ import { MessagesDecoder } from './stream.js';
 /** Speaks messages with the upstream `upstreamId` at `baseUrl`. */
 export function messagesWire(upstreamId: string, baseUrl: string): Wire {
   return {
-    format: WireFormat.WIRE_FORMAT_MESSAGES,
+    format: ApiFormat.API_FORMAT_MESSAGES,
     providerName: /(^|\.)anthropic\.com$/.test(new URL(baseUrl).hostname) ? 'anthropic' : upstreamId,
     generatePath: '/messages',
     headers(secret, request) {
-      const betas = nativeFor(request, WireFormat.WIRE_FORMAT_MESSAGES)?.messagesBetas ?? [];
+      const betas = nativeFor(request, ApiFormat.API_FORMAT_MESSAGES)?.messagesBetas ?? [];
       return {
         // Never another than the caller's, for the body was written for it.
         'anthropic-version': request.messagesVersion || defaultMessagesVersion,

@@ -32,7 +32,7 @@ export interface Plan {
   readonly stopReason: StopReason;
   readonly stopSequence: string;
   /** What happens after the last token. */
-  readonly ending: 'finish' | 'drop' | 'stall';
+  readonly outcome: 'finish' | 'drop' | 'stall';
   readonly delayMs: number | undefined;
 }
 
@@ -45,9 +45,9 @@ interface Draft {
 export function planAnswer(model: string, request: GenerateRequest): Plan {
   const text = lastUserText(request.prompt!);
   const directives = readDirectives(text);
-  const ending = model === 'drop' || model === 'stall' ? model : 'finish';
+  const outcome = model === 'drop' || model === 'stall' ? model : 'finish';
   const answer = limit(inForm(drafts(model, request, text, directives), request), request);
-  return { ...answer, ending, delayMs: directives.delayMs };
+  return { ...answer, outcome, delayMs: directives.delayMs };
 }
 
 function drafts(model: string, request: GenerateRequest, text: string, directives: Directives): Draft[] {

@@ -7,7 +7,7 @@ import {
   type Event,
   type GenerateRequest,
   type GenerateResponse,
-  WireFormat,
+  ApiFormat,
 } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
@@ -29,7 +29,7 @@ const eventsPerMessage = 16;
 /** Answers by a plan, token by token. */
 export class Sandbox implements Upstream {
   readonly id = sandboxId;
-  readonly format = WireFormat.WIRE_FORMAT_SANDBOX;
+  readonly format = ApiFormat.API_FORMAT_SANDBOX;
   readonly providerName = 'tollgate_sandbox';
   readonly isPrivate = true;
 
@@ -61,9 +61,9 @@ export class Sandbox implements Upstream {
       await nextTurn();
       if (signal.aborted) throw signal.reason;
     }
-    if (plan.ending !== 'finish') {
+    if (plan.outcome !== 'finish') {
       if (unsent.length > 0) yield { events: unsent, usageSoFar: usage };
-      throw await this.#fault(plan.ending, signal);
+      throw await this.#fault(plan.outcome, signal);
     }
     const { stopReason, stopSequence } = plan;
     const finished: Event = {
@@ -78,8 +78,8 @@ export class Sandbox implements Upstream {
 
   async close(): Promise<void> {}
 
-  async #fault(ending: 'drop' | 'stall', signal: AbortSignal): Promise<AppError> {
-    if (ending === 'drop') return new AppError('upstream_failed', 'The sandbox broke off its answer, as this model always does.');
+  async #fault(outcome: 'drop' | 'stall', signal: AbortSignal): Promise<AppError> {
+    if (outcome === 'drop') return new AppError('upstream_failed', 'The sandbox broke off its answer, as this model always does.');
     await pause(this.config.idleTimeoutMs, signal);
     return new AppError('upstream_timeout', 'The sandbox fell silent, as this model always does.');
   }
@@ -101,7 +101,7 @@ function* steps(plan: Plan, writer: BlockWriter): Generator<Step> {
       writer.delta({ $case: block.$case === 'toolCall' ? 'argumentsJson' : 'text', value: token });
       yield { events: writer.take(), isToken: true, isReasoning };
     }
-    if (plan.ending !== 'finish') continue;
+    if (plan.outcome !== 'finish') continue;
     writer.delta({ $case: 'signature', value: signature });
     writer.close();
     yield { events: writer.take(), isToken: false, isReasoning };

@@ -31,7 +31,7 @@ describe('a value made for a schema', () => {
       'nested ones',
       {
         type: 'object',
-        properties: { people: { type: 'array', items: person, minItems: 2 }, by: person },
+        properties: { users: { type: 'array', items: person, minItems: 2 }, by: person },
         required: ['people', 'by'],
         additionalProperties: false,
       },

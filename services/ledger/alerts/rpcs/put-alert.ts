@@ -19,10 +19,10 @@ export async function putAlert(
   const thresholdNanoUsd = checkedAmount('threshold_nano_usd', request.thresholdNanoUsd, 1n);
   const emails = checkedEmails(request.emails);
   const webhookUrl = checkedWebhookUrl(request.webhookUrl, config.alertPrivateWebhooks);
-  if (request.renewWebhookSecret && webhookUrl === '') throw invalidField('renew_webhook_secret', 'false where there is no webhook');
+  if (request.rotateWebhookSecret && webhookUrl === '') throw invalidField('rotate_webhook_secret', 'false where there is no webhook');
   let webhookSecret = '';
   const alert = await alerts.put(accountId, (present) => {
-    const isSecretNew = webhookUrl !== '' && (request.renewWebhookSecret || present?.sealedSecret === undefined);
+    const isSecretNew = webhookUrl !== '' && (request.rotateWebhookSecret || present?.sealedSecret === undefined);
     webhookSecret = isSecretNew ? `whsec_${randomBytes(32).toString('base64url')}` : '';
     const sealedSecret = isSecretNew ? box.seal(webhookSecret, sealPurpose(accountId)) : present?.sealedSecret;
     // Who raises or lowers the threshold wants to be told of that one, whatever was told of the one before.

@@ -24,7 +24,7 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
     const provider = providerOf(deps);
     const accountId = checkedId('account_id', 'acct', account);
     if (!paymentForm.test(paymentId)) throw new AppError('not_found', 'There is no such payment.', { details: { what: 'payment' } });
-    const credited = await findEntry(accountId, paymentKey(provider.name, paymentId), context, deps);
+    const credited = await getEntryByIdempotencyKey(accountId, paymentKey(provider.name, paymentId), context, deps);
     if (credited !== undefined) return { entry: credited };
     const nowMs = deps.clock.nowMs();
     // Made-up ids use up only what is their account's; the event of a payment comes anyway.
@@ -56,14 +56,14 @@ function isTimeToAsk(asked: Map<string, number>, paymentId: string, nowMs: numbe
   return true;
 }
 
-async function findEntry(
+async function getEntryByIdempotencyKey(
   accountId: string,
   idempotencyKey: string,
   context: CallContext,
   { ledger }: PaymentDeps,
 ): Promise<Entry | undefined> {
   try {
-    return (await ledger.findEntry({ accountId, idempotencyKey }, context)).entry;
+    return (await ledger.getEntryByIdempotencyKey({ accountId, idempotencyKey }, context)).entry;
   } catch (error) {
     if (hasReason(error, 'not_found')) return undefined;
     throw error;

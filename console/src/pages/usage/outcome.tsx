@@ -1,0 +1,34 @@
+// How a call ended: a word, an icon and a colour.
+import { type Outcome, outcomes } from '../../api/usage.js';
+import { usageText } from '../../i18n/usage.js';
+import { useText } from '../../i18n/text.js';
+import { Badge } from '../../ui/badge.js';
+
+const looks: Record<Outcome, { tone: 'good' | 'info' | 'warn' | 'bad'; icon: 'ok' | 'paused' | 'stopped' | 'fault' | 'waiting' }> = {
+  completed: { tone: 'good', icon: 'ok' },
+  max_tokens: { tone: 'info', icon: 'paused' },
+  client_disconnected: { tone: 'warn', icon: 'stopped' },
+  upstream_error_before_output: { tone: 'bad', icon: 'fault' },
+  upstream_error_after_output: { tone: 'bad', icon: 'fault' },
+  timeout: { tone: 'bad', icon: 'waiting' },
+  gateway_error: { tone: 'bad', icon: 'fault' },
+  gateway_lost: { tone: 'bad', icon: 'fault' },
+};
+
+const isOutcome = (text: string): text is Outcome => (outcomes as readonly string[]).includes(text);
+
+/** The words for outcomes; one that is not known here is told as the API tells it. */
+export function useOutcomeName(): (outcome: string) => string {
+  const t = useText(usageText);
+  return (outcome) => (isOutcome(outcome) ? t[`outcome_${outcome}`] : outcome);
+}
+
+/** `wraps`: where there is little room, its words may stand below each other. */
+export function OutcomeBadge({ outcome, wraps = false }: { outcome: string; wraps?: boolean }) {
+  const name = useOutcomeName()(outcome);
+  return (
+    <Badge wraps={wraps} {...(isOutcome(outcome) ? looks[outcome] : {})}>
+      {name}
+    </Badge>
+  );
+}

@@ -1,0 +1,42 @@
+// Begins a session of somebody who has shown who they are.
+import { AppError } from '#kit/errors/app-error.js';
+import { idToBytes, newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from './deps.js';
+import { mintToken } from './token.js';
+
+/** Raises sign_in_refused for somebody who is disabled. */
+export async function beginSession(
+  user: User,
+  client: Client,
+  byLink: boolean,
+  { caller }: CallContext,
+  { sessions, members, actorTokens, lifetimes, clock, log }: PeopleDeps,
+): Promise<SignedIn> {
+  if (user.isDisabled) throw signInRefused();
+  const nowMs = clock.nowMs();
+  const { token, hash } = mintToken();
+  const session = {
+    id: newId('sess', nowMs),
+    userId: user.id,
+    createdAtMs: BigInt(nowMs),
+    lastUsedAtMs: BigInt(nowMs),
+    expiresAtMs: BigInt(nowMs + Math.min(lifetimes.sessionIdleMs, lifetimes.sessionMs)),
+    client,
+    signedInWithLink: byLink,
+  };
+  await sessions.add(session, hash);
+  log.info({ session_id: session.id, user_id: user.id, by_link: byLink }, 'signed in');
+  const memberships = await members.ofUser(idToBytes('user', user.id)!);
+  const actorToken = await actorTokens.sign({ user, session, memberships, accountId: '', clientAddress: client.address, caller });
+  return { token, session, user, actorToken };
+}
+
+/** The one refusal of all who could not show who they are. */
+export function signInRefused(): AppError {
+  return new AppError(
+    'sign_in_refused',
+    'The e-mail address and the password do not belong together, or the link has ended. Try again, or ask for a new link.',
+  );
+}

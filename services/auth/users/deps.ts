@@ -1,0 +1,42 @@
+// What the RPCs about people work with.
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import type { ActorTokens } from '../actors/actor-tokens.js';
+import type { AccountStore } from '../store/accounts.js';
+import type { Postman } from './mail/mail-sender.js';
+import type { AuditStore } from './store/audit.js';
+import type { FailureStore } from './store/failures.js';
+import type { IdentityStore } from './store/identities.js';
+import type { MailBudget } from './store/mail-budget.js';
+import type { MemberStore } from './store/members.js';
+import type { PersonStore } from '../users/store/users.js';
+import type { ResetStore } from './store/resets.js';
+import type { SessionStore } from './store/sessions.js';
+
+/** How long things live, in milliseconds. */
+export interface Lifetimes {
+  /** A session that is not used. */
+  readonly sessionIdleMs: number;
+  /** Any session. */
+  readonly sessionMs: number;
+  readonly linkMs: number;
+  readonly invitationMs: number;
+}
+
+/** Handed to every RPC about people. */
+export interface PeopleDeps {
+  readonly users: PersonStore;
+  readonly sessions: SessionStore;
+  readonly failures: FailureStore;
+  readonly identities: IdentityStore;
+  readonly members: MemberStore;
+  readonly audit: AuditStore;
+  readonly accounts: AccountStore;
+  readonly resets: ResetStore;
+  readonly mailBudget: MailBudget;
+  readonly postman: Postman;
+  readonly actorTokens: ActorTokens;
+  readonly lifetimes: Lifetimes;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

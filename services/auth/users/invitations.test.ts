@@ -1,0 +1,65 @@
+// How many invitations an account can have.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import type { Account } from '#proto/auth/v1/auth.js';
+import { CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
+import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { openInvitationsMax } from './store/members.js';
+
+// A hundred changes one after another take their time on a busy machine.
+jest.setTimeout(60_000);
+
+describe.each(testEngines)('invitations on %s', (engine) => {
+  let auth: TestAuth;
+  let host: User;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    host = (await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'host@example.com', name: 'Host' }), operator)).user!;
+  });
+  afterAll(() => auth.stop());
+
+  const ask = async (account: Account, email: string): Promise<string> =>
+    (await auth.users.createInvitation({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id }, operator)).token;
+  const open = async ({ id: accountId }: Account) => (await auth.users.listInvitations({ accountId }, operator)).invitations;
+  const fill = async (account: Account, count: number): Promise<void> => {
+    for (let number = 0; number < count; number += 1) await ask(account, `guest${number}@example.com`);
+  };
+  const refused = expect.objectContaining({
+    reason: 'failed_precondition',
+    message: expect.stringMatching(/^100 invitations .* take back some/),
+  });
+
+  it('are a hundred at most, of which those that were taken back or have ended do not count', async () => {
+    const [full, other] = [await newAccount(auth.service, 'Full'), await newAccount(auth.service, 'Other')];
+    await fill(full, openInvitationsMax);
+    await expect(ask(full, 'more@example.com')).rejects.toEqual(refused);
+    await ask(other, 'more@example.com');
+    // In the place of an earlier one there is room, and the earlier one has ended by it.
+    await ask(full, 'guest7@example.com');
+    expect(await open(full)).toHaveLength(openInvitationsMax);
+
+    await auth.users.revokeInvitation({ accountId: full.id, invitationId: (await open(full))[0]!.id }, operator);
+    await ask(full, 'more@example.com');
+    await expect(ask(full, 'yet.more@example.com')).rejects.toEqual(refused);
+    auth.clock.advance(7 * 86_400_000);
+    await ask(full, 'yet.more@example.com');
+    expect((await open(full)).map(({ email }) => email)).toEqual(['yet.more@example.com']);
+  });
+
+  it('are not one more when the last place is asked for by many at once', async () => {
+    const account = await newAccount(auth.service, 'Busy');
+    await fill(account, openInvitationsMax - 2);
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, number) => ask(account, `racer${number}@example.com`)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toEqual(refused);
+    expect(await open(account)).toHaveLength(openInvitationsMax);
+  });
+
+  it('leave one for an address that is asked by many at once', async () => {
+    const account = await newAccount(auth.service, 'Twice');
+    const tokens = await Promise.all(Array.from({ length: 6 }, () => ask(account, 'same@example.com')));
+    expect(await open(account)).toHaveLength(1);
+    const valid = await Promise.allSettled(tokens.map((token) => auth.users.getInvitation({ token }, operator)));
+    expect(valid.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,179 @@
+// Invitations by mail: sent, refused, tried again, bounded, and never in the way of the invitation itself.
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
+import { testEngines } from '#kit/testing/database.js';
+import type { Account } from '#proto/auth/v1/auth.js';
+import { CreateUserRequest, type Invitation, type CreateInvitationResponse, MailState, Role, type User } from '#proto/auth/v1/users.js';
+import { newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { mailsPerHourMax as invitationsMax } from '../rpcs/create-invitation.js';
+import { mailWindowMs } from '../store/mail-budget.js';
+import { mailsPerHourMax } from './mail-sender.js';
+
+const { MAIL_STATE_PENDING: pending, MAIL_STATE_SENT: sent, MAIL_STATE_FAILED: failed, MAIL_STATE_UNSPECIFIED: none } = MailState;
+
+// A hundred changes one after another take their time on a busy machine.
+jest.setTimeout(60_000);
+
+describe.each(testEngines)('invitations by mail on %s', (engine) => {
+  let auth: TestAuth;
+  let host: User;
+  let mails: Mail[] = [];
+  /** What the mail server says next instead of taking a mail. */
+  let failures: (MailFailure | Promise<never>)[] = [];
+  const mailer: Mailer = {
+    async send(mail) {
+      const failure = failures.shift();
+      if (failure !== undefined) throw await failure;
+      mails.push(mail);
+      return '250 taken';
+    },
+    close: () => undefined,
+  };
+  beforeAll(async () => {
+    auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com/tollgate' });
+    host = await addPerson(auth, 'host@example.com', 'Ada <host@evil.example>');
+  });
+  afterEach(() => {
+    mails = [];
+    failures = [];
+    auth.clock.advance(mailWindowMs);
+  });
+  afterAll(() => auth.stop());
+
+  const addPerson = async (to: TestAuth, email: string, name: string): Promise<User> =>
+    (await to.users.createUser(CreateUserRequest.fromPartial({ email, name }), operator)).user!;
+  const ask = (account: Account, email: string, by = host): Promise<CreateInvitationResponse> =>
+    auth.users.createInvitation({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id }, operator);
+  const standing = async ({ id: accountId }: Account, email: string): Promise<Invitation | undefined> =>
+    (await auth.users.listInvitations({ accountId }, operator)).invitations.find((each) => each.email === email);
+  const until = async (account: Account, email: string, state: MailState): Promise<Invitation> => {
+    for (let tries = 0; tries < 300; tries += 1) {
+      const found = await standing(account, email);
+      if (found?.mailState === state) return found;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error(`The mail to ${email} is not ${MailState[state]}.`);
+  };
+
+  it('bring the link to the invited alone, at the address that is set', async () => {
+    const account = await newAccount(auth.service, 'Acme');
+    const { token, invitation } = await ask(account, 'Guest@example.com');
+    expect(invitation).toMatchObject({ mailState: sent, mailError: '' });
+    expect(mails).toMatchObject([{ to: 'guest@example.com', subject: 'You are invited to Acme', id: invitation!.id }]);
+    expect(mails[0]!.text).toContain(`https://ai.example.com/tollgate/console/invitation#${token}\n`);
+    expect(mails[0]!.text).toContain('Ada host evil·example (host@example.com) invites you');
+    expect(await standing(account, 'guest@example.com')).toMatchObject({ mailState: sent });
+    expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({ invitation: { email: 'guest@example.com' } });
+  });
+
+  it('are tried again when the mail server is away, while the invitation can be accepted', async () => {
+    const account = await newAccount(auth.service, 'Patient');
+    failures = [new MailFailure('the mail server cannot be used: …', false), new MailFailure('454 not now', false)];
+    const { invitation, token } = await ask(account, 'later@example.com');
+    expect(invitation).toMatchObject({ mailState: pending });
+    await auth.users.getInvitation({ token }, operator);
+    await until(account, 'later@example.com', sent);
+    expect(mails).toMatchObject([{ to: 'later@example.com', id: invitation!.id }]);
+  });
+
+  it('are given up after four tries, and at once when the address is refused for good; the invitation stays', async () => {
+    const account = await newAccount(auth.service, 'Unlucky');
+    failures = Array.from({ length: 4 }, () => new MailFailure('454 not now', false));
+    await ask(account, 'never@example.com');
+    expect(await until(account, 'never@example.com', failed)).toMatchObject({ mailError: '454 not now' });
+    failures = [new MailFailure('the mail server refused the mail: no such mailbox', true)];
+    const { invitation, token } = await ask(account, 'nobody@example.com');
+    expect(invitation).toMatchObject({ mailState: failed, mailError: expect.stringContaining('no such mailbox') });
+    await auth.users.getInvitation({ token }, operator);
+    expect(mails).toEqual([]);
+  });
+
+  it('are not sent any more once they were taken back', async () => {
+    const account = await newAccount(auth.service, 'Regret');
+    failures = [new MailFailure('454 not now', false)];
+    const { invitation } = await ask(account, 'regret@example.com');
+    await auth.users.revokeInvitation({ accountId: account.id, invitationId: invitation!.id }, operator);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(mails).toEqual([]);
+  });
+
+  it('keep nobody waiting for a mail server that hangs', async () => {
+    const account = await newAccount(auth.service, 'Slow');
+    let hangUp: (error: Error) => void = () => undefined;
+    failures = [new Promise<never>((_, reject) => (hangUp = reject))];
+    const beganAtMs = Date.now();
+    expect((await ask(account, 'slow@example.com')).invitation).toMatchObject({ mailState: pending });
+    expect(Date.now() - beganAtMs).toBeLessThan(6000);
+    expect(await standing(account, 'slow@example.com')).toMatchObject({ mailState: pending });
+    hangUp(new MailFailure('too late', false));
+    await until(account, 'slow@example.com', sent);
+  });
+
+  it('are told as failed when the process that sent them is gone', async () => {
+    const account = await newAccount(auth.service, 'Orphan');
+    await ask(account, 'orphan@example.com');
+    await auth.db.knex('invitation').where({ email: 'orphan@example.com' }).update({ mail_state: pending });
+    expect(await standing(account, 'orphan@example.com')).toMatchObject({ mailState: pending });
+    auth.clock.advance(mailWindowMs);
+    expect(await standing(account, 'orphan@example.com')).toMatchObject({
+      mailState: failed,
+      mailError: 'the process that was sending it ended',
+    });
+  });
+
+  it('are so many an hour for an account, for an address and for a person, also when they are asked for at once', async () => {
+    const account = await newAccount(auth.service, 'Spammer');
+    const answers = await Promise.all(
+      Array.from({ length: invitationsMax.account + 5 }, (_, number) => ask(account, `victim${number}@example.com`)),
+    );
+    expect(mails).toHaveLength(invitationsMax.account);
+    const refused = answers.filter(({ invitation }) => invitation!.mailState === failed);
+    expect(refused).toHaveLength(5);
+    expect(refused[0]).toMatchObject({ token: expect.any(String), invitation: { mailError: 'too many mails were sent within an hour' } });
+
+    mails = [];
+    auth.clock.advance(mailWindowMs);
+    for (let number = 0; number < mailsPerHourMax.address + 2; number += 1)
+      await ask(await newAccount(auth.service, `One of many ${number}`), 'bombed@example.com');
+    expect(mails).toHaveLength(mailsPerHourMax.address);
+
+    mails = [];
+    auth.clock.advance(mailWindowMs);
+    const accounts = [await newAccount(auth.service, 'One'), await newAccount(auth.service, 'Two')];
+    for (let number = 0; number < invitationsMax.person + 4; number += 1) await ask(accounts[number % 2]!, `reader${number}@example.com`);
+    expect(mails).toHaveLength(invitationsMax.person);
+    mails = [];
+    const other = await addPerson(auth, 'other@example.com', 'Other');
+    await ask(accounts[0]!, 'more@example.com', other);
+    expect(mails).toHaveLength(1);
+  });
+
+  it('leave no token in the database and in no line of the log', async () => {
+    const account = await newAccount(auth.service, 'Secret');
+    failures = [new MailFailure('454 not now', false)];
+    const { token } = await ask(account, 'secret@example.com');
+    await until(account, 'secret@example.com', sent);
+    const rows = await Promise.all(['invitation', 'mail_count'].map((table) => auth.db.knex(table).select()));
+    const cells = rows.flat().flatMap((row: Record<string, unknown>) => Object.values(row));
+    expect(cells.map((cell) => (Buffer.isBuffer(cell) ? cell.toString('latin1') : String(cell))).join('\n')).not.toContain(token);
+    expect(auth.logLines.join('')).not.toContain(token);
+    expect(auth.logLines.join('')).toContain('a mail was not taken');
+  });
+
+  it('are not sent without the address of the console, for nothing else would name it', async () => {
+    const homeless = await startTestAuth(engine, { mailer });
+    try {
+      expect(homeless.logLines.join('')).toContain('TOLLGATE_GATEWAY_PUBLIC_URL');
+      const account = await newAccount(homeless.service);
+      const by = await addPerson(homeless, 'host@example.com', 'Host');
+      const { invitation } = await homeless.users.createInvitation(
+        { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_VIEWER, invitedByUserId: by.id },
+        operator,
+      );
+      expect(invitation).toMatchObject({ mailState: none });
+      expect(mails).toEqual([]);
+    } finally {
+      await homeless.stop();
+    }
+  });
+});

@@ -1,0 +1,230 @@
+// A forgotten password: a link by mail, once and for an hour, that tells nobody who is known; and an operator's link by mail.
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
+import { testEngines } from '#kit/testing/database.js';
+import {
+  type Client,
+  CreateUserRequest,
+  IdentityClaims,
+  MailState,
+  type SignedIn,
+  SignUpRequest,
+  UpdateUserRequest,
+  type User,
+} from '#proto/auth/v1/users.js';
+import { operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
+import { mailWindowMs } from '../store/mail-budget.js';
+import { attemptsMax, failuresMax } from '../throttle.js';
+
+const password = 'correct horse battery';
+const changed = 'a phrase of their own';
+// Each password costs a fifth of a second of a core, and more of one that others use too.
+jest.setTimeout(60_000);
+
+describe.each(testEngines)('a forgotten password on %s', (engine) => {
+  let auth: TestAuth;
+  let clients = 0;
+  let mails: Mail[] = [];
+  let failures: MailFailure[] = [];
+  const mailer: Mailer = {
+    async send(mail) {
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      mails.push(mail);
+      return '250 taken';
+    },
+    close: () => undefined,
+  };
+  beforeAll(async () => {
+    auth = await startTestAuth(engine, { mailer, publicUrl: 'https://ai.example.com' });
+  });
+  afterEach(() => {
+    mails = [];
+    failures = [];
+    auth.clock.advance(mailWindowMs);
+  });
+  afterAll(() => auth.stop());
+
+  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
+  const add = async (email: string): Promise<User> =>
+    (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
+  const signIn = async (email: string, secret = password): Promise<SignedIn> =>
+    (await auth.users.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
+  const ask = (email: string, from = client()) => auth.users.requestPasswordReset({ email, client: from }, operator);
+  const reset = async (token: string, newPassword = changed): Promise<SignedIn> =>
+    (await auth.users.resetPassword({ token, newPassword, client: client() }, operator)).signedIn!;
+  const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
+  const refused = { reason: 'sign_in_refused' };
+
+  async function arrived(count: number): Promise<Mail[]> {
+    for (let tries = 0; tries < 300 && mails.length < count; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    // More than were waited for would come now.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(mails).toHaveLength(count);
+    return mails;
+  }
+  const tokenOf = ({ text }: Mail): string => /https:\/\/ai\.example\.com\/console\/reset#([\w-]{43})\n/.exec(text)![1]!;
+  async function askedToken(email: string): Promise<string> {
+    mails = [];
+    await ask(email);
+    return tokenOf((await arrived(1))[0]!);
+  }
+
+  it('is replaced by a link in a mail, once; every session ends, and one begins', async () => {
+    await add('ada@example.com');
+    const before = await signIn('ada@example.com');
+    await ask('ADA@example.com');
+    const [mail] = await arrived(1);
+    expect(mail).toMatchObject({ to: 'ada@example.com', subject: 'Set a new password' });
+    const token = tokenOf(mail!);
+    await expect(reset(token, 'short')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'new_password' } });
+    const signedIn = await reset(token);
+    expect(await sessionOf(signedIn.token)).toMatchObject({ user: { email: 'ada@example.com' }, session: { signedInWithLink: false } });
+    await expect(sessionOf(before.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(signIn('ada@example.com')).rejects.toMatchObject(refused);
+    await signIn('ada@example.com', changed);
+    await expect(reset(token)).rejects.toMatchObject(refused);
+  });
+
+  it('is set by one of many who use a link at once', async () => {
+    await add('race@example.com');
+    const token = await askedToken('race@example.com');
+    const outcomes = await Promise.allSettled(['one', 'two', 'three'].map((each) => reset(token, `a phrase of number ${each}`)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('is answered alike for everybody, and mailed to nobody who is unknown or disabled', async () => {
+    const gone = await add('gone@example.com');
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: gone.id, isDisabled: true, updateMask: ['is_disabled'] }),
+      operator,
+    );
+    await add('here@example.com');
+    expect(await Promise.all(['nobody@example.com', 'gone@example.com', 'here@example.com'].map((email) => ask(email)))).toEqual([
+      {},
+      {},
+      {},
+    ]);
+    expect((await arrived(1)).map(({ to }) => to)).toEqual(['here@example.com']);
+    await expect(ask('no address')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
+  });
+
+  it('links end after an hour, with another address, with another password, and with the person', async () => {
+    const user = await add('many@example.com');
+    const late = await askedToken('many@example.com');
+    auth.clock.advance(resetLifeMs);
+    await expect(reset(late)).rejects.toMatchObject(refused);
+
+    const moved = await askedToken('many@example.com');
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: user.id, email: 'moved@example.com', updateMask: ['email'] }),
+      operator,
+    );
+    await expect(reset(moved)).rejects.toMatchObject(refused);
+
+    const overtaken = await askedToken('moved@example.com');
+    const { session } = await signIn('moved@example.com');
+    await auth.users.setPassword({ sessionId: session!.id, currentPassword: password, newPassword: changed }, operator);
+    await expect(reset(overtaken)).rejects.toMatchObject(refused);
+
+    const disabled = await askedToken('moved@example.com');
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: user.id, isDisabled: true, updateMask: ['is_disabled'] }),
+      operator,
+    );
+    await expect(reset(disabled)).rejects.toMatchObject(refused);
+  });
+
+  it('can be asked for by anybody without outcome what its owner has in hand, and three times an hour', async () => {
+    await add('asked@example.com');
+    for (let number = 0; number < resetsPerHourMax + 3; number += 1) await ask('asked@example.com');
+    const tokens = (await arrived(resetsPerHourMax)).map(tokenOf);
+    await reset(tokens[0]!);
+    // With the password that is set the others end.
+    await expect(reset(tokens[1]!)).rejects.toMatchObject(refused);
+    // Nor does it fill the table.
+    expect(await auth.db.knex('password_reset').where({ email: 'asked@example.com' }).select()).toHaveLength(0);
+  });
+
+  it('is asked for ten times from one network, whoever is asked for', async () => {
+    const from = client();
+    for (let number = 0; number < attemptsMax.passwordReset; number += 1) await ask(`stranger${number}@example.com`, from);
+    await expect(ask('stranger@example.com', from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    await ask('stranger@example.com');
+    await arrived(0);
+  });
+
+  it('brings in who has guessed too often, and takes away what others had connected with an address that nobody vouched for', async () => {
+    const { signedIn } = await auth.users.signUp(
+      SignUpRequest.fromPartial({ email: 'victim@example.com', name: 'Not the victim', password, accountName: 'A', client: client() }),
+      operator,
+    );
+    const mallorys = IdentityClaims.fromPartial({
+      issuer: 'https://id.example.com',
+      subject: 'mallory',
+      email: 'mallory@example.com',
+      emailVerified: true,
+      name: 'M',
+    });
+    await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, claims: mallorys }, operator);
+    for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
+      await signIn('victim@example.com', 'a wrong guess').catch(() => undefined);
+    await expect(signIn('victim@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    await reset(await askedToken('victim@example.com'));
+    await signIn('victim@example.com', changed);
+    await expect(auth.users.signInWithIdentity({ claims: mallorys, maySignUp: false, client: client() }, operator)).rejects.toMatchObject(
+      refused,
+    );
+    await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+  });
+
+  it('links are tried again, and are in no row and no line of the log', async () => {
+    await add('secret@example.com');
+    failures = [new MailFailure('454 not now', false)];
+    const token = await askedToken('secret@example.com');
+    const rows: Record<string, unknown>[] = await auth.db.knex('password_reset').where({ email: 'secret@example.com' }).select();
+    expect(rows).toHaveLength(1);
+    expect(
+      rows
+        .flatMap((row) => Object.values(row))
+        .map((cell) => (Buffer.isBuffer(cell) ? cell.toString('latin1') : String(cell)))
+        .join('\n'),
+    ).not.toContain(token);
+    expect(auth.logLines.join('')).not.toContain(token);
+    await reset(token);
+  });
+
+  it('an operator’s link is mailed when that is asked for, and works where it is shown too', async () => {
+    await add('linked@example.com');
+    expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: false }, operator)).toMatchObject({
+      mailState: MailState.MAIL_STATE_UNSPECIFIED,
+    });
+    const { token, mailState } = await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator);
+    expect(mailState).toBe(MailState.MAIL_STATE_SENT);
+    expect((await arrived(1))[0]).toMatchObject({
+      to: 'linked@example.com',
+      subject: 'Your sign-in link',
+      text: expect.stringContaining(`https://ai.example.com/console/link#${token}\n`),
+    });
+    await auth.users.redeemSignInLink({ token, client: client() }, operator);
+    failures = [new MailFailure('no such mailbox', true)];
+    expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator)).toMatchObject({
+      mailState: MailState.MAIL_STATE_FAILED,
+      mailError: 'no such mailbox',
+    });
+  });
+
+  it('is said to be out of reach where no mail can be sent', async () => {
+    expect(await auth.users.getMailOptions({}, operator)).toEqual({ canMail: true });
+    const mute = await startTestAuth(engine);
+    try {
+      expect(await mute.users.getMailOptions({}, operator)).toEqual({ canMail: false });
+      await mute.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada', password }), operator);
+      expect(await mute.users.requestPasswordReset({ email: 'ada@example.com', client: client() }, operator)).toEqual({});
+    } finally {
+      await mute.stop();
+    }
+    expect(mails).toEqual([]);
+  });
+});

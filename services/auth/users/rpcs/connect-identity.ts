@@ -1,0 +1,31 @@
+// ConnectIdentity: connects an identity with the person of a session.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
+import { checkedClaims, newIdentity } from '../claims.js';
+import type { PeopleDeps } from '../deps.js';
+import { personOfSession } from '../current-password.js';
+import { identitiesMax } from '../store/identities.js';
+
+/** Raises invalid_request, not_found, failed_precondition for too many, and already_exists for another person's. A repeat changes nothing. */
+export async function connectIdentity(
+  request: ConnectIdentityRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<ConnectIdentityResponse> {
+  const { identities, clock, log } = deps;
+  const claims = checkedClaims(request.claims);
+  const { userId, person } = await personOfSession(request.sessionId, deps);
+  const before = await identities.list(userId);
+  if (before.length >= identitiesMax)
+    throw new AppError('failed_precondition', `A person has at most ${identitiesMax} identities; disconnect one first.`);
+  const identity = newIdentity(claims, clock.nowMs());
+  if (await identities.add(userId, identity)) {
+    log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected');
+    return { identity: { id: identity.id, issuer: claims.issuer, email: claims.email, createdAtMs: identity.createdAtMs } };
+  }
+  const owner = await identities.findUser(claims);
+  const own = owner?.equals(userId) === true ? before.find(({ issuer }) => issuer === claims.issuer) : undefined;
+  if (own === undefined) throw new AppError('already_exists', 'This identity is connected with another person here.');
+  return { identity: own };
+}

@@ -1,0 +1,74 @@
+// Invite: asks somebody into an account.
+import { AppError } from '#kit/errors/app-error.js';
+import { idToBytes, newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse, MailState } from '#proto/auth/v1/users.js';
+import { accountIdBytes } from '../../requests/fields.js';
+import { found } from '../../requests/found.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedEmail, checkedId, checkedRole } from '../fields.js';
+import { invitationLetter } from '../mail/mail-templates.js';
+import { type MailStanding, off } from '../mail/mail-state.js';
+import { mintToken } from '../token.js';
+
+/** Mails of invitations within an hour. */
+export const mailsPerHourMax = { account: 20, person: 30 } as const;
+
+/** Raises invalid_request, not_found, already_exists for somebody who belongs to the account, and failed_precondition while too many invitations of it are open. */
+export async function invite(request: CreateInvitationRequest, _context: CallContext, deps: PeopleDeps): Promise<CreateInvitationResponse> {
+  const { accounts, users, members, lifetimes, clock, log } = deps;
+  const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
+  checkedId('invited_by_user_id', 'user', request.invitedByUserId);
+  const email = checkedEmail(request.email);
+  const known = await users.findByEmail(email);
+  const memberships = known === undefined ? [] : await members.ofUser(idToBytes('user', known.user.id)!);
+  if (memberships.some((membership) => membership.account?.id === account.id)) {
+    throw new AppError('already_exists', 'They belong to the account already; change their role instead.', { details: { field: 'email' } });
+  }
+  const nowMs = clock.nowMs();
+  const { token, hash } = mintToken();
+  const invitation = {
+    id: newId('inv', nowMs),
+    accountId: account.id,
+    accountName: account.name,
+    email,
+    role: checkedRole(request.role),
+    invitedByUserId: request.invitedByUserId,
+    createdAtMs: BigInt(nowMs),
+    expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
+    mailState: MailState.MAIL_STATE_UNSPECIFIED,
+    mailError: '',
+  };
+  await members.invite(invitation, hash);
+  log.info({ invitation_id: invitation.id, account_id: account.id }, 'invited');
+  const { state, words } = await mail(invitation, token, deps);
+  return { invitation: { ...invitation, mailState: state, mailError: words }, token };
+}
+
+async function mail(invitation: Invitation, token: string, { users, members, postman, clock }: PeopleDeps): Promise<MailStanding> {
+  const page = postman.address('/invitation');
+  if (page === undefined) return off;
+  const id = idToBytes('inv', invitation.id)!;
+  const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
+  const letter = invitationLetter({
+    accountName: invitation.accountName,
+    role: invitation.role,
+    byName: inviter?.name ?? '',
+    byEmail: inviter?.emailVerified === true ? inviter.email : undefined,
+    link: `${page}#${token}`,
+    expiresAtMs: Number(invitation.expiresAtMs),
+  });
+  const untilMs = clock.nowMs() + postman.patienceMs;
+  return postman.send({
+    kind: 'invitation',
+    id: invitation.id,
+    to: invitation.email,
+    letter,
+    budgets: new Map([
+      [`account ${invitation.accountId}`, mailsPerHourMax.account],
+      [`person ${invitation.invitedByUserId}`, mailsPerHourMax.person],
+    ]),
+    isWanted: () => members.isOpen(id, clock.nowMs()),
+    note: (standing) => members.noteMail(id, standing, untilMs),
+  });
+}

@@ -1,0 +1,32 @@
+// CreateUser: adds a person.
+import { newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
+import { checkedName } from '../../requests/fields.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedEmail, checkedPassword } from '../fields.js';
+import { hashPassword } from '../password.js';
+import { emailTaken } from '../store/users.js';
+
+/** Raises invalid_request, already_exists and overloaded. */
+export async function createUser(
+  request: CreateUserRequest,
+  _context: CallContext,
+  { users, clock, log }: PeopleDeps,
+): Promise<CreateUserResponse> {
+  const nowMs = clock.nowMs();
+  const user = {
+    id: newId('user', nowMs),
+    email: checkedEmail(request.email),
+    name: checkedName(request.name),
+    isOperator: request.isOperator,
+    isDisabled: false,
+    hasPassword: request.password !== '',
+    createdAtMs: BigInt(nowMs),
+    emailVerified: true,
+  };
+  const password = request.password === '' ? undefined : await hashPassword(checkedPassword(request.password));
+  if (!(await users.add({ user, password }))) throw emailTaken();
+  log.info({ user_id: user.id, is_operator: user.isOperator }, 'person added');
+  return { user };
+}

@@ -1,0 +1,28 @@
+// DisconnectIdentity: ends the connection of a person with an identity.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { DisconnectIdentityRequest, DisconnectIdentityResponse } from '#proto/auth/v1/users.js';
+import { found } from '../../requests/found.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedId } from '../fields.js';
+
+/** Raises invalid_request, not_found and failed_precondition. */
+export async function disconnectIdentity(
+  request: DisconnectIdentityRequest,
+  _context: CallContext,
+  { identities, users, log }: PeopleDeps,
+): Promise<DisconnectIdentityResponse> {
+  const userId = checkedId('user_id', 'user', request.userId);
+  const id = checkedId('identity_id', 'idn', request.identityId);
+  const { user } = found(await users.find(userId), 'user');
+  const present = await identities.list(userId);
+  found(
+    present.find((identity) => identity.id === request.identityId),
+    'identity',
+  );
+  if (!user.hasPassword && present.length === 1)
+    throw new AppError('failed_precondition', 'This is the only way in which you can sign in; set a password first.');
+  found((await identities.remove(userId, id)) ? true : undefined, 'identity');
+  log.info({ user_id: user.id }, 'identity disconnected');
+  return {};
+}

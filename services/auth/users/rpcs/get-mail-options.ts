@@ -1,0 +1,13 @@
+// GetMailOptions: whether mail can be sent here.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetMailOptionsRequest, GetMailOptionsResponse } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from '../deps.js';
+
+/** Raises nothing. */
+export async function getMailOptions(
+  _request: GetMailOptionsRequest,
+  _context: CallContext,
+  { postman }: PeopleDeps,
+): Promise<GetMailOptionsResponse> {
+  return { canMail: postman.address('') !== undefined };
+}

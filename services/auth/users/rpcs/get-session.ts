@@ -1,0 +1,36 @@
+// GetSession: whose session a token is, and where they belong.
+import { AppError } from '#kit/errors/app-error.js';
+import { idToBytes } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { GetSessionRequest, GetSessionResponse, Session } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedClient } from '../fields.js';
+import { hashToken } from '../token.js';
+
+// A write for each request of a console would cost more than knowing the second is worth.
+const noteUseEveryMs = 60_000;
+
+/** Raises session_unknown. */
+export async function getSession(request: GetSessionRequest, context: CallContext, deps: PeopleDeps): Promise<GetSessionResponse> {
+  const { users, sessions, members, actorTokens, clock } = deps;
+  const session = await sessions.findByToken(hashToken(request.token), clock.nowMs());
+  const userId = session === undefined ? undefined : idToBytes('user', session.userId)!;
+  const person = userId === undefined ? undefined : await users.find(userId);
+  if (session === undefined || userId === undefined || person === undefined || person.user.isDisabled) {
+    throw new AppError('session_unknown', 'The session has ended; sign in again.');
+  }
+  const { user } = person;
+  const { accountId } = request;
+  const { address: clientAddress } = checkedClient({ address: request.clientAddress, userAgent: '' });
+  const memberships = await members.ofUser(userId);
+  const actorToken = await actorTokens.sign({ user, session, memberships, accountId, clientAddress, caller: context.caller });
+  return { session: await noteUse(session, deps), user, memberships, actorToken };
+}
+
+async function noteUse(session: Session, { sessions, lifetimes, clock }: PeopleDeps): Promise<Session> {
+  const nowMs = clock.nowMs();
+  if (BigInt(nowMs) - session.lastUsedAtMs < BigInt(noteUseEveryMs)) return session;
+  const expiresAtMs = Math.min(nowMs + lifetimes.sessionIdleMs, Number(session.createdAtMs) + lifetimes.sessionMs);
+  await sessions.noteUse(idToBytes('sess', session.id)!, nowMs, expiresAtMs);
+  return { ...session, lastUsedAtMs: BigInt(nowMs), expiresAtMs: BigInt(expiresAtMs) };
+}

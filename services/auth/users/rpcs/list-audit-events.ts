@@ -1,0 +1,27 @@
+// ListAuditEvents: what was noted, newest first, by pages.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListAuditEventsRequest, ListAuditEventsResponse } from '#proto/auth/v1/users.js';
+import { invalidField } from '../../requests/fields.js';
+import { parsePageRequest, readPage } from '../../requests/paging.js';
+import type { PeopleDeps } from '../deps.js';
+
+const filterCharsMax = 200;
+
+/** Raises invalid_request. */
+export async function listAuditEvents(
+  request: ListAuditEventsRequest,
+  _context: CallContext,
+  { audit }: PeopleDeps,
+): Promise<ListAuditEventsResponse> {
+  const { accountId, actor, action, targetId, fromMs, untilMs } = request;
+  for (const [field, text] of Object.entries({ account_id: accountId, actor, target_id: targetId })) {
+    if (text.length > filterCharsMax) throw invalidField(field, `${field} must have at most ${filterCharsMax} characters.`);
+  }
+  if (!/^[a-z_.]{0,64}$/.test(action))
+    throw invalidField('action', 'action must be a word such as key.create, or what stands before its dot.');
+  if (fromMs < 0n || untilMs < 0n)
+    throw invalidField(fromMs < 0n ? 'from_ms' : 'until_ms', 'An instant is in epoch milliseconds; 0 is no bound.');
+  const filter = { accountId, actor: actor.trim(), action, targetId, fromMs, untilMs };
+  const page = await readPage(parsePageRequest(request, 'aud'), (after, limit) => audit.list(filter, after, limit));
+  return { events: page.items, nextPageToken: page.nextPageToken };
+}

@@ -1,0 +1,14 @@
+// ListInvitations: who was asked into an account and has not answered.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListInvitationsRequest, ListInvitationsResponse } from '#proto/auth/v1/users.js';
+import { accountIdBytes } from '../../requests/fields.js';
+import type { PeopleDeps } from '../deps.js';
+
+/** Raises invalid_request. */
+export async function listInvitations(
+  request: ListInvitationsRequest,
+  _context: CallContext,
+  { members, clock }: PeopleDeps,
+): Promise<ListInvitationsResponse> {
+  return { invitations: await members.invitations(accountIdBytes(request.accountId), clock.nowMs()) };
+}

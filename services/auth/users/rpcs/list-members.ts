@@ -1,0 +1,14 @@
+// ListMembers: who belongs to an account.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListMembersRequest, ListMembersResponse } from '#proto/auth/v1/users.js';
+import { accountIdBytes } from '../../requests/fields.js';
+import type { PeopleDeps } from '../deps.js';
+
+/** Raises invalid_request. */
+export async function listMembers(
+  request: ListMembersRequest,
+  _context: CallContext,
+  { members }: PeopleDeps,
+): Promise<ListMembersResponse> {
+  return { members: await members.ofAccount(accountIdBytes(request.accountId)) };
+}

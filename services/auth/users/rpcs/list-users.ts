@@ -1,0 +1,16 @@
+// ListUsers: people in order of creation, by pages; all, those of a search, or the one of an address.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ListUsersRequest, ListUsersResponse } from '#proto/auth/v1/users.js';
+import { parsePageRequest, readPage } from '../../requests/paging.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedEmail, checkedSearch } from '../fields.js';
+
+/** Raises invalid_request. */
+export async function listUsers(request: ListUsersRequest, _context: CallContext, { users }: PeopleDeps): Promise<ListUsersResponse> {
+  if (request.email !== '') {
+    const person = await users.findByEmail(checkedEmail(request.email));
+    return { users: person === undefined ? [] : [person.user], nextPageToken: '' };
+  }
+  const page = await readPage(parsePageRequest(request, 'user'), (after, limit) => users.list(checkedSearch(request.search), after, limit));
+  return { users: page.items, nextPageToken: page.nextPageToken };
+}

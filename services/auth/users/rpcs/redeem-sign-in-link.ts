@@ -1,0 +1,19 @@
+// RedeemSignInLink: begins a session by a link, once.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { RedeemSignInLinkRequest, RedeemSignInLinkResponse } from '#proto/auth/v1/users.js';
+import { beginSession, signInRefused } from '../begin-session.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedClient } from '../fields.js';
+import { hashToken } from '../token.js';
+
+/** Raises sign_in_refused. */
+export async function redeemSignInLink(
+  request: RedeemSignInLinkRequest,
+  context: CallContext,
+  deps: PeopleDeps,
+): Promise<RedeemSignInLinkResponse> {
+  const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
+  const person = userId === undefined ? undefined : await deps.users.find(userId);
+  if (person === undefined) throw signInRefused();
+  return { signedIn: await beginSession(person.user, checkedClient(request.client), true, context, deps) };
+}

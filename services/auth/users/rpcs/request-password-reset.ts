@@ -1,0 +1,47 @@
+// RequestPasswordReset: mails a link to somebody who has forgotten their password.
+import { idToBytes, newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedClient, checkedEmail } from '../fields.js';
+import { resetLetter } from '../mail/mail-templates.js';
+import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
+import { mintToken } from '../token.js';
+
+/** How long a link can be used, in milliseconds. */
+export const resetLifeMs = 3_600_000;
+/** Links that are mailed to one person within an hour. */
+export const resetsPerHourMax = 3;
+
+/** Raises invalid_request and sign_in_throttled. All else is done after the answer, which so tells nothing of it, not even by its time. */
+export async function requestPasswordReset(
+  request: RequestPasswordResetRequest,
+  _context: CallContext,
+  deps: PeopleDeps,
+): Promise<RequestPasswordResetResponse> {
+  const email = checkedEmail(request.email);
+  const scope = addressScope('password-reset', checkedClient(request.client).address);
+  await assertNotThrottled(scope, attemptsMax.passwordReset, deps);
+  await noteAttempt(scope, deps);
+  deps.postman.inBackground(() => mailReset(email, deps));
+  return {};
+}
+
+async function mailReset(email: string, { users, resets, postman, clock, log }: PeopleDeps): Promise<void> {
+  const page = postman.address('/reset');
+  const user = (await users.findByEmail(email))?.user;
+  if (page === undefined || user === undefined || user.isDisabled) return;
+  const { token, hash } = mintToken();
+  const expiresAtMs = clock.nowMs() + resetLifeMs;
+  const userId = idToBytes('user', user.id)!;
+  await postman.send({
+    kind: 'reset',
+    id: newId('mail', clock.nowMs()),
+    to: email,
+    letter: resetLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }),
+    budgets: new Map([[`person ${user.id}`, resetsPerHourMax]]),
+    prepare: () => resets.add(hash, userId, email, expiresAtMs),
+    isWanted: async () => (await resets.find(hash, clock.nowMs())) !== undefined,
+  });
+  log.info({ user_id: user.id }, 'a new password was asked for');
+}

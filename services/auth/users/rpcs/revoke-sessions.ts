@@ -1,0 +1,21 @@
+// RevokeSessions: ends one session of a person, or all but one.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { RevokeSessionsRequest, RevokeSessionsResponse } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedId } from '../fields.js';
+
+/** Raises invalid_request. */
+export async function revokeSessions(
+  request: RevokeSessionsRequest,
+  _context: CallContext,
+  { sessions, log }: PeopleDeps,
+): Promise<RevokeSessionsResponse> {
+  const userId = checkedId('user_id', 'user', request.userId);
+  const butId = request.exceptSessionId === '' ? undefined : checkedId('except_session_id', 'sess', request.exceptSessionId);
+  const ended = await sessions.end(
+    userId,
+    request.sessionId === '' ? { butId } : { id: checkedId('session_id', 'sess', request.sessionId) },
+  );
+  log.info({ user_id: request.userId, ended }, 'sessions ended');
+  return { revoked: ended };
+}

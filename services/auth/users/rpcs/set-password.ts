@@ -1,0 +1,28 @@
+// SetPassword: sets the password of the person of a session.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { SetPasswordRequest, SetPasswordResponse } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedId, checkedPassword } from '../fields.js';
+import { hashPassword } from '../password.js';
+import { assertPresentPassword, personOfSession } from '../current-password.js';
+
+/** How long a session that was begun by a link may set a password without the present one, in milliseconds. */
+export const linkTrustMs = 15 * 60_000;
+
+/** Raises invalid_request, not_found, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
+export async function setPassword(request: SetPasswordRequest, _context: CallContext, deps: PeopleDeps): Promise<SetPasswordResponse> {
+  const { identities, users, resets, sessions, clock, log } = deps;
+  const sessionId = checkedId('session_id', 'sess', request.sessionId);
+  const password = checkedPassword(request.newPassword, 'new_password');
+  const who = await personOfSession(request.sessionId, deps);
+  const { session, userId } = who;
+  const isTrusted = session.signedInWithLink && BigInt(clock.nowMs()) < session.createdAtMs + BigInt(linkTrustMs);
+  if (!isTrusted) await assertPresentPassword(who, request.currentPassword, deps);
+  await users.update(userId, { password: await hashPassword(password) });
+  await sessions.end(userId, { butId: sessionId });
+  await resets.endAll(userId);
+  // Who comes by a link may not be who wrote the address first, and whom an identity of theirs would still let in. They connect their own again.
+  if (isTrusted && !who.person.user.emailVerified) await identities.removeAll(userId);
+  log.info({ user_id: session.userId }, 'password set');
+  return {};
+}

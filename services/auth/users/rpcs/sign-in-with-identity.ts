@@ -1,0 +1,72 @@
+// SignInWithIdentity: begins a session of the person whom an identity provider has named.
+import { AppError } from '#kit/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { IdentityClaims, SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
+import { beginSession } from '../begin-session.js';
+import { checkedClaims, newIdentity } from '../claims.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedClient } from '../fields.js';
+import { newAccountOf } from '../new-account.js';
+
+const messages = {
+  disabled: 'This person may not sign in any more; ask the operator.',
+  email_unverified: 'The identity provider has not verified the e-mail address; verify it there first.',
+  email_taken: 'Somebody with this e-mail address is known here already. Sign in as before, and connect the identity in the settings.',
+  unknown_person: 'Nobody with this e-mail address is known here; ask for an invitation.',
+} as const;
+
+/** Raises invalid_request, and sign_in_refused with details.why. */
+export async function signInWithIdentity(
+  request: SignInWithIdentityRequest,
+  context: CallContext,
+  deps: PeopleDeps,
+): Promise<SignInWithIdentityResponse> {
+  const claims = checkedClaims(request.claims);
+  const client = checkedClient(request.client);
+  const known = (await connected(claims, deps)) ?? (await byEmail(claims, deps));
+  if (known?.isDisabled === true) throw refusal('disabled');
+  if (known !== undefined) return { signedIn: await beginSession(known, client, false, context, deps), isNew: false };
+  if (!request.maySignUp) throw refusal('unknown_person');
+  return { signedIn: await beginSession(await added(claims, deps), client, false, context, deps), isNew: true };
+}
+
+async function connected(claims: IdentityClaims, { identities, users }: PeopleDeps): Promise<User | undefined> {
+  const userId = await identities.findUser(claims);
+  return userId === undefined ? undefined : (await users.find(userId))?.user;
+}
+
+/** The person of the verified address, who is connected from now on; undefined when there is none. */
+async function byEmail(claims: IdentityClaims, { identities, users, clock, log }: PeopleDeps): Promise<User | undefined> {
+  if (!claims.emailVerified) throw refusal('email_unverified');
+  const person = await users.findByEmail(claims.email);
+  if (person === undefined || person.user.isDisabled) return person?.user;
+  // Whoever signed up with an address that is not theirs would else wait here for its owner.
+  if (!person.user.emailVerified) throw refusal('email_taken');
+  if (!(await identities.addByEmail(person.user, newIdentity(claims, clock.nowMs())))) throw refusal('email_taken');
+  log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected by e-mail address');
+  return person.user;
+}
+
+async function added(claims: IdentityClaims, { identities, clock, log }: PeopleDeps): Promise<User> {
+  const nowMs = clock.nowMs();
+  const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;
+  const user = {
+    id: newId('user', nowMs),
+    email: claims.email,
+    name,
+    isOperator: false,
+    isDisabled: false,
+    hasPassword: false,
+    createdAtMs: BigInt(nowMs),
+    emailVerified: true,
+  };
+  const account = newAccountOf(name, nowMs);
+  if (!(await identities.addWithAccount({ user, password: undefined }, account, newIdentity(claims, nowMs)))) throw refusal('email_taken');
+  log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up by identity');
+  return user;
+}
+
+function refusal(why: keyof typeof messages): AppError {
+  return new AppError('sign_in_refused', messages[why], { details: { why } });
+}

@@ -1,0 +1,50 @@
+// SignUp: adds a person who comes by themself, with an account that they own.
+import { newId } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
+import { checkedName, invalidField } from '../../requests/fields.js';
+import { beginSession } from '../begin-session.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
+import { newAccountOf } from '../new-account.js';
+import { hashPassword } from '../password.js';
+import { emailTaken } from '../store/users.js';
+import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
+
+/** Raises invalid_request, already_exists, sign_in_throttled and overloaded. */
+export async function signUp(request: SignUpRequest, context: CallContext, deps: PeopleDeps): Promise<SignUpResponse> {
+  const { identities, clock, log } = deps;
+  const client = checkedClient(request.client);
+  const email = checkedEmail(request.email);
+  const name = checkedName(request.name);
+  const accountName = checkedAccountName(request.accountName);
+  checkedPassword(request.password);
+  const scope = addressScope('sign-up', client.address);
+  await assertNotThrottled(scope, attemptsMax.signUp, deps);
+  await noteAttempt(scope, deps);
+  // Hashed whether the address is free or not, so that the answer takes as long.
+  const password = await hashPassword(request.password);
+  const nowMs = clock.nowMs();
+  const user = {
+    id: newId('user', nowMs),
+    email,
+    name,
+    isOperator: false,
+    isDisabled: false,
+    hasPassword: true,
+    createdAtMs: BigInt(nowMs),
+    emailVerified: false,
+  };
+  const account = newAccountOf(accountName, nowMs);
+  if (!(await identities.addWithAccount({ user, password }, account, undefined))) throw emailTaken();
+  log.info({ user_id: user.id, account_id: account.id }, 'signed up');
+  return { signedIn: await beginSession(user, client, false, context, deps), account };
+}
+
+function checkedAccountName(name: string): string {
+  try {
+    return checkedName(name);
+  } catch {
+    throw invalidField('account_name', 'account_name must have 1 to 200 characters, not only spaces, and no control characters.');
+  }
+}

@@ -1,0 +1,34 @@
+// UpdateUser: renames, disables or enables a user, changes the email address, or makes the user an operator.
+import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { UpdateUserRequest, UpdateUserResponse } from '#proto/auth/v1/users.js';
+import { checkedName } from '../../requests/fields.js';
+import { found } from '../../requests/found.js';
+import { checkedUpdateMask } from '../../requests/update-mask.js';
+import type { PeopleDeps } from '../deps.js';
+import { checkedEmail, checkedId } from '../fields.js';
+
+const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
+
+/** Changes the fields of the mask. Raises invalid_request, not_found, already_exists and failed_precondition. */
+export async function updateUser(
+  request: UpdateUserRequest,
+  _context: CallContext,
+  { users, sessions, log }: PeopleDeps,
+): Promise<UpdateUserResponse> {
+  const id = checkedId('user_id', 'user', request.userId);
+  const mask = checkedUpdateMask(request.updateMask, fields);
+  const isDisabled = mask.has('is_disabled') ? request.isDisabled : undefined;
+  const isOperator = mask.has('is_operator') ? request.isOperator : undefined;
+  const name = mask.has('name') ? checkedName(request.name) : undefined;
+  const email = mask.has('email') ? checkedEmail(request.email) : undefined;
+  const change = { name, isDisabled, isOperator, ...(email === undefined ? {} : { email, emailVerified: true }) };
+  const changed = await (request.keepLastOperator ? users.updateKeepingAnOperator(id, change) : users.update(id, change));
+  if (changed === false)
+    throw new AppError('failed_precondition', 'This is the last operator who can sign in; make somebody else an operator first.');
+  const user = found(changed, 'user');
+  // Sessions ask for their person each time, so that disabling acts at once; without the sessions it also acts for good.
+  if (isDisabled === true) await sessions.end(id, { butId: undefined });
+  log.info({ user_id: user.id, is_disabled: user.isDisabled, is_operator: user.isOperator }, 'person updated');
+  return { user };
+}

@@ -1,0 +1,77 @@
+// UserService: its RPCs, bound to what they need.
+import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
+import type { UserService } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from './deps.js';
+import { acceptInvitation } from './rpcs/accept-invitation.js';
+import { appendAuditEvents } from './rpcs/append-audit-events.js';
+import { appendAudit } from './rpcs/append-audit.js';
+import { confirmPassword } from './rpcs/confirm-password.js';
+import { connectIdentity } from './rpcs/connect-identity.js';
+import { createSignInLink } from './rpcs/create-sign-in-link.js';
+import { createUser } from './rpcs/create-user.js';
+import { disconnectIdentity } from './rpcs/disconnect-identity.js';
+import { revokeSessions } from './rpcs/revoke-sessions.js';
+import { getInvitation } from './rpcs/get-invitation.js';
+import { getMailOptions } from './rpcs/get-mail-options.js';
+import { getSession } from './rpcs/get-session.js';
+import { invite } from './rpcs/create-invitation.js';
+import { listAuditEvents } from './rpcs/list-audit-events.js';
+import { listIdentities } from './rpcs/list-identities.js';
+import { listInvitations } from './rpcs/list-invitations.js';
+import { listMembers } from './rpcs/list-members.js';
+import { listSessions } from './rpcs/list-sessions.js';
+import { listUsers } from './rpcs/list-users.js';
+import { putMember } from './rpcs/put-member.js';
+import { redeemSignInLink } from './rpcs/redeem-sign-in-link.js';
+import { deleteMember } from './rpcs/delete-member.js';
+import { requestPasswordReset } from './rpcs/request-password-reset.js';
+import { resetPassword } from './rpcs/reset-password.js';
+import { revokeInvitation } from './rpcs/revoke-invitation.js';
+import { setPassword } from './rpcs/set-password.js';
+import { signInWithIdentity } from './rpcs/sign-in-with-identity.js';
+import { signIn } from './rpcs/sign-in.js';
+import { signUp } from './rpcs/sign-up.js';
+import { updateProfile } from './rpcs/update-profile.js';
+import { updateUser } from './rpcs/update-user.js';
+import { verifyAuditLog } from './rpcs/verify-audit-log.js';
+
+/** The implementation of the contract over these dependencies. */
+export function peopleService(deps: PeopleDeps): UserService {
+  return bindRpcs<UserService, PeopleDeps>(
+    {
+      createUser,
+      listUsers,
+      updateUser,
+      setPassword,
+      updateProfile,
+      confirmPassword,
+      signUp,
+      signInWithIdentity,
+      connectIdentity,
+      listIdentities,
+      disconnectIdentity,
+      signIn,
+      requestPasswordReset,
+      resetPassword,
+      getMailOptions,
+      createSignInLink,
+      redeemSignInLink,
+      getSession,
+      listSessions,
+      revokeSessions,
+      createInvitation: invite,
+      listInvitations,
+      getInvitation,
+      revokeInvitation,
+      acceptInvitation,
+      listMembers,
+      putMember,
+      deleteMember,
+      appendAudit,
+      appendAuditEvents,
+      listAuditEvents,
+      verifyAuditLog,
+    },
+    deps,
+  );
+}

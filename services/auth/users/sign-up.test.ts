@@ -1,0 +1,284 @@
+// How people come by themselves: sign-up and identities at providers, and how they change who they are.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import {
+  type Client,
+  CreateUserRequest,
+  IdentityClaims,
+  Role,
+  SignUpRequest,
+  type SignedIn,
+  UpdateProfileRequest,
+  UpdateUserRequest,
+  type User,
+} from '#proto/auth/v1/users.js';
+import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { attemptsMax, failureWindowMs } from './throttle.js';
+import { maskOf } from '../testing/mask-of.js';
+
+const password = 'correct horse battery';
+// Each password costs a fifth of a second of a core, and more of one that others use too.
+jest.setTimeout(60_000);
+const issuer = 'https://id.example.com';
+
+describe.each(testEngines)('people who come by themselves on %s', (engine) => {
+  let auth: TestAuth;
+  let clients = 0;
+  let subjects = 0;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+  });
+  afterAll(() => auth.stop());
+
+  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
+  const add = async (email: string, secret = password): Promise<User> =>
+    (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password: secret }), operator)).user!;
+  const signIn = async (email: string, secret = password): Promise<SignedIn> =>
+    (await auth.users.signIn({ email, password: secret, client: client() }, operator)).signedIn!;
+  const signUp = (email: string, fields: Partial<SignUpRequest> = {}) =>
+    auth.users.signUp(
+      SignUpRequest.fromPartial({ email, name: 'Eve', password, accountName: 'Eve’s', client: client(), ...fields }),
+      operator,
+    );
+  const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
+  const claims = (email: string, fields: Partial<IdentityClaims> = {}): IdentityClaims =>
+    IdentityClaims.fromPartial({ issuer, subject: `subject ${(subjects += 1)}`, email, emailVerified: true, name: 'Grace', ...fields });
+  const byIdentity = (given: IdentityClaims, maySignUp = false) =>
+    auth.users.signInWithIdentity({ claims: given, maySignUp, client: client() }, operator);
+  const refused = (why: string) => expect.objectContaining({ reason: 'sign_in_refused', details: expect.objectContaining({ why }) });
+
+  it('sign up with an account of their own, once for an address', async () => {
+    const { signedIn, account } = await signUp('Eve@Example.com');
+    expect(signedIn!.user).toMatchObject({ email: 'eve@example.com', isOperator: false, emailVerified: false });
+    expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([
+      { account: { id: account!.id, name: 'Eve’s' }, role: Role.ROLE_OWNER },
+    ]);
+    const accounts = async () =>
+      (
+        await auth.service.listAccounts(
+          { pageSize: 0, pageToken: '', search: '', state: 0, newestFirst: false, withKeyCounts: false },
+          operator,
+        )
+      ).accounts.length;
+    const before = await accounts();
+    await expect(signUp('EVE@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
+    expect(await accounts()).toBe(before);
+    await expect(signUp('x@example.com', { accountName: ' ' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'account_name' },
+    });
+    await expect(signUp('x@example.com', { password: 'short' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'password' },
+    });
+  });
+
+  it('cannot sign up without end from one network, of which an IPv6 address is only a part', async () => {
+    const from = (number: number): Partial<SignUpRequest> => ({ client: { address: `2001:db8:7:7::${number}`, userAgent: '' } });
+    for (let attempt = 1; attempt <= attemptsMax.signUp; attempt += 1)
+      await signUp('eve@example.com', from(attempt)).catch(() => undefined);
+    await expect(signUp('fresh@example.com', from(99))).rejects.toMatchObject({
+      reason: 'sign_in_throttled',
+      retryAfterMs: failureWindowMs,
+    });
+    auth.clock.advance(failureWindowMs);
+    await signUp('fresh@example.com', from(99));
+  });
+
+  it('sign in by an identity again and again, whatever becomes of its address', async () => {
+    const given = claims('ida@example.com');
+    await expect(byIdentity(given)).rejects.toEqual(refused('unknown_person'));
+    const first = await byIdentity(given, true);
+    expect(first).toMatchObject({
+      isNew: true,
+      signedIn: { user: { email: 'ida@example.com', name: 'Grace', hasPassword: false, emailVerified: true } },
+    });
+    expect((await sessionOf(first.signedIn!.token)).memberships).toMatchObject([{ account: { name: 'Grace' }, role: Role.ROLE_OWNER }]);
+    const again = await byIdentity({ ...given, email: 'other@example.com', emailVerified: false });
+    expect([again.isNew, again.signedIn!.user!.id]).toEqual([false, first.signedIn!.user!.id]);
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: again.signedIn!.user!.id, isDisabled: true, updateMask: ['is_disabled'] }),
+      operator,
+    );
+    await expect(byIdentity(given, true)).rejects.toEqual(refused('disabled'));
+  });
+
+  it('are one person at each provider, whose subjects do not mix', async () => {
+    const [here, there] = [
+      claims('here@example.com', { subject: 'same' }),
+      claims('there@example.com', { subject: 'same', issuer: 'https://other.example.com' }),
+    ];
+    const [one, two] = [await byIdentity(here, true), await byIdentity(there, true)];
+    expect(one.signedIn!.user!.id).not.toBe(two.signedIn!.user!.id);
+  });
+
+  it('are found by a verified address that the operator vouched for', async () => {
+    const user = await add('vouched@example.com');
+    await expect(byIdentity(claims('vouched@example.com', { emailVerified: false }), true)).rejects.toEqual(refused('email_unverified'));
+    const given = claims('VOUCHED@example.com');
+    expect((await byIdentity(given)).signedIn!.user!.id).toBe(user.id);
+    expect((await byIdentity({ ...given, email: '' })).signedIn!.user!.id).toBe(user.id);
+    // The address may belong to somebody else at the provider by now.
+    await expect(byIdentity(claims('vouched@example.com'), true)).rejects.toEqual(refused('email_taken'));
+    const gone = await add('gone@example.com');
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: gone.id, isDisabled: true, updateMask: ['is_disabled'] }),
+      operator,
+    );
+    await expect(byIdentity(claims('gone@example.com'), true)).rejects.toEqual(refused('disabled'));
+  });
+
+  it('do not fall to whoever wrote their address first: by sign-up, by a change, or by an invitation of their own', async () => {
+    await signUp('victim1@example.com');
+    const { session, user: mallory } = await signIn((await add('mallory@example.com')).email);
+    await auth.users.updateProfile(
+      UpdateProfileRequest.fromPartial({
+        sessionId: session!.id,
+        email: 'victim2@example.com',
+        currentPassword: password,
+        updateMask: ['email'],
+      }),
+      operator,
+    );
+    const account = await newAccount(auth.service, 'Mallory’s');
+    await auth.users.putMember({ accountId: account.id, userId: mallory!.id, role: Role.ROLE_OWNER }, operator);
+    const { token } = await auth.users.createInvitation(
+      { accountId: account.id, email: 'victim3@example.com', role: Role.ROLE_VIEWER, invitedByUserId: mallory!.id },
+      operator,
+    );
+    await auth.users.acceptInvitation({ token, name: 'Not the victim', password, client: client(), sessionId: '' }, operator);
+    for (const number of [1, 2, 3])
+      await expect(byIdentity(claims(`victim${number}@example.com`), true)).rejects.toEqual(refused('email_taken'));
+  });
+
+  it('get an address back by a link and a new password, without whoever wrote it first', async () => {
+    const mallorys = claims('mallory@elsewhere.example.com');
+    const { signedIn } = await signUp('victim4@example.com');
+    await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, claims: mallorys }, operator);
+    const { token } = await auth.users.createSignInLink({ email: 'victim4@example.com', sendMail: false }, operator);
+    const { session } = (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
+    await auth.users.setPassword({ sessionId: session!.id, currentPassword: '', newPassword: 'a phrase of the victim' }, operator);
+    await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(signIn('victim4@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(byIdentity(mallorys)).rejects.toEqual(refused('unknown_person'));
+    // Of somebody whose address was always theirs nothing is taken.
+    const owner = claims('owner@example.com');
+    await byIdentity(owner, true);
+    const link = await auth.users.createSignInLink({ email: 'owner@example.com', sendMail: false }, operator);
+    const own = (await auth.users.redeemSignInLink({ token: link.token, client: client() }, operator)).signedIn!;
+    await auth.users.setPassword({ sessionId: own.session!.id, currentPassword: '', newPassword: password }, operator);
+    expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
+  });
+
+  it('are believed when the operator invited them, or gave them the address', async () => {
+    const boss = (
+      await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }), operator)
+    ).user!;
+    const account = await newAccount(auth.service, 'Firm');
+    await auth.users.putMember({ accountId: account.id, userId: boss.id, role: Role.ROLE_OWNER }, operator);
+    const { token } = await auth.users.createInvitation(
+      { accountId: account.id, email: 'hired@example.com', role: Role.ROLE_VIEWER, invitedByUserId: boss.id },
+      operator,
+    );
+    const { signedIn } = await auth.users.acceptInvitation({ token, name: 'Hired', password, client: client(), sessionId: '' }, operator);
+    expect((await byIdentity(claims('hired@example.com'))).signedIn!.user!.id).toBe(signedIn!.user!.id);
+    await signUp('claimed@example.com');
+    const { users } = await auth.users.listUsers({ email: 'claimed@example.com', pageSize: 0, pageToken: '', search: '' }, operator);
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: users[0]!.id, email: 'claimed@example.com', updateMask: ['email'] }),
+      operator,
+    );
+    expect((await byIdentity(claims('claimed@example.com'))).signedIn!.user!.id).toBe(users[0]!.id);
+  });
+
+  it('accept an invitation by their session when they have no password', async () => {
+    const host = await add('inviter@example.com');
+    const account = await newAccount(auth.service, 'Club');
+    await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+    const { signedIn } = await byIdentity(claims('guest@example.com'), true);
+    const { signedIn: stranger } = await byIdentity(claims('stranger@example.com'), true);
+    const { token } = await auth.users.createInvitation(
+      { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id },
+      operator,
+    );
+    const accept = (sessionId: string) =>
+      auth.users.acceptInvitation({ token, name: '', password: '', client: client(), sessionId }, operator);
+    await expect(accept(stranger!.session!.id)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    auth.clock.advance(1);
+    const accepted = (await accept(signedIn!.session!.id)).signedIn!;
+    expect((await sessionOf(accepted.token)).memberships).toMatchObject([
+      { account: { name: 'Grace' } },
+      { account: { name: 'Club' }, role: Role.ROLE_BILLING },
+    ]);
+  });
+
+  it('connect and disconnect identities, but keep a way in', async () => {
+    const { session, user } = await signIn((await add('connect@example.com')).email);
+    const given = claims('elsewhere@example.com');
+    const connect = (sessionId: string) => auth.users.connectIdentity({ sessionId, claims: given }, operator);
+    const { identity } = await connect(session!.id);
+    expect((await connect(session!.id)).identity).toEqual(identity);
+    expect((await byIdentity(given)).signedIn!.user!.id).toBe(user!.id);
+    const other = await byIdentity(claims('another@example.com'), true);
+    await expect(connect(other.signedIn!.session!.id)).rejects.toMatchObject({ reason: 'already_exists' });
+    const disconnect = async (userId: string) => {
+      const { identities } = await auth.users.listIdentities({ userId }, operator);
+      await auth.users.disconnectIdentity({ userId, identityId: identities[0]!.id }, operator);
+    };
+    await expect(
+      auth.users.disconnectIdentity({ userId: other.signedIn!.user!.id, identityId: identity!.id }, operator),
+    ).rejects.toMatchObject({ reason: 'not_found' });
+    await disconnect(user!.id);
+    await expect(byIdentity(given)).rejects.toEqual(refused('unknown_person'));
+    await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
+  });
+
+  it('change their name freely, and their address by the present password only', async () => {
+    await add('before@example.com');
+    const { session } = await signIn('before@example.com');
+    const update = (fields: Partial<UpdateProfileRequest>) =>
+      auth.users.updateProfile(
+        UpdateProfileRequest.fromPartial({
+          sessionId: session!.id,
+          ...fields,
+          updateMask: maskOf(fields).filter((path) => path !== 'current_password'),
+        }),
+        operator,
+      );
+    expect((await update({ name: 'Ada King' })).user).toMatchObject({ name: 'Ada King', email: 'before@example.com', emailVerified: true });
+    await expect(update({ email: 'after@example.com' })).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(update({ email: 'after@example.com', currentPassword: 'wrong guess' })).rejects.toMatchObject({
+      reason: 'sign_in_refused',
+    });
+    expect((await update({ email: 'After@example.com', currentPassword: password })).user).toMatchObject({
+      name: 'Ada King',
+      email: 'after@example.com',
+      emailVerified: false,
+    });
+    await signIn('after@example.com');
+    await expect(signIn('before@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await add('theirs@example.com');
+    for (let attempt = 0; attempt < attemptsMax.takenEmail; attempt += 1) {
+      await expect(update({ email: 'theirs@example.com', currentPassword: password })).rejects.toMatchObject({
+        reason: 'already_exists',
+        details: { field: 'email' },
+      });
+    }
+    await expect(update({ email: 'theirs@example.com', currentPassword: password })).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    const { signedIn } = await byIdentity(claims('none@example.com'), true);
+    const changed = await auth.users.updateProfile(
+      UpdateProfileRequest.fromPartial({ sessionId: signedIn!.session!.id, email: 'none2@example.com', updateMask: ['email'] }),
+      operator,
+    );
+    expect(changed.user!.email).toBe('none2@example.com');
+  });
+
+  it('confirm their password, not without end', async () => {
+    const { session } = await signIn((await add('confirm@example.com')).email);
+    const confirm = (currentPassword: string) => auth.users.confirmPassword({ sessionId: session!.id, currentPassword }, operator);
+    await confirm(password);
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      await expect(confirm('wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(confirm(password)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+  });
+});

@@ -1,0 +1,174 @@
+// The SQL of the audit log: entries are only ever appended.
+import assert from 'node:assert/strict';
+import type { Knex } from 'knex';
+import { type AuditEvent, type AuditRecord, auditRecord } from '#kit/audit/audit-event.js';
+import { type AuditLog, orderedIds } from '#kit/audit/audit-outbox.js';
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { AuditEvent as AuditEntry } from '#proto/auth/v1/users.js';
+import type { Row } from '../../store/rows.js';
+import { auditHash } from '../audit-hash.js';
+
+const columns = [
+  'id',
+  'at_ms',
+  'actor_user_id',
+  'actor_name',
+  'client_address',
+  'caller',
+  'account_id',
+  'action',
+  'target_id',
+  'detail',
+  'number',
+  'hash',
+] as const;
+
+/** Which entries are listed; an empty text or 0 leaves that open. */
+export interface AuditFilter {
+  readonly accountId: string;
+  /** The id of a person, or a part of a name. */
+  readonly actor: string;
+  /** An action, or the part of one before its dot. */
+  readonly action: string;
+  readonly targetId: string;
+  readonly fromMs: bigint;
+  readonly untilMs: bigint;
+}
+
+/** The end of the chain. */
+export interface ChainEnd {
+  readonly number: bigint;
+  readonly hash: Buffer;
+}
+
+/** The audit log. */
+export class AuditStore implements AuditLog {
+  readonly #newId = orderedIds();
+
+  constructor(
+    private readonly db: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Appends an event of auth's own, in the transaction of the change that it describes. Call it last: from here on other changes wait. */
+  async append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void> {
+    const nowMs = this.clock.nowMs();
+    await appendToChain(tx, [auditRecord(this.#newId(nowMs), nowMs, event, context)]);
+  }
+
+  /** Appends the events of another service, in this order. Events that are in the log already are skipped. */
+  receive(events: readonly AuditRecord[]): Promise<void> {
+    return this.db.transaction((tx) => appendToChain(tx, events), { isRepeatable: true });
+  }
+
+  /** Up to `limit` entries that match, newest first, from the one behind `after` on. */
+  async list(filter: AuditFilter, after: Buffer | undefined, limit: number): Promise<AuditEntry[]> {
+    const query = this.db
+      .knex('audit_entry')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .select(...columns);
+    if (filter.accountId !== '') query.where({ account_id: filter.accountId });
+    if (idToBytes('user', filter.actor) !== undefined) query.where({ actor_user_id: filter.actor });
+    else if (filter.actor !== '') query.whereRaw('INSTR(LOWER(actor_name), ?) > 0', [filter.actor.toLowerCase()]);
+    if (filter.action.includes('.')) query.where({ action: filter.action });
+    // "/" follows "." in the order of characters, so these are the actions that begin with the word and a dot.
+    else if (filter.action !== '') query.where('action', '>=', `${filter.action}.`).where('action', '<', `${filter.action}/`);
+    if (filter.targetId !== '') query.where({ target_id: filter.targetId });
+    // Ids begin with their instant.
+    if (filter.fromMs > 0n) query.where('id', '>=', firstIdAt(filter.fromMs));
+    if (filter.untilMs > 0n) query.where('id', '<', firstIdAt(filter.untilMs));
+    if (after !== undefined) query.where('id', '<', after);
+    const rows: Row[] = await query;
+    return rows.map(toEntry);
+  }
+
+  /** Up to `limit` entries of the chain, in its order, behind a number. */
+  async chainedAfter(number: bigint, limit: number): Promise<AuditEntry[]> {
+    const rows: Row[] = await this.db
+      .knex('audit_entry')
+      .where('number', '>', asNumber(number))
+      .orderBy('number')
+      .limit(limit)
+      .select(...columns);
+    return rows.map(toEntry);
+  }
+
+  /** Where the chain ends. */
+  chainEnd(): Promise<ChainEnd> {
+    return endOfChain(this.db.knex('audit_chain'));
+  }
+}
+
+async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<void> {
+  // The lock of this row is the order of the chain.
+  const end = await endOfChain(tx('audit_chain').forUpdate());
+  const ids = events.map(({ id }) => idToBytes('aud', id)!);
+  const present: Row[] = await tx('audit_entry').whereIn('id', ids).select('id');
+  const known = new Set(present.map((row) => idFromBytes('aud', asBytes(row['id']))));
+  let { number, hash } = end;
+  const rows: Record<string, unknown>[] = [];
+  for (const event of events) {
+    if (known.has(event.id)) continue;
+    known.add(event.id);
+    number += 1n;
+    hash = auditHash(hash, { ...event, number });
+    rows.push(toRow(event, number, hash));
+  }
+  if (rows.length === 0) return;
+  await tx('audit_entry').insert(rows);
+  const updated = await tx('audit_chain').where({ id: 1, last_number: end.number }).update({ last_number: number, last_hash: hash });
+  assert.equal(updated, 1);
+}
+
+function toRow(event: AuditRecord, number: bigint, hash: Buffer): Record<string, unknown> {
+  return {
+    id: idToBytes('aud', event.id),
+    at_ms: event.atMs,
+    actor_user_id: event.actorUserId,
+    actor_name: event.actorName,
+    client_address: event.clientAddress,
+    caller: event.caller,
+    account_id: event.accountId,
+    action: event.action,
+    target_id: event.targetId,
+    detail: event.detailJson,
+    number,
+    hash,
+  };
+}
+
+async function endOfChain(query: Knex.QueryBuilder): Promise<ChainEnd> {
+  const row: Row | undefined = await query.where({ id: 1 }).first('last_number', 'last_hash');
+  assert(row !== undefined, 'The end of the audit log is missing.');
+  return { number: asBigInt(row['last_number']), hash: asBytes(row['last_hash']) };
+}
+
+const msOf48Bits = 2n ** 48n - 1n;
+
+function firstIdAt(ms: bigint): Buffer {
+  const id = Buffer.alloc(16);
+  id.writeUIntBE(Number(ms > msOf48Bits ? msOf48Bits : ms), 0, 6);
+  return id;
+}
+
+function toEntry(row: Row): AuditEntry {
+  return {
+    id: idFromBytes('aud', asBytes(row['id'])),
+    atMs: asBigInt(row['at_ms']),
+    actorUserId: asText(row['actor_user_id']),
+    actorName: asText(row['actor_name']),
+    clientAddress: asText(row['client_address']),
+    caller: asText(row['caller']),
+    accountId: asText(row['account_id']),
+    action: asText(row['action']),
+    targetId: asText(row['target_id']),
+    detailJson: asText(row['detail']),
+    number: asBigInt(row['number']),
+    hash: asBytes(row['hash']),
+  };
+}

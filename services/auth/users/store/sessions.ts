@@ -1,0 +1,131 @@
+// The SQL of sessions and of the links that begin one.
+import assert from 'node:assert/strict';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import type { Session } from '#proto/auth/v1/users.js';
+import type { Row } from '../../store/rows.js';
+
+const columns = ['id', 'user_id', 'created_at_ms', 'last_used_at_ms', 'expires_at_ms', 'address', 'user_agent', 'by_link'] as const;
+
+/** Most sessions of one person that are listed; older ones go on, unlisted, until they end. */
+export const sessionsListedMax = 200;
+
+/** Keeps sessions and links, and of their tokens only the hashes. */
+export class SessionStore {
+  constructor(private readonly db: Database) {}
+
+  async add(session: Session, tokenHash: Buffer): Promise<void> {
+    await this.db.knex('session').insert({
+      id: idToBytes('sess', session.id),
+      token_hash: tokenHash,
+      user_id: idToBytes('user', session.userId),
+      created_at_ms: session.createdAtMs,
+      last_used_at_ms: session.lastUsedAtMs,
+      expires_at_ms: session.expiresAtMs,
+      address: session.client!.address,
+      user_agent: session.client!.userAgent,
+      by_link: Number(session.signedInWithLink),
+    });
+  }
+
+  /** The session of a token that has not ended. */
+  async findByToken(tokenHash: Buffer, nowMs: number): Promise<Session | undefined> {
+    return toSessionIf(
+      await this.db
+        .knex('session')
+        .where({ token_hash: tokenHash })
+        .where('expires_at_ms', '>', nowMs)
+        .first(...columns),
+    );
+  }
+
+  async find(id: Buffer, nowMs: number): Promise<Session | undefined> {
+    return toSessionIf(
+      await this.db
+        .knex('session')
+        .where({ id })
+        .where('expires_at_ms', '>', nowMs)
+        .first(...columns),
+    );
+  }
+
+  async noteUse(id: Buffer, lastUsedAtMs: number, expiresAtMs: number): Promise<void> {
+    await this.db.knex('session').where({ id }).update({ last_used_at_ms: lastUsedAtMs, expires_at_ms: expiresAtMs });
+  }
+
+  /** The sessions of a person that have not ended, newest first. */
+  async list(userId: Buffer, nowMs: number): Promise<Session[]> {
+    const query = this.db.knex('session').where({ user_id: userId }).where('expires_at_ms', '>', nowMs);
+    const rows: Row[] = await query
+      .orderBy('id', 'desc')
+      .limit(sessionsListedMax)
+      .select(...columns);
+    return rows.map(toSession);
+  }
+
+  /** Ends one session of a person, or all but one; how many. */
+  async end(userId: Buffer, which: { id: Buffer } | { butId: Buffer | undefined }): Promise<number> {
+    const query = this.db.knex('session').where({ user_id: userId });
+    if ('id' in which) query.where({ id: which.id });
+    else if (which.butId !== undefined) query.whereNot({ id: which.butId });
+    return query.delete();
+  }
+
+  /** Removes what ended before this instant. */
+  async sweep(beforeMs: number): Promise<void> {
+    await this.db.knex('session').where('expires_at_ms', '<', beforeMs).delete();
+    await this.db.knex('sign_in_link').where('expires_at_ms', '<', beforeMs).delete();
+  }
+
+  /** Keeps a link in the place of all earlier ones of the person. */
+  async addLink(userId: Buffer, tokenHash: Buffer, expiresAtMs: number): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await tx('sign_in_link').where({ user_id: userId }).delete();
+      await tx('sign_in_link').insert({ token_hash: tokenHash, user_id: userId, expires_at_ms: expiresAtMs });
+    });
+  }
+
+  /** Whether a link can still be used. */
+  async hasLink(tokenHash: Buffer, nowMs: number): Promise<boolean> {
+    return (
+      (await this.db.knex('sign_in_link').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).first('user_id')) !==
+      undefined
+    );
+  }
+
+  /** Ends the link of a person. */
+  async endLink(userId: Buffer): Promise<void> {
+    await this.db.knex('sign_in_link').where({ user_id: userId }).delete();
+  }
+
+  /** Uses a link up; whose it was, or undefined when it was used, has ended or never was. */
+  takeLink(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
+    return this.db.transaction(async (tx) => {
+      const row: Row | undefined = await tx('sign_in_link')
+        .where({ token_hash: tokenHash })
+        .where('expires_at_ms', '>', nowMs)
+        .forUpdate()
+        .first('user_id');
+      if (row === undefined) return undefined;
+      assert.equal(await tx('sign_in_link').where({ token_hash: tokenHash }).delete(), 1);
+      return asBytes(row['user_id']);
+    });
+  }
+}
+
+function toSessionIf(row: Row | undefined): Session | undefined {
+  return row === undefined ? undefined : toSession(row);
+}
+
+function toSession(row: Row): Session {
+  return {
+    id: idFromBytes('sess', asBytes(row['id'])),
+    userId: idFromBytes('user', asBytes(row['user_id'])),
+    createdAtMs: asBigInt(row['created_at_ms']),
+    lastUsedAtMs: asBigInt(row['last_used_at_ms']),
+    expiresAtMs: asBigInt(row['expires_at_ms']),
+    client: { address: asText(row['address']), userAgent: asText(row['user_agent']) },
+    signedInWithLink: asNumber(row['by_link']) === 1,
+  };
+}

@@ -1,0 +1,172 @@
+// The SQL of people.
+import type { Knex } from 'knex';
+import { isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { AppError } from '#kit/errors/app-error.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
+import type { User } from '#proto/auth/v1/users.js';
+import type { Row } from '../../store/rows.js';
+
+/** A person with what nobody else may see. */
+export interface Person {
+  readonly user: User;
+  /** As hashPassword made it; undefined: the person has none. */
+  readonly password: string | undefined;
+}
+
+const columns = ['id', 'email', 'name', 'password', 'is_operator', 'is_disabled', 'created_at_ms', 'email_verified'] as const;
+
+/** What can be changed of a person. */
+export type PersonChange = Partial<Pick<User, 'name' | 'email' | 'emailVerified' | 'isOperator' | 'isDisabled'>> & { password?: string };
+
+/** The refusal of an address that is somebody's. */
+export function emailTaken(): AppError {
+  return new AppError('already_exists', 'Somebody with this e-mail address is known already.', { details: { field: 'email' } });
+}
+
+/** Inserts a person, in a transaction of the caller's or alone. Raises a duplicate of the database for an address that is somebody's. */
+export async function insertPerson(knex: Knex, { user, password }: Person): Promise<void> {
+  await knex('person').insert({
+    id: idToBytes('user', user.id),
+    email: user.email,
+    name: user.name,
+    password: password ?? null,
+    is_operator: Number(user.isOperator),
+    is_disabled: Number(user.isDisabled),
+    created_at_ms: user.createdAtMs,
+    email_verified: Number(user.emailVerified),
+  });
+}
+
+/** The columns of a person with the name of their table, for joins. */
+export const personColumns: readonly string[] = columns.map((column) => `person.${column} as person_${column}`);
+
+/** The person of a row of a join by `personColumns`. */
+export function userOfJoin(row: Row): User {
+  return toPerson(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]]))).user;
+}
+
+/** Keeps people. */
+export class PersonStore {
+  constructor(private readonly db: Database) {}
+
+  /** Adds a person; false when the address is somebody's. */
+  async add({ user, password }: Person): Promise<boolean> {
+    try {
+      await insertPerson(this.db.knex, { user, password });
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  }
+
+  async find(id: Buffer): Promise<Person | undefined> {
+    return toPersonIf(
+      await this.db
+        .knex('person')
+        .where({ id })
+        .first(...columns),
+    );
+  }
+
+  /** By address, in lower case. */
+  async findByEmail(email: string): Promise<Person | undefined> {
+    return toPersonIf(
+      await this.db
+        .knex('person')
+        .where({ email })
+        .first(...columns),
+    );
+  }
+
+  /** Up to `limit` people in order of creation, from the one behind `after` on; those who have `search` in their name or address. */
+  async list(search: string, after: Buffer | undefined, limit: number): Promise<User[]> {
+    const query = this.db
+      .knex('person')
+      .orderBy('id')
+      .limit(limit)
+      .select(...columns);
+    if (after !== undefined) query.where('id', '>', after);
+    const id = idToBytes('user', search);
+    if (id !== undefined) query.where({ id });
+    // Of names only the letters that the engine knows are compared whatever their case: SQLite knows those of ASCII.
+    else if (search !== '')
+      query.whereRaw('(INSTR(email, ?) > 0 OR INSTR(LOWER(name), ?) > 0 OR INSTR(name, ?) > 0)', [
+        search.toLowerCase(),
+        search.toLowerCase(),
+        search,
+      ]);
+    const rows: Row[] = await query;
+    return rows.map((row) => toPerson(row).user);
+  }
+
+  /** Sets these columns; the person after it, or undefined when there is none. Raises already_exists for an address that is another's. */
+  async update(id: Buffer, change: PersonChange): Promise<User | undefined> {
+    await setColumns(this.db.knex, id, change);
+    return (await this.find(id))?.user;
+  }
+
+  /**
+   * The same, if somebody who is an operator and not disabled is left after it: false when not, and then nothing has changed.
+   */
+  async updateKeepingAnOperator(id: Buffer, change: PersonChange): Promise<User | false | undefined> {
+    return this.db.transaction(async (tx) => {
+      // In the order of their ids, so that two operators who demote each other wait and do not both succeed.
+      const operators: Row[] = await tx('person').where({ is_operator: 1, is_disabled: 0 }).orderBy('id').forUpdate().select('id');
+      const row: Row | undefined = await tx('person')
+        .where({ id })
+        .first(...columns);
+      if (row === undefined) return undefined;
+      const { user } = toPerson(row);
+      const staysOne = (change.isOperator ?? user.isOperator) && !(change.isDisabled ?? user.isDisabled);
+      const isOne = user.isOperator && !user.isDisabled;
+      if (isOne && !staysOne && operators.length === 1) return false;
+      await setColumns(tx, id, change);
+      return toPerson(
+        (await tx('person')
+          .where({ id })
+          .first(...columns)) as Row,
+      ).user;
+    });
+  }
+}
+
+async function setColumns(knex: Knex, id: Buffer, change: PersonChange): Promise<void> {
+  const set = {
+    ...(change.name === undefined ? {} : { name: change.name }),
+    ...(change.email === undefined ? {} : { email: change.email }),
+    ...(change.emailVerified === undefined ? {} : { email_verified: Number(change.emailVerified) }),
+    ...(change.isOperator === undefined ? {} : { is_operator: Number(change.isOperator) }),
+    ...(change.isDisabled === undefined ? {} : { is_disabled: Number(change.isDisabled) }),
+    ...(change.password === undefined ? {} : { password: change.password }),
+  };
+  try {
+    if (Object.keys(set).length > 0) await knex('person').where({ id }).update(set);
+  } catch (error) {
+    if (isDuplicate(error)) throw emailTaken();
+    throw error;
+  }
+}
+
+function toPersonIf(row: Row | undefined): Person | undefined {
+  return row === undefined ? undefined : toPerson(row);
+}
+
+function toPerson(row: Row): Person {
+  const password = optional(row['password'], asText);
+  return {
+    password,
+    user: {
+      id: idFromBytes('user', asBytes(row['id'])),
+      email: asText(row['email']),
+      name: asText(row['name']),
+      isOperator: asNumber(row['is_operator']) === 1,
+      isDisabled: asNumber(row['is_disabled']) === 1,
+      hasPassword: password !== undefined,
+      createdAtMs: asBigInt(row['created_at_ms']),
+      emailVerified: asNumber(row['email_verified']) === 1,
+    },
+  };
+}

@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import type { Account } from '#proto/auth/v1/auth.js';
+import {
+  AppendAuditRequest,
+  ListAuditEventsRequest,
+  type Client,
+  Role,
+  type SignedIn,
+  type User,
+  UpdateUserRequest,
+} from '#proto/auth/v1/users.js';
+import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { hashPassword, isPassword } from './password.js';
+import { failuresMax, failureWindowMs } from './throttle.js';
+
+const password = 'correct horse battery';
+// Each password costs a fifth of a second of a core, and more of one that others use too.
+jest.setTimeout(60_000);
+
+describe('passwords', () => {
+  it('are stored as Argon2id with a salt of their own, and told apart from others', async () => {
+    const [one, two] = [await hashPassword(password), await hashPassword(password)];
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(one).not.toBe(two);
+    expect([
+      await isPassword(password, one),
+      await isPassword(`${password} `, one),
+      await isPassword(password, undefined),
+      await isPassword(password, 'x'),
+    ]).toEqual([true, false, false, false]);
+  });
+});
+
+describe.each(testEngines)('people on %s', (engine) => {
+  let auth: TestAuth;
+  let account: Account;
+  let clients = 0;
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    account = await newAccount(auth.service);
+  });
+  afterAll(() => auth.stop());
+
+  // Each from a network address of its own, so that the tests do not throttle each other.
+  const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
+  const add = async (email: string, fields: { password?: string; isOperator?: boolean } = {}): Promise<User> =>
+    (
+      await auth.users.createUser(
+        { email, name: 'Ada', password: fields.password ?? password, isOperator: fields.isOperator ?? false },
+        operator,
+      )
+    ).user!;
+  const signIn = async (email: string, secret = password, from = client()): Promise<SignedIn> =>
+    (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
+  const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
+
+  it('sign in by address, whatever its case, and password', async () => {
+    const user = await add('Ada@Example.com');
+    expect(user).toMatchObject({ email: 'ada@example.com', hasPassword: true, isDisabled: false });
+    const { token, session } = await signIn('ADA@example.com');
+    expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    const found = await sessionOf(token);
+    expect(found).toMatchObject({ user, session, memberships: [] });
+    await expect(sessionOf(`${token}x`)).rejects.toMatchObject({ reason: 'session_unknown' });
+  });
+
+  it('have one address each', async () => {
+    await add('only@example.com');
+    await expect(add('ONLY@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
+    for (const email of ['', 'nobody', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
+      await expect(add(email)).rejects.toMatchObject({ reason: 'invalid_request' });
+    await expect(add('short@example.com', { password: 'too short' })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field: 'password' },
+    });
+  });
+
+  it('are told the same whether the address or the password is wrong', async () => {
+    await add('known@example.com');
+    const refusals = await Promise.all(
+      [signIn('known@example.com', 'something else'), signIn('unknown@example.com')].map((attempt) =>
+        attempt.catch((error: Error) => error.message),
+      ),
+    );
+    expect(new Set(refusals).size).toBe(1);
+  });
+
+  it('cannot try passwords without end, for one address or from one place, but can again after a while', async () => {
+    await add('tried@example.com');
+    for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
+      await expect(signIn('tried@example.com', `wrong guess ${attempt}`)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(signIn('tried@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled', retryAfterMs: failureWindowMs });
+    auth.clock.advance(failureWindowMs);
+    await signIn('tried@example.com');
+  });
+
+  it('are forgiven their failures once they succeed', async () => {
+    await add('forgetful@example.com');
+    for (let round = 0; round < 3; round += 1) {
+      for (let attempt = 1; attempt < failuresMax.email; attempt += 1)
+        await signIn('forgetful@example.com', 'wrong guess').catch(() => undefined);
+      await signIn('forgetful@example.com');
+    }
+  });
+
+  it('see where they are signed in, and end a session or all others', async () => {
+    const user = await add('many@example.com');
+    const [one, two, three] = [await signIn('many@example.com'), await signIn('many@example.com'), await signIn('many@example.com')];
+    expect((await auth.users.listSessions({ userId: user.id }, operator)).sessions.map(({ id }) => id).sort()).toEqual(
+      [one, two, three].map(({ session }) => session!.id).sort(),
+    );
+    expect(await auth.users.revokeSessions({ userId: user.id, sessionId: one.session!.id, exceptSessionId: '' }, operator)).toEqual({
+      revoked: 1,
+    });
+    await expect(sessionOf(one.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    expect(await auth.users.revokeSessions({ userId: user.id, sessionId: '', exceptSessionId: three.session!.id }, operator)).toEqual({
+      revoked: 1,
+    });
+    await expect(sessionOf(two.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await sessionOf(three.token);
+  });
+
+  it('are signed out when they do nothing for a week, and after a month whatever they do', async () => {
+    await add('idle@example.com');
+    const { token } = await signIn('idle@example.com');
+    const dayMs = 86_400_000;
+    for (let day = 0; day < 29; day += 6) {
+      await sessionOf(token);
+      auth.clock.advance(6 * dayMs);
+    }
+    await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    const other = await signIn('idle@example.com');
+    auth.clock.advance(7 * dayMs);
+    await expect(sessionOf(other.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+  });
+
+  it('change their password only with the present one, which ends their other sessions', async () => {
+    await add('change@example.com');
+    const [here, elsewhere] = [await signIn('change@example.com'), await signIn('change@example.com')];
+    const set = (currentPassword: string) =>
+      auth.users.setPassword({ sessionId: here.session!.id, currentPassword, newPassword: 'another good phrase' }, operator);
+    await expect(set('wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await set(password);
+    await sessionOf(here.token);
+    await expect(sessionOf(elsewhere.token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(signIn('change@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await signIn('change@example.com', 'another good phrase');
+  });
+
+  it('sign in by a link once, and by the newest one only, and may then set a password', async () => {
+    const user = await add('link@example.com', { password: '' });
+    expect(user.hasPassword).toBe(false);
+    const link = async (): Promise<string> => (await auth.users.createSignInLink({ email: user.email, sendMail: false }, operator)).token;
+    const redeem = async (token: string): Promise<SignedIn> =>
+      (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
+    const [old, fresh] = [await link(), await link()];
+    await expect(redeem(old)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    const uses = await Promise.allSettled([redeem(fresh), redeem(fresh), redeem(fresh)]);
+    const [used] = uses.flatMap((use) => (use.status === 'fulfilled' ? [use.value] : []));
+    expect(uses.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await auth.users.setPassword({ sessionId: used!.session!.id, currentPassword: '', newPassword: password }, operator);
+    await signIn('link@example.com');
+    const late = await link();
+    auth.clock.advance(15 * 60_000);
+    await expect(redeem(late)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+  });
+
+  it('are out at once when they are disabled', async () => {
+    const user = await add('gone@example.com');
+    const { token } = await signIn('gone@example.com');
+    await auth.users.updateUser(
+      UpdateUserRequest.fromPartial({ userId: user.id, isDisabled: true, updateMask: ['is_disabled'] }),
+      operator,
+    );
+    await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
+    await expect(signIn('gone@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await auth.users.updateUser(UpdateUserRequest.fromPartial({ userId: user.id, updateMask: ['is_disabled'] }), operator);
+    await signIn('gone@example.com');
+  });
+
+  it('belong to accounts in roles, and an account keeps an owner', async () => {
+    const [owner, other] = [await add('owner@example.com'), await add('other@example.com')];
+    const put = (user: User, role: Role) => auth.users.putMember({ accountId: account.id, userId: user.id, role }, operator);
+    await expect(put(other, Role.ROLE_VIEWER)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await put(owner, Role.ROLE_OWNER);
+    await put(other, Role.ROLE_VIEWER);
+    expect((await put(other, Role.ROLE_DEVELOPER)).member).toMatchObject({ user: other, role: Role.ROLE_DEVELOPER });
+    expect((await sessionOf((await signIn('other@example.com')).token)).memberships).toMatchObject([
+      { account: { id: account.id }, role: Role.ROLE_DEVELOPER },
+    ]);
+    await expect(put(owner, Role.ROLE_ADMIN)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await expect(auth.users.deleteMember({ accountId: account.id, userId: owner.id }, operator)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+    });
+    await put(other, Role.ROLE_OWNER);
+    const leaving = await Promise.allSettled(
+      [owner, other].map((user) => auth.users.deleteMember({ accountId: account.id, userId: user.id }, operator)),
+    );
+    expect(leaving.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect((await auth.users.listMembers({ accountId: account.id }, operator)).members).toHaveLength(1);
+  });
+
+  it('are invited by address, and accept once, new or known', async () => {
+    const home = await newAccount(auth.service, 'Home');
+    const host = await add('host@example.com');
+    await auth.users.putMember({ accountId: home.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+    const ask = async (email: string): Promise<string> =>
+      (await auth.users.createInvitation({ accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id }, operator)).token;
+    const accept = (token: string, secret = password) =>
+      auth.users.acceptInvitation({ token, name: 'New', password: secret, client: client(), sessionId: '' }, operator);
+
+    const [superseded, token] = [await ask('new@example.com'), await ask('new@example.com')];
+    await expect(accept(superseded)).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({
+      userExists: false,
+      invitation: { accountName: 'Home', email: 'new@example.com' },
+    });
+    const { signedIn } = await accept(token);
+    expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([{ account: { id: home.id }, role: Role.ROLE_BILLING }]);
+    await expect(accept(token)).rejects.toMatchObject({ reason: 'not_found' });
+
+    await expect(ask('host@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
+
+    await add('friend@example.com');
+    const friend = await ask('friend@example.com');
+    await expect(accept(friend, 'wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    const before = (await auth.users.listUsers({ email: 'friend@example.com', search: '', pageSize: 0, pageToken: '' }, operator))
+      .users[0]!;
+    await auth.users.putMember({ accountId: home.id, userId: before.id, role: Role.ROLE_ADMIN }, operator);
+    // An invitation from before takes nothing away from who has been given more since.
+    await accept(friend);
+    expect(
+      (await auth.users.listMembers({ accountId: home.id }, operator)).members.find(({ user: each }) => each!.id === before.id)!.role,
+    ).toBe(Role.ROLE_ADMIN);
+    const revoked = await ask('late@example.com');
+    const { invitations } = await auth.users.listInvitations({ accountId: home.id }, operator);
+    expect(invitations.map(({ email }) => email)).toEqual(['late@example.com']);
+    await auth.users.revokeInvitation({ accountId: home.id, invitationId: invitations[0]!.id }, operator);
+    await expect(accept(revoked)).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('leave no invitation behind by which they could come back or rise again', async () => {
+    const firm = await newAccount(auth.service, 'Firm');
+    const [keeper, leaver] = [await add('keeper@example.com'), await add('leaver@example.com')];
+    const put = (userId: string, role: Role) => auth.users.putMember({ accountId: firm.id, userId, role }, operator);
+    await put(keeper.id, Role.ROLE_OWNER);
+    const ask = async (by: string, email: string, role: Role): Promise<string> =>
+      (await auth.users.createInvitation({ accountId: firm.id, email, role, invitedByUserId: by }, operator)).token;
+    const open = async () =>
+      (await auth.users.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
+    await ask(keeper.id, 'kept@example.com', Role.ROLE_OWNER);
+
+    await put(leaver.id, Role.ROLE_OWNER);
+    await ask(leaver.id, 'alias1@example.com', Role.ROLE_OWNER);
+    await ask(leaver.id, 'alias2@example.com', Role.ROLE_ADMIN);
+    await put(leaver.id, Role.ROLE_ADMIN);
+    expect(await open()).toEqual(['alias2@example.com', 'kept@example.com']);
+    await put(leaver.id, Role.ROLE_VIEWER);
+    expect(await open()).toEqual(['kept@example.com']);
+    await put(leaver.id, Role.ROLE_ADMIN);
+    const token = await ask(leaver.id, 'alias3@example.com', Role.ROLE_ADMIN);
+    await auth.users.deleteMember({ accountId: firm.id, userId: leaver.id }, operator);
+    await expect(
+      auth.users.acceptInvitation({ token, name: 'Back', password, client: client(), sessionId: '' }, operator),
+    ).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await open()).toEqual(['kept@example.com']);
+  });
+
+  it('leave a log of what they did, newest first, by pages', async () => {
+    for (let number = 0; number < 5; number += 1) {
+      auth.clock.advance(1);
+      await auth.users.appendAudit(
+        AppendAuditRequest.fromPartial({ event: { accountId: account.id, action: 'key.create', targetId: `key ${number}` } }),
+        operator,
+      );
+    }
+    const page = (pageToken: string) =>
+      auth.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ accountId: account.id, pageSize: 3, pageToken }), operator);
+    const first = await page('');
+    expect(first.events.map(({ targetId }) => targetId)).toEqual(['key 4', 'key 3', 'key 2']);
+    const second = await page(first.nextPageToken);
+    expect([second.events.map(({ targetId }) => targetId), second.nextPageToken]).toEqual([['key 1', 'key 0'], '']);
+    await expect(
+      auth.users.appendAudit(AppendAuditRequest.fromPartial({ event: { action: 'DROP TABLE' } }), operator),
+    ).rejects.toMatchObject({ reason: 'invalid_request' });
+  });
+
+  it('have no secret of theirs stored or logged', async () => {
+    const secrets: string[] = [password];
+    await add('secret@example.com');
+    const { token } = await signIn('secret@example.com');
+    const link = (await auth.users.createSignInLink({ email: 'secret@example.com', sendMail: false }, operator)).token;
+    secrets.push(token, link);
+    const content: string[] = [...auth.logLines];
+    for (const table of ['person', 'session', 'sign_in_link', 'sign_in_failure', 'invitation']) {
+      const rows: Record<string, unknown>[] = await auth.db.knex(table).select();
+      for (const value of rows.flatMap((row) => Object.values(row)))
+        content.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
+    }
+    for (const secret of secrets) expect(content.join('\n')).not.toContain(secret);
+  });
+});

@@ -1,0 +1,23 @@
+// Throws the draft of a model away.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { DeletePriceDraftRequest, DeletePriceDraftResponse } from '#proto/catalog/v1/catalog.js';
+import type { RpcDeps } from '../deps.js';
+import { modelNamed } from '../model.js';
+import { noDraft } from './get-price-draft.js';
+import { draftChanged } from './put-price-draft.js';
+
+/** Raises model_unknown, not_found when there is no draft, failed_precondition when it is not of the version that was named. */
+export async function deletePriceDraft(
+  { modelId, version }: DeletePriceDraftRequest,
+  _context: CallContext,
+  { store }: RpcDeps,
+): Promise<DeletePriceDraftResponse> {
+  await store.change(async (change) => {
+    const model = modelNamed(await change.models(), modelId);
+    const present = await change.draft(model.id);
+    if (present === undefined) throw noDraft(model.id);
+    if (version !== undefined && version !== present.version) throw draftChanged(model.id, present);
+    await change.removeDraft(model.id);
+  });
+  return {};
+}

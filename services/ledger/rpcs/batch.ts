@@ -1,0 +1,44 @@
+// Apply: holds, checkpoints, settlements and releases, many a message, each as a call of its own.
+import { answerBatches } from '#kit/rpc/batch-server.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { UnaryHandler } from '#kit/rpc/definition.js';
+import { decorateOperations } from '#kit/rpc/standard-chain.js';
+import {
+  type BatchRequest,
+  BatchResponse,
+  type CheckpointRequest,
+  type LedgerService,
+  LedgerServiceDefinition,
+} from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import { invalidField } from '../requests/fields.js';
+
+/** What a gateway notes at once; more would hold up the other operations of the stream. */
+const checkpointItemsMax = 1000;
+
+/** What can be asked on the stream. */
+const names = ['hold', 'checkpoint', 'settle', 'release'] as const;
+
+/** The RPCs behind the operations, behind the decorators that they have as calls of their own. */
+export type Operations = Pick<LedgerService, (typeof names)[number]>;
+
+/** Puts access, spans, logs and the database's failures around each operation. */
+export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcDeps, 'access' | 'log'>): Operations {
+  const checkpoint: Operations['checkpoint'] = async (request, context) => {
+    if (request.items.length > checkpointItemsMax) throw invalidField('items', `at most ${checkpointItemsMax} on this stream`);
+    return rpcs.checkpoint(request, context);
+  };
+  return decorateOperations(LedgerServiceDefinition, { ...rpcs, checkpoint }, names, { access, log });
+}
+
+/** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */
+export function batch(
+  requests: AsyncIterable<BatchRequest>,
+  context: CallContext,
+  { operations, log }: Pick<RpcDeps, 'log'> & { readonly operations: Operations },
+): AsyncIterable<BatchResponse> {
+  const methods = { ...operations } as unknown as Record<string, UnaryHandler>;
+  const weightOf = ({ $case, value }: { $case: string; value: unknown }): number =>
+    $case === 'checkpoint' ? (value as CheckpointRequest).items.length : 1;
+  return answerBatches(requests, context, { responseType: BatchResponse, methods, weightOf, log }) as AsyncIterable<BatchResponse>;
+}

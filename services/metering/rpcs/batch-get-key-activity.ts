@@ -1,0 +1,21 @@
+// The latest record of each of some keys of an account.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { BatchGetKeyActivityRequest, BatchGetKeyActivityResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { findLastOfKeys } from '../store/key-activity.js';
+import { requireId, requireThat } from '../validate-call.js';
+
+const keysMax = 200;
+
+/** Raises invalid_request for malformed ids, none, or too many. */
+export async function batchGetKeyActivity(
+  request: BatchGetKeyActivityRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<BatchGetKeyActivityResponse> {
+  const { accountId, keyIds } = request;
+  requireId('acct', accountId, 'account_id');
+  requireThat(keyIds.length > 0 && keyIds.length <= keysMax, 'key_ids', `must be 1 to ${keysMax}`);
+  for (const keyId of keyIds) requireId('key', keyId, 'key_ids');
+  return { keys: await findLastOfKeys(db, accountId, [...new Set(keyIds)]) };
+}

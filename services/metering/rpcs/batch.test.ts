@@ -1,0 +1,52 @@
+// The records of one stream: each with the result of a call of its own, whatever its neighbours are.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callContext } from '#kit/rpc/call-context.js';
+import { testEngines } from '#kit/testing/database.js';
+import type { MeteringService, BatchRequest, BatchResponse_Result, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { call, report } from '../testing/calls.js';
+import { find, Harness, until } from '../testing/harness.js';
+
+describe.each(testEngines)('records on a stream on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+
+  beforeAll(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica());
+  });
+
+  afterAll(() => harness.close());
+
+  /** The results of one message, in the order of its operations. */
+  async function outcomesOf(caller: string, reports: readonly RecordUsageRequest[]): Promise<BatchResponse_Result['result'][]> {
+    const requests = async function* (): AsyncGenerator<BatchRequest> {
+      yield {
+        operations: reports.map((value, tag) => ({ tag, timeoutMs: 10_000, traceparent: '', operation: { $case: 'recordUsage', value } })),
+      };
+    };
+    const results: BatchResponse_Result[] = [];
+    for await (const response of service.batch(requests(), callContext({ caller }))) results.push(...response.results);
+    return results.sort((a, b) => a.tag - b.tag).map(({ result }) => result);
+  }
+
+  it('are stored, charged and settled, and a malformed one spoils no other', async () => {
+    const [first, malformed, last] = [report(), report({ call: call({ id: 'req_?' }) }), report()];
+    const results = await outcomesOf('gateway', [first, malformed, last, first]);
+    expect(results).toMatchObject([
+      { $case: 'recordUsage', value: { replayed: false, record: { chargeNanoUsd: 200_000n } } },
+      { $case: 'error', value: { code: 3, message: expect.stringContaining('call.id') } },
+      { $case: 'recordUsage', value: { replayed: false } },
+      { $case: 'recordUsage', value: { replayed: true, record: { call: { id: first.call!.id } } } },
+    ]);
+    for (const { id } of [first.call!, last.call!]) await until(async () => (await find(service, id))?.settlement !== undefined);
+  });
+
+  it('are for gateways alone', async () => {
+    const request = report();
+    const results = await outcomesOf('ledger', [request]);
+    expect(results).toMatchObject([
+      { $case: 'error', value: { code: 7, message: expect.stringContaining('lacks the grant "metering.record"') } },
+    ]);
+    expect(await find(service, request.call!.id)).toBeUndefined();
+  });
+});

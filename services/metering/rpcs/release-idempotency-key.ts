@@ -1,0 +1,20 @@
+// Gives up the idempotency key of a call that was refused before anything was asked of an upstream.
+import type { CallContext } from '#kit/rpc/call-context.js';
+import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import { abandonKey } from '../store/keyed-calls.js';
+import { bytesOf } from '../store/record-rows.js';
+import { requireHash, requireId } from '../validate-call.js';
+
+/** Does nothing when the key is not reserved for this call. */
+export async function releaseIdempotencyKey(
+  request: ReleaseIdempotencyKeyRequest,
+  _context: CallContext,
+  { db }: RpcDeps,
+): Promise<ReleaseIdempotencyKeyResponse> {
+  requireId('acct', request.accountId, 'account_id');
+  requireId('req', request.callId, 'call_id');
+  requireHash(request.keyHash, 'key_hash');
+  await abandonKey(db, bytesOf('acct', request.accountId), request.keyHash, bytesOf('req', request.callId));
+  return {};
+}

@@ -1,0 +1,76 @@
+// Reserves an idempotency key for a call, or tells what became of the call that came first.
+import { isDuplicate } from '#kit/db/errors.js';
+import type { CallContext } from '#kit/rpc/call-context.js';
+import { idFromBytes } from '#kit/id.js';
+import {
+  type ReserveIdempotencyKeyRequest,
+  type ReserveIdempotencyKeyResponse,
+  ReserveIdempotencyKeyResponse_Cause as Cause,
+} from '#proto/metering/v1/metering.js';
+import type { RpcDeps } from '../deps.js';
+import type { KeyOutcome } from '../key-lane.js';
+import { findAnswer } from '../store/stored-answers.js';
+import { type KeyRow, KeyState } from '../store/keyed-calls.js';
+import { bytesOf } from '../store/record-rows.js';
+import { findRecord } from '../store/records.js';
+import { requireHash, requireId } from '../validate-call.js';
+
+const attemptsMax = 5;
+
+type Result = NonNullable<ReserveIdempotencyKeyResponse['result']>;
+
+/** Answers after the commit. Raises overloaded when no more answers can be kept. */
+export async function reserveIdempotencyKey(
+  request: ReserveIdempotencyKeyRequest,
+  context: CallContext,
+  deps: RpcDeps,
+): Promise<ReserveIdempotencyKeyResponse> {
+  requireId('acct', request.accountId, 'account_id');
+  requireId('req', request.callId, 'call_id');
+  requireHash(request.keyHash, 'key_hash');
+  requireHash(request.fingerprint, 'fingerprint');
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await ask(request, context, deps, attempt);
+    if (outcome?.kind === 'full') throw outcome.error;
+    if (outcome?.kind === 'begun') return { result: { $case: 'reserved', value: {} } };
+    const told = outcome === undefined ? undefined : await tell(outcome.by, request, deps);
+    if (told !== undefined) return { result: told };
+  }
+}
+
+/** Undefined when another replica was faster; the next look sees what it did. */
+async function ask(
+  request: ReserveIdempotencyKeyRequest,
+  context: CallContext,
+  { keys }: RpcDeps,
+  attempt: number,
+): Promise<KeyOutcome | undefined> {
+  const { keyHash, fingerprint } = request;
+  try {
+    return await keys.add(
+      { accountId: bytesOf('acct', request.accountId), keyHash, fingerprint, callId: bytesOf('req', request.callId) },
+      context,
+    );
+  } catch (error) {
+    if (attempt < attemptsMax && isDuplicate(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What became of the call that has the key; undefined when its time ended just now. */
+async function tell(key: KeyRow, request: ReserveIdempotencyKeyRequest, { db }: RpcDeps): Promise<Result | undefined> {
+  const callId = idFromBytes('req', key.callId);
+  if (!key.fingerprint.equals(request.fingerprint)) return { $case: 'mismatch', value: { callId } };
+  switch (key.state) {
+    case KeyState.running:
+      return { $case: 'inProgress', value: { callId } };
+    case KeyState.tooLarge:
+      return { $case: 'answerUnavailable', value: { callId, cause: Cause.CAUSE_TOO_LARGE } };
+    case KeyState.gatewayLost:
+      return { $case: 'answerUnavailable', value: { callId, cause: Cause.CAUSE_GATEWAY_LOST } };
+    case KeyState.kept: {
+      const [record, answer] = [await findRecord(db, callId), await findAnswer(db, key.accountId, key.callId)];
+      return record === undefined || answer === undefined ? undefined : { $case: 'completed', value: { record, answer } };
+    }
+  }
+}

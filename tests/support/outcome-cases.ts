@@ -1,0 +1,235 @@
+// The cases of the table of outcomes: what the upstream does, when the caller leaves, and what must come of it.
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import type { Fault, Script } from '../upstream/script.js';
+import { type Combination, promptText } from './answers.js';
+
+/** The cap of every call. */
+export const maxTokens = 100;
+const sentence =
+  'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
+/** What the upstream reports, where it gets to report. */
+const usage = { input: 12, cacheRead: 3, output: 34 };
+const deltas = 5;
+const deltaChars = 8;
+/** What has arrived after so many deltas. */
+export const part = sentence.slice(0, deltas * deltaChars);
+
+/** Classes of tokens that cost something. */
+export interface Tokens {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly output: number;
+}
+
+/** What must come of one combination. */
+export interface Expected {
+  readonly outcome: string;
+  readonly detail: string;
+  readonly source: 'reported' | 'estimated';
+  readonly quarantined?: boolean;
+  readonly tokens: Tokens;
+  readonly free?: boolean;
+  /** Of the HTTP answer; absent where the caller left, and need not have got any. */
+  readonly status?: number;
+  readonly text?: string;
+  readonly isComplete: boolean;
+  readonly hasError?: boolean;
+}
+
+/** One way to come to an outcome. */
+export interface Case {
+  /** The row of the table. */
+  readonly row: string;
+  readonly what: string;
+  readonly script: (upstream: 'cc' | 'm') => Script;
+  readonly leave?: 'when-asked' | 'after-part' | 'in-the-middle';
+  readonly expected: (combination: Combination) => Expected;
+  readonly inDistributed?: boolean;
+}
+
+/** So many frames that just `part` has arrived: the first ones say who answers, and open the block. */
+const framesOf = (upstream: 'cc' | 'm'): number => deltas + (upstream === 'cc' ? 1 : 3);
+const breaksOff =
+  (fault: (frames: number) => Fault, frames = framesOf) =>
+  (upstream: 'cc' | 'm'): Script => ({
+    blocks: [{ type: 'text', text: sentence }],
+    deltaChars,
+    usage,
+    fault: fault(frames(upstream)),
+  });
+const stalls = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames }));
+/** As much, and then silence for as long as anybody listens. */
+export const lingers = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames, signsOfLife: true }));
+const errorFrame = (afterFrames: number): Fault => ({
+  kind: 'error-frame',
+  afterFrames,
+  error: { type: 'api_error', message: 'Broken.', param: null, code: null },
+});
+
+const reported: Tokens = usage;
+/** The tokenizer's count, or the running one. A messages upstream reports its input at the start. */
+export const ours = (upstream: 'cc' | 'm', text: string, count: 'exact' | 'running'): Tokens => {
+  const prompt = 4 + (count === 'exact' ? countTokens(promptText) : Math.ceil(Buffer.byteLength(promptText) / 4));
+  const output = count === 'exact' ? countTokens(text) : Math.ceil(Buffer.byteLength(text) / 4);
+  return upstream === 'm' ? { input: usage.input, cacheRead: usage.cacheRead, output } : { input: prompt, cacheRead: 0, output };
+};
+const finished = { source: 'reported', tokens: reported, status: 200, text: sentence, isComplete: true } as const;
+/** Nothing was delivered of a whole answer that did not end. */
+export const broken = (combination: Combination, status: number) =>
+  ({
+    source: 'estimated',
+    tokens: ours(combination.upstream, part, 'exact'),
+    free: !combination.streaming,
+    isComplete: false,
+    hasError: true,
+    ...(combination.streaming ? { status: 200, text: part } : { status, text: '' }),
+  }) as const;
+
+/** All cases that need no more than an upstream. */
+export const cases: readonly Case[] = [
+  {
+    row: 'completed',
+    what: 'by the figures of the upstream',
+    script: () => ({ blocks: [{ type: 'text', text: sentence }], usage }),
+    expected: () => ({ outcome: 'completed', detail: '', ...finished }),
+    inDistributed: true,
+  },
+  {
+    row: 'completed',
+    what: 'by our count where the upstream gave none',
+    script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: 'none' }),
+    // A messages upstream cannot leave its input away; the zero that it says in its place is no input of any call.
+    expected: ({ upstream }) => ({
+      ...finished,
+      outcome: 'completed',
+      detail: upstream === 'm' ? 'input_zero' : '',
+      source: 'estimated',
+      quarantined: upstream === 'm',
+      tokens: ours('cc', sentence, 'exact'),
+    }),
+  },
+  {
+    row: 'completed',
+    what: 'by our count where the figures of the upstream are absurd',
+    script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: { input: -5, output: 1e12 } }),
+    expected: () => ({
+      ...finished,
+      outcome: 'completed',
+      detail: 'not_a_count',
+      source: 'estimated',
+      quarantined: true,
+      tokens: ours('cc', sentence, 'exact'),
+    }),
+  },
+  {
+    row: 'max_tokens',
+    what: 'at its output cap',
+    script: (upstream) => ({
+      blocks: [{ type: 'text', text: sentence }],
+      usage: { ...usage, output: maxTokens },
+      stopReason: upstream === 'cc' ? 'length' : 'max_tokens',
+    }),
+    expected: () => ({ ...finished, outcome: 'max_tokens', detail: '', tokens: { ...reported, output: maxTokens } }),
+  },
+  {
+    row: 'client_disconnected',
+    what: 'before the model began to answer, is free',
+    script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
+    leave: 'when-asked',
+    expected: () => ({
+      outcome: 'client_disconnected',
+      detail: '',
+      source: 'estimated',
+      tokens: { input: 0, cacheRead: 0, output: 0 },
+      free: true,
+      isComplete: false,
+    }),
+  },
+  {
+    row: 'client_disconnected',
+    what: 'long before the end, is charged up to the leaving',
+    script: lingers,
+    leave: 'after-part',
+    expected: ({ upstream }) => ({
+      outcome: 'client_disconnected',
+      detail: '',
+      source: 'estimated',
+      tokens: ours(upstream, part, 'running'),
+      isComplete: false,
+    }),
+  },
+  {
+    row: 'client_disconnected',
+    what: 'shortly before the end, is charged by the figures of the upstream',
+    script: () => ({ blocks: [{ type: 'text', text: part }], deltaChars, usage, frameDelayMs: 120 }),
+    leave: 'in-the-middle',
+    expected: () => ({ outcome: 'client_disconnected', detail: '', source: 'reported', tokens: reported, isComplete: false }),
+    inDistributed: true,
+  },
+  {
+    row: 'upstream_error_before_output',
+    what: 'as an answer of its own, is free',
+    script: () => ({
+      fault: { kind: 'status', status: 500, body: { type: 'error', error: { type: 'api_error', message: 'no', code: null, param: null } } },
+    }),
+    expected: () => ({
+      outcome: 'upstream_error_before_output',
+      detail: 'upstream_failed',
+      source: 'estimated',
+      tokens: { input: 0, cacheRead: 0, output: 0 },
+      free: true,
+      status: 502,
+      text: '',
+      isComplete: false,
+      hasError: true,
+    }),
+  },
+  {
+    row: 'upstream_error_before_output',
+    what: 'within its answer, is free',
+    script: breaksOff(errorFrame, () => 1),
+    expected: (combination) => ({
+      ...broken(combination, 502),
+      outcome: 'upstream_error_before_output',
+      detail: 'upstream_failed',
+      tokens: ours(combination.upstream, '', 'exact'),
+      free: true,
+      text: '',
+    }),
+  },
+  {
+    row: 'upstream_error_after_output',
+    what: 'by an error in its answer',
+    script: breaksOff(errorFrame),
+    expected: (combination) => ({ ...broken(combination, 502), outcome: 'upstream_error_after_output', detail: 'upstream_failed' }),
+    inDistributed: true,
+  },
+  {
+    row: 'upstream_error_after_output',
+    what: 'by a broken frame',
+    script: breaksOff((afterFrames) => ({ kind: 'malformed-json', afterFrames })),
+    expected: (combination) => ({ ...broken(combination, 502), outcome: 'upstream_error_after_output', detail: 'upstream_failed' }),
+  },
+  {
+    row: 'timeout',
+    what: 'before output, is free',
+    script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
+    expected: () => ({
+      outcome: 'timeout',
+      detail: 'upstream_timeout',
+      source: 'estimated',
+      tokens: { input: 0, cacheRead: 0, output: 0 },
+      free: true,
+      status: 504,
+      text: '',
+      isComplete: false,
+      hasError: true,
+    }),
+  },
+  {
+    row: 'timeout',
+    what: 'in the middle of an answer',
+    script: stalls,
+    expected: (combination) => ({ ...broken(combination, 504), outcome: 'timeout', detail: 'upstream_timeout' }),
+  },
+];
