@@ -16,52 +16,52 @@ SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
 .NOTPARALLEL:
-.PHONY: help run run-distributed run-galera generate build check test nightly static format bench distributed-programs galera-programs test-programs clean
+.PHONY: help run run-distributed run-galera generate build check test nightly static format bench distributed-programs galera-programs test-programs built packages clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-run: dist/.built ## everything in one process, SQLite under ./data
+run: built ## everything in one process, SQLite under ./data
 	@$(WITH_NODE) exec node --enable-source-maps dist/deploy/single/main.js
 
-run-distributed: dist/.built distributed-programs ## a process per service over gRPC, on a private MariaDB under ./data
+run-distributed: built distributed-programs ## a process per service over gRPC, on a private MariaDB under ./data
 	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node --enable-source-maps dist/deploy/distributed/main.js
 
-run-galera: dist/.built galera-programs ## the same on a private Galera cluster of three nodes, under ./data/galera
+run-galera: built galera-programs ## the same on a private Galera cluster of three nodes, under ./data/galera
 	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/galera}" TOLLGATE_DISTRIBUTED_DATABASE=galera $(WITH_GALERA) exec node --enable-source-maps dist/deploy/distributed/main.js
 
 generate: proto/gen/.generated ## TypeScript from the protobuf files
 
-build: dist/.built ## compile to dist/
+build: built ## compile to dist/
 
 # What takes its time: mutants, campaigns against several processes' worth of faults.
 NOT_IN_CHECK = services/ledger/mutation services/metering/reconcile/job services/kit/rpc/batch-outage
 
-check: node_modules/.for-tests static ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
+check: packages static ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=100% $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK)
 
 # Unit tests wait for MariaDB for much of their time, so that three files find room on two cores; whole systems take a core each, and some of
 # their tests tell a call from a lost one by a second. tests/support/sequencer.ts has the order.
-test: test-programs node_modules/.for-tests static dist/.built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
+test: test-programs packages static built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=3 $(PATIENTLY)
 	@$(JEST) --selectProjects e2e --maxWorkers=2 --forceExit
 
-nightly: test-programs node_modules/.for-tests dist/.built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, 100,000 ledger histories, the whole console on MariaDB
+nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, 100,000 ledger histories, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/console/
 	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/operations/galera.test
 	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/model
 
-static: node_modules/.for-tests proto/gen/.generated
+static: packages
 	@$(WITH_NODE) npm run -s lint
 	@$(WITH_NODE) npm run -s breaking
 	@$(WITH_NODE) npm run -s typecheck
 	@$(WITH_NODE) npm run -s imports
 
-format: node_modules/.for-tests ## format the sources in place
+format: packages ## format the sources in place
 	@$(WITH_NODE) npm run -s format
 
-bench: node_modules/.for-tests dist/.built ## what a call costs beside plain relays, measured in two minutes
+bench: packages built ## what a call costs beside plain relays, measured in two minutes
 	@$(WITH_NODE) npm run -s bench
 
 # Debian's packages, installed if their programs are missing.
@@ -78,7 +78,16 @@ test-programs: galera-programs
 	@scripts/ensure-grpcurl.sh
 
 clean: ## remove what was built, not the data
-	rm -rf dist proto/gen coverage
+	rm -rf dist dist.next proto/gen coverage
+
+# What several `make` in one checkout must not make at once.
+LOCKED = @scripts/with-lock.sh $(MAKE) --no-print-directory
+
+built:
+	$(LOCKED) dist/.built
+
+packages:
+	$(LOCKED) node_modules/.for-tests proto/gen/.generated
 
 # Who only runs Tollgate waits for half of the packages: what it is built from. Tests want the others too.
 # Install scripts are not run: every package here ships what it needs, and none needs a compiler.
@@ -97,6 +106,4 @@ proto/gen/.generated: node_modules/.for-run $(PROTOS)
 	@touch $@
 
 dist/.built: proto/gen/.generated $(SOURCES)
-	@rm -rf dist
 	@$(WITH_NODE) npm run -s build
-	@touch $@

@@ -18,7 +18,7 @@ const shared = {
     '^#proto/(.*)\\.js$': '<rootDir>/proto/gen/tollgate/$1.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/data/', '<rootDir>/.toolchain/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist[./]', '<rootDir>/data/', '<rootDir>/.toolchain/'],
   testEnvironment: 'node',
 };
 

@@ -1,6 +1,6 @@
 // Builds the console to dist/console-app, every file also compressed, so that the gateway hands out what lies there.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
@@ -30,15 +30,19 @@ export default defineConfig({
 });
 
 function compressed(): Plugin {
+  let folder = outDir;
   return {
     name: 'compressed',
     apply: 'build',
+    configResolved(config) {
+      folder = resolve(config.root, config.build.outDir);
+    },
     closeBundle() {
-      const files = readdirSync(outDir, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|css|svg)$/.test(name));
+      const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|css|svg)$/.test(name));
       for (const name of files) {
-        const content = readFileSync(join(outDir, name));
-        writeFileSync(join(outDir, `${name}.gz`), gzipSync(content, { level: 9 }));
-        writeFileSync(join(outDir, `${name}.br`), brotliCompressSync(content));
+        const content = readFileSync(join(folder, name));
+        writeFileSync(join(folder, `${name}.gz`), gzipSync(content, { level: 9 }));
+        writeFileSync(join(folder, `${name}.br`), brotliCompressSync(content));
       }
     },
   };

@@ -33,6 +33,7 @@ const seconds: Readonly<Record<string, number>> = {
   'tests/accounts/keys.test.ts': 37,
   'tests/money/affordable.test.ts': 37,
   'tests/console/docs.test.ts': 32,
+  'tests/operations/build.test.ts': 32,
   'tests/money/payments.test.ts': 31,
   'tests/console-api/operator-catalog.test.ts': 29,
   'tests/console/sizes.test.ts': 28,
