@@ -13,6 +13,7 @@ const shared = {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^#kit/(.*)\\.js$': '<rootDir>/services/kit/$1.ts',
+    '^#client/(.*)\\.js$': '<rootDir>/proto/client/$1.ts',
     '^#google/(.*)\\.js$': '<rootDir>/proto/gen/google/$1.ts',
     '^#rules/(.*)\\.js$': '<rootDir>/proto/rules/$1.ts',
     '^#proto/(.*)\\.js$': '<rootDir>/proto/gen/tollgate/$1.ts',

@@ -1,7 +1,7 @@
 // Where the command finds the gateway: the only place of the command that knows environment variables.
 import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { ConfigError, integer, optionalText, parseSettings, text, type Settings } from '#kit/config/settings.js';
-import type { Tls } from '#kit/rpc/tls.js';
+import type { Tls } from '#client/tls.js';
 
 /** The services that the command talks to. */
 export const serviceNames = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;

@@ -1,7 +1,7 @@
 // Connections to the services of a running gateway, as its operator.
 import { findAdminSocket, isListening } from '#kit/process/admin-socket.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
-import { dialGrpc, type GrpcConnection } from '#kit/rpc/grpc-client.js';
+import { type CallContext, callContext } from '#client/call-context.js';
+import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { type UserService, UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';

@@ -7,7 +7,7 @@ import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { deeds } from './deeds.js';
 import { type FakeGateway, startFakeGateway } from './testing/fake-gateway.js';
 import { tollgate } from './testing/tollgate.js';

@@ -1,7 +1,7 @@
 // What the command says when it cannot do its work: one line for the fault, one for the fix.
 import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
 /** A fault that the command itself found. */

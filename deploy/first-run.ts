@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import { CreateUserRequest, type UserService, Role } from '#proto/auth/v1/users.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
-import { hasReason } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 
 /** What the first run made. */
 export interface FirstRun {

@@ -1,7 +1,7 @@
 // The whole HTTP surface on one screen.
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { chatCompletions } from './formats/chat-completions/index.js';
 import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';

@@ -9,7 +9,7 @@ import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { type Settings, text } from '#kit/config/settings.js';
 import { runProcess } from '#kit/process/process.js';
-import { batchClient } from '#kit/rpc/batch-client.js';
+import { batchClient } from '#client/batch/batch-client.js';
 import { createGateway, gatewaySettings } from './index.js';
 
 const peerSettings = {

@@ -1,7 +1,7 @@
 // Whether calls can be served: each peer reached, each local copy filled.
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { GatewayPeers } from './peers.js';
 import type { Recorder } from './call/recorder.js';
 import type { KeyReplica } from './replicas/keys.js';

@@ -9,6 +9,7 @@ module.exports = {
     alias: {
       '#kit': join(root, 'services/kit'),
       '#proto': join(root, 'proto/gen/tollgate'),
+      '#client': join(root, 'proto/client'),
       '#google': join(root, 'proto/gen/google'),
       '#rules': join(root, 'proto/rules'),
     },

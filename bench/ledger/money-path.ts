@@ -11,7 +11,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import { openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';

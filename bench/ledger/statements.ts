@@ -6,7 +6,7 @@ import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { asBytes } from '#kit/db/values.js';
 import { idFromBytes, newId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '#services/ledger/buckets.js';
 import type { RpcDeps } from '#services/ledger/deps.js';

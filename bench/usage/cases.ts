@@ -1,6 +1,6 @@
 // What is asked of metering in the benchmark: what pages of the console, exports and charts ask.
 import type { Database } from '#kit/db/open.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { Outcome, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '#services/metering/deps.js';
 import { encodePageToken } from '#services/metering/page-token.js';

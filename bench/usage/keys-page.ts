@@ -3,7 +3,7 @@ import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { AccountState, KeyState } from '#proto/auth/v1/auth.js';
 import type { RpcDeps as AuthDeps } from '#services/auth/deps.js';
 import { migrations as authMigrations } from '#services/auth/migrations/index.js';

@@ -1,6 +1,6 @@
 // tollgate account: whose money and keys they are.
 import { Command } from 'commander';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import type { Cli } from '../cli.js';

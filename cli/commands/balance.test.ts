@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { UsageRecord } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';

@@ -1,7 +1,7 @@
 // tollgate price: what models cost, and from when.
 import { Command, InvalidArgumentError } from 'commander';
 import { PriceVersion, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';

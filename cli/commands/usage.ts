@@ -1,6 +1,6 @@
 // tollgate usage: what was called, and what it cost.
 import { Command } from 'commander';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { Outcome, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';

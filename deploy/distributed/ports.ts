@@ -1,7 +1,7 @@
 // The loopback ports that the processes will listen on.
 import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { listenAnywhere, listenOn } from './free-port.js';
 
 // Processes of a launcher that was killed may still be ending.

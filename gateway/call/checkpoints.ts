@@ -2,9 +2,9 @@
 // vanishes is charged for what it had used, and so that its hold does not expire while it runs.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { GatewayPeers } from '../peers.js';
 
 /** Items of one request; more calls in flight are noted in several. */

@@ -17,10 +17,10 @@ import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/le
 import { Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from '../config.js';
 import { type CallStep, meteredCall } from './metered-call.js';

@@ -8,9 +8,9 @@ import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inf
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
-import { AppError, toAppError } from '#kit/errors/app-error.js';
+import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from '../config.js';
 import { outcomeOf, noTokens, type Outcome, Progress, reportOf } from './outcome.js';

@@ -1,5 +1,5 @@
 // What a call asks of a model and of a key before any money is touched.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import { Capability, Modality, type Model } from '#proto/catalog/v1/catalog.js';

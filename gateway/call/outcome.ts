@@ -3,7 +3,7 @@
 import { type Event, type Finished, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Outcome as OutcomeCode, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
-import { toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#client/errors/app-error.js';
 import { AttemptLog } from './attempts.js';
 import type { Readable } from './drain-after-disconnect.js';
 

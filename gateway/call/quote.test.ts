@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { affordableOutputTokens, explainRefusal, imageTokensMaxDefault, type Quote, quoteCall } from './quote.js';
 
 const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLimitTokens: 4000 });

@@ -1,6 +1,6 @@
 // What a call can cost at most, from the model's limits and the caller's cap. The gateway admits a call only if this much can be held. Pure.
 import type { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { affordableTokens, type CostBound, costAtMost, costBound } from '#rules/pricing.js';
 
 /** The least output worth generating when the caller gave no cap and the balance is nearly empty. */

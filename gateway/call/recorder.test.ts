@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Outcome, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import { ManualClock, systemClock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { createRecorder } from './recorder.js';

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReleaseRequest } from '#proto/ledger/v1/ledger.js';
 import { ManualClock, systemClock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { createUnknownHolds } from './unknown-holds.js';
 

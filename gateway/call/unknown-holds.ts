@@ -2,9 +2,9 @@
 // so that no money stays set aside for a call that never ran.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { Outage } from './outage.js';
 import type { GatewayPeers } from '../peers.js';
 

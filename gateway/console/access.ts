@@ -1,5 +1,5 @@
 // What a role may do in an account. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type Membership, Role } from '#proto/auth/v1/users.js';
 
 /** What can be asked for in an account. */

@@ -1,6 +1,6 @@
 // With what patience the console's routes ask the services, and for which user.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import type { ConsoleDeps } from './deps.js';
 
 /** Checking a password takes a fifth of a second of a core that may be busy, and an identity provider is asked over the network. */

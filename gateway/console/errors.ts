@@ -1,6 +1,6 @@
 // Refusals as the console's API tells them: a code to branch on, a sentence to show, the field where there is one. Pure.
-import type { AppError } from '#kit/errors/app-error.js';
-import { Status } from '#kit/errors/status.js';
+import type { AppError } from '#client/errors/app-error.js';
+import { Status } from '#client/errors/status.js';
 import type { HttpError } from '../formats/format.js';
 
 const statusOfGrpc: Partial<Record<Status, number>> = {

@@ -1,6 +1,6 @@
 // The header by which a browser repeats a request that it got no answer to, without doing it twice.
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 const charsMax = 128;
 

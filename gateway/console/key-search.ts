@@ -1,7 +1,7 @@
 // Which keys a list is about: ?q=…, found in the name, the id and the last four characters, and ?state=…, words separated by commas.
 // Pure but for what it is handed.
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type KeyStateWord, keyStateWords } from '#rules/key-state.js';
 import { queryText } from './paging.js';
 

@@ -1,7 +1,7 @@
 // What the console's operator pages ask, below /console/api/operator: for operators alone. To everybody else there is nothing here.
 import type Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { ConsoleDeps } from './deps.js';
 import { accountRoutes } from './routes/operator/accounts.js';
 import { auditRoutes } from './routes/operator/audit.js';

@@ -1,6 +1,6 @@
 // How lists are paged: ?limit=…&cursor=…, where the cursor is the `next` of the page before. Pure.
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 const pageSizeMax = 200;
 const pageSizeDefault = 50;

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { Outcome, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { ConsoleDeps } from './deps.js';

@@ -1,8 +1,8 @@
 // Which records a page or a file is about: the filter's, or the one that ?request_id= names, if it fits the rest of the filter.
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import { type CallContext } from '#kit/rpc/call-context.js';
+import { type CallContext } from '#client/call-context.js';
 import { Outcome, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';

@@ -1,6 +1,6 @@
 // Who is asking: the session cookie, and what keeps other sites from using it.
 import type { Context, Middleware, Next } from 'koa';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/users.js';
 import { assertAllowed, type Permission } from './access.js';
 import { type Acting, actingAs, contextOf } from './call-contexts.js';

@@ -1,6 +1,6 @@
 // The filter of usage records, all of it in the address. Pure.
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { Outcome, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { queryText } from './paging.js';
 

@@ -1,5 +1,5 @@
 // The page of errors, made from the tables that errors are rendered by, so that it cannot fall behind. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { renderConsoleError } from '../console/errors.js';
 import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/chat-completions/error.js';

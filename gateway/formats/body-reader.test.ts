@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { bodyReader, pathText } from './body-reader.js';
 import { DroppedFields, elseUnsupported, ignored, optional, refused } from './fields.js';
 

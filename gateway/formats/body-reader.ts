@@ -4,7 +4,7 @@
 import { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Errors } from 'typebox/value';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { unsupportedKeyword } from './fields.js';
 
 /** Where in a body: property names and array indexes. */

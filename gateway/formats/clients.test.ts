@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { chatCompletions } from './chat-completions/index.js';
 import { answers } from './testing/answers.js';
 import { answerContext, counts, finished, reasoningBlock, started, textBlock, toolBlock } from './testing/events.js';

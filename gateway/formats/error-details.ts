@@ -1,5 +1,5 @@
 // The part of a refusal's body that both dialects share: what a program can read.
-import { type AppError, internalMessage } from '#kit/errors/app-error.js';
+import { type AppError, internalMessage } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { formatUsd } from '#rules/money.js';
 

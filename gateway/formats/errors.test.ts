@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AppError, internalMessage } from '#kit/errors/app-error.js';
+import { AppError, internalMessage } from '#client/errors/app-error.js';
 import { type Reason, reasons } from '#rules/reasons.js';
 import { ErrorBody } from './account-schema.js';
 import { chatCompletions } from './chat-completions/index.js';

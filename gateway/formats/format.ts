@@ -1,5 +1,5 @@
 // What a wire format is to the rest of the gateway: a set of pure functions between its JSON and the common inference call.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import type { Modality } from '#proto/catalog/v1/catalog.js';
 import type { Event, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';

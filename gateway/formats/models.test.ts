@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Capability, Modality, Model, ModelState, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { expectToMatch } from './testing/frames.js';
 import { type Paging, renderCatalog, renderModel, renderModelList } from './models.js';
 import { Catalog, ModelList, ModelView } from './models-schema.js';

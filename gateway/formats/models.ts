@@ -1,6 +1,6 @@
 // Catalog models → the bodies of GET /v1/models, GET /v1/models/{id} and GET /v1/catalog.
 import { Capability, Modality, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { Catalog, ModelList, ModelView } from './models-schema.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
 import { Modality } from '#proto/catalog/v1/catalog.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { bodyReader } from './body-reader.js';
 import { Demands } from './required-capabilities.js';
 import { ignored, nativeOnly, optional, passedOn, unknownKind } from './fields.js';

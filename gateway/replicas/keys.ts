@@ -1,9 +1,9 @@
 // The local cache of authenticated keys, kept right by auth's pushed changes, so that a call needs no RPC to be let in.
 import type { AccountState, AuthenticateResponse, Key, WatchKeysResponse } from '#proto/auth/v1/auth.js';
 import type { Clock } from '#kit/clock.js';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { hashSecret, isWellFormedSecret } from './key-secret.js';
 import type { GatewayPeers } from '../peers.js';
 import { assertUsable } from './usable-key.js';

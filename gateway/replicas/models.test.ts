@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Model, ModelState, PriceVersion, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { createLogger } from '#kit/log.js';
 import type { GatewayPeers } from '../peers.js';
 import { createModelReplica, type ModelReplica } from './models.js';

@@ -3,9 +3,9 @@ import { type Model, ModelState, type PriceVersion, type WatchCatalogResponse_Sn
 import type { Target } from '#proto/inference/v1/inference.js';
 import type { Clock } from '#kit/clock.js';
 import { editDistance, nearest } from '#kit/config/settings.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { GatewayPeers } from '../peers.js';
 import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
 

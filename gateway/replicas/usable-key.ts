@@ -1,6 +1,6 @@
 // Whether calls may be made with a key at an instant. Pure.
 import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /**
  * Raises key_revoked, key_disabled, key_expired or account_suspended. `secretExpiresAtMs` is the end of a secret that a rotation

@@ -1,8 +1,8 @@
 // GET /v1/key: what this key may still do. GET /v1/usage/{request id}: what one call cost.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { CallDeps } from '../call/metered-call.js';
 import { renderKey } from '../render/key.js';
 import { renderUsageRecordAlone } from '../render/usage.js';

@@ -1,7 +1,7 @@
 // The console's pages: one page for every address below /console, and the files that it is made of.
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type AppFile, type AppFiles, readAppFiles } from '../console/app-files.js';
 
 /** Allows what the console holds: its own files and its own API; no script or style in the page itself. */

@@ -1,6 +1,6 @@
 // POST /v1/messages/count_tokens: the input tokens of a request, free of charge.
 import type { Context, Middleware } from 'koa';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { tellNames } from '../http/dropped-fields.js';
 import { parseCountTokens } from '../formats/messages/request.js';
 import { leaving } from '../http/disconnect-signal.js';

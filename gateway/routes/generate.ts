@@ -1,7 +1,7 @@
 // POST /v1/chat/completions and POST /v1/messages: parse → metered call → answer, streamed or whole.
 import type { Context, Middleware } from 'koa';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
 import { fingerprintOf, idempotencyKeyOf } from '../call/idempotency/key.js';

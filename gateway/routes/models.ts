@@ -1,6 +1,6 @@
 // GET /v1/models and GET /v1/models/{id}: what this key may call. GET /v1/catalog: what everybody may know.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
 import { isPermitted } from '../call/model-checks.js';
 import type { ModelReplica } from '../replicas/models.js';

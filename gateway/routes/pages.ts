@@ -1,9 +1,9 @@
 // The public pages: GET /models and /models/{id} for browsers, and the same catalog as JSON and CSV. Nobody needs a key for them.
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '#kit/clock.js';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { publicAddress } from '../console/public-address.js';
 import { renderCatalog } from '../formats/models.js';

@@ -1,6 +1,6 @@
 // POST /payments/stripe/webhook: forwards what the payment provider sent. The service behind checks the provider's signature.
 import type { Context, Middleware } from 'koa';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { PaymentService } from '#proto/ledger/v1/payments.js';
 import { readBytes } from '../http/middleware/json-body.js';
 

@@ -1,6 +1,6 @@
 // The headers of the messages format: its version and its beta flags.
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /** In force when a caller sends none: the version that every client spoke before the header could be left out. */
 export const versionDefault = '2023-06-01';

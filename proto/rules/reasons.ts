@@ -1,5 +1,5 @@
 // The closed list of reasons for refusing or failing, each with its gRPC status. Callers branch on nothing else.
-import { Status } from '#kit/errors/status.js';
+import { Status } from '#client/errors/status.js';
 
 /** Every reason, its gRPC status and, in one line, what it means. */
 export const reasons = {

@@ -1,6 +1,6 @@
 // Tells watchers of every change, whichever replica made it. One loop reads the changes of the shared database for all watchers of
 // this process; a change made here only wakes the loop early, so that there is one source and one order.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { Change, ChangeStore } from './store/changes.js';
 

@@ -1,5 +1,5 @@
 // Adds a price version within a change: the one way by which prices come to be, from a draft or without one.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { isSamePrice, priceVersionsMax, startMsMax, startOf } from './price.js';

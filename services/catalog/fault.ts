@@ -1,5 +1,5 @@
 // What is wrong with a value, in a form that suits one refused request as well as a list of everything wrong with a file.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /** One thing wrong with one field. */
 export interface Fault {

@@ -1,6 +1,6 @@
 // Tells watchers of every change: one made in this process, one that another replica made, and one that time brings.
 import type { Clock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { scheduledPrices } from './price.js';
 import type { CatalogStore, StoredCatalog } from './store.js';

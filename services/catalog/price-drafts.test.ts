@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { CatalogService, DeepPartial, PriceDraft, PriceVersion, PublishPriceDraftRequest } from '#proto/catalog/v1/catalog.js';
 import { context, exampleCatalog, exampleModel, examplePrice } from './testing/examples.js';

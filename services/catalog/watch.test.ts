@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { CatalogService, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import { context, exampleCatalog, exampleModel, examplePrice } from './testing/examples.js';

@@ -1,6 +1,6 @@
 // What is told of an attempt that failed before its first event.
 import type { Clock } from '#kit/clock.js';
-import { toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#client/errors/app-error.js';
 import type { GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import type { ResponseHead } from './upstreams/upstream.js';
 

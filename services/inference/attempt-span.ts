@@ -1,7 +1,7 @@
 // The span around one attempt at one upstream, with the attributes of the GenAI conventions.
 import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
-import { toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { attribute, chatOperation } from './semconv.js';
 import { totalInput } from './tokens/usage-report.js';

@@ -1,5 +1,5 @@
 // What a request must be like before anything is sent anywhere. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import {
   type GenerateRequest,
   type Message,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { BatchLane } from './batch-lane.js';
-import { callContext } from './rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 
 /** A lane over a fake database that takes one item at most once and refuses what is poisoned. */
 function lane(options: { batchMax?: number; queueMax?: number; down?: boolean } = {}) {

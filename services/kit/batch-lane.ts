@@ -1,7 +1,7 @@
 // Lets work that arrives while a transaction runs share the next one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { abortError, AppError } from './errors/app-error.js';
-import type { CallContext } from './rpc/call-context.js';
+import { abortError, AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 
 /** How a lane works. */
 export interface BatchLaneOptions<Item, Outcome> {

@@ -1,6 +1,6 @@
 // Many calls at once, on one process and on two over the same database: nobody gets more than there is.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { HoldState, type LedgerService } from '#proto/ledger/v1/ledger.js';

@@ -1,5 +1,5 @@
 // What the ledger's rules speak of: buckets, holds, operations, and what an operation changes. Plain data, never mutated.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import type { Balance, DepositSource, Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 
 /** An account's money. */

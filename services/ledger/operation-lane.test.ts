@@ -5,7 +5,7 @@ import { ManualClock } from '#kit/clock.js';
 import { isCheckViolation } from '#kit/db/errors.js';
 import { openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import { HoldState, type HoldRequest } from '#proto/ledger/v1/ledger.js';
 import { createLedger } from './index.js';

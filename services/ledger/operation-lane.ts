@@ -3,7 +3,7 @@ import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
 import type { Engine } from '#kit/db/open.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { LedgerConfig } from './config.js';
 import type { Applied, Operation, ReplyTo } from './model.js';
 import { slotCount } from './slot.js';

@@ -1,5 +1,5 @@
 // The ledger's refusals, in plain words with the amounts that a caller needs to act on them. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { accountAvailableNanoUsd, keyAvailableNanoUsd } from './buckets.js';
 import type { AccountBucket, KeyBucket } from './model.js';

@@ -1,5 +1,5 @@
 // An account's months as they are now, read without locks.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Statement } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
 import { figuresOf, monthAt, type MonthFigures, monthText, startOfMonthMs } from './months.js';

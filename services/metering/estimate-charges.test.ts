@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { chargeFor } from '#rules/pricing.js';

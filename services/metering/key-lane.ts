@@ -4,7 +4,7 @@ import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { MeteringConfig } from './config.js';
 import type { LeaseGrace } from './lease-grace.js';
 import { isRunning } from './store/expired-keys.js';

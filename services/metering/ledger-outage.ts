@@ -1,6 +1,6 @@
 // Says once that the ledger is away and once that it is back, however many calls feel it.
 import type { Clock } from '#kit/clock.js';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 
 /** Whether the error means that the ledger did not answer, rather than that it refused. */

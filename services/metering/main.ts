@@ -6,7 +6,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
-import { batchClient } from '#kit/rpc/batch-client.js';
+import { batchClient } from '#client/batch/batch-client.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { createMetering, meteringSettings } from './index.js';
 

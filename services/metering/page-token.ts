@@ -1,5 +1,5 @@
 // The opaque place between two pages of records: where the page before ended.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { idFromBytes } from '#kit/id.js';
 import { bytesOf } from './store/record-rows.js';
 import type { Position } from './store/queries.js';

@@ -1,5 +1,5 @@
 // The form of what callers send: refused with invalid_request, naming the field, before anything is stored.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';

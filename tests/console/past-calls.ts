@@ -1,6 +1,6 @@
 // Calls of the past, as nobody can make them through the gateway: held, recorded and settled by the services, as the gateway asks them.
 import { newId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { parseCliConfig } from '../../cli/config.js';
 import { connect } from '../../cli/connect.js';
 import { holdRequest } from '../../services/ledger/testing/requests.js';

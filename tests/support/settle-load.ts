@@ -5,7 +5,7 @@ import { Access } from '#kit/rpc/access/access.js';
 import { systemClock } from '#kit/clock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { idFromBytes } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { recordedAudit } from '#kit/testing/audit.js';

@@ -1,7 +1,7 @@
 // The judge of refusals, on refusals that are right and on such that cannot be.
 import { expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { Timeline } from './timeline.js';
 
 /** An account of 1,000 of which one call holds 700 and one has spent 100, and what is wrong with a refusal that names these amounts. */

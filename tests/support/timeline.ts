@@ -1,6 +1,6 @@
 // Judges refusals from outside: what every call was granted and charged, and between which instants, bounds what can have been
 // available at any instant. A refusal has to name an amount within these bounds that was too little.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 
 const never = Number.POSITIVE_INFINITY;
 

@@ -2,8 +2,8 @@
 // streamed or not, however the bytes are cut on their way.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { AppError } from '#kit/errors/app-error.js';
-import { neverAborted } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import { neverAborted } from '#client/call-context.js';
 import { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { framesOf } from '../../gateway/formats/testing/frames.js';
 import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type Reason, reasons } from '#rules/reasons.js';
 import { inChinese, inChineseAtField, ofCode, ofField, sentences } from '../../console/src/i18n/errors.js';
 import { assertAllowed } from '../../gateway/console/access.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Event, GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { UsageRecord } from '#proto/metering/v1/metering.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { chatCompletions } from '../../formats/chat-completions/index.js';
 import type { Format } from '../../formats/format.js';

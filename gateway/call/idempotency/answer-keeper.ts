@@ -3,8 +3,8 @@
 import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { StoredAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
-import type { AppError } from '#kit/errors/app-error.js';
-import { fromRpcStatus, toRpcStatus } from '#kit/errors/rpc-status.js';
+import type { AppError } from '#client/errors/app-error.js';
+import { fromRpcStatus, toRpcStatus } from '#client/errors/rpc-status.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
 import { seal, unseal } from './answer-box.js';
 

@@ -2,7 +2,7 @@
 // found by a hash and be read only by who sends the key again.
 import { createHash, hkdfSync } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 const charsMax = 255;
 // One value of visible ASCII; a header that was sent twice arrives joined by a comma and a space.

@@ -15,10 +15,10 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { createCheckpoints } from '../checkpoints.js';
 import { gatewaySettings } from '../../config.js';
 import type { CallDeps, CallStep } from '../metered-call.js';

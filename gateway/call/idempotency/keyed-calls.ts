@@ -1,8 +1,8 @@
 // Calls with an Idempotency-Key: at most one runs under a key, and repeats get its answer. Such a call is not ended by its caller's
 // leaving, because a caller that gave a key will ask again.
 import { ReserveIdempotencyKeyResponse_Cause as Cause, type ReserveIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
 import { assertPermitted } from '../model-checks.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';

@@ -1,6 +1,6 @@
 // Posts what waits in the spool, a round at a time: many at once while metering answers, a single probe now and then while it does not.
 import { setTimeout as pause } from 'node:timers/promises';
-import { hasReason, toAppError } from '#kit/errors/app-error.js';
+import { hasReason, toAppError } from '#client/errors/app-error.js';
 
 /** Posts under way at once. */
 const concurrency = 32;

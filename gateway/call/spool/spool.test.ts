@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Outcome, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { type LogLine, recordingLogger } from '#kit/testing/log.js';
 import { createSpool, type Spool } from './spool.js';

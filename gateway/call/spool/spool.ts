@@ -6,7 +6,7 @@ import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import { makeFolder, type SpoolFile, SpoolFiles } from './files.js';

@@ -1,5 +1,5 @@
 // A spool that takes nothing, for tests of what happens then.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Spool } from '../spool/spool.js';
 
 /** Always full. */

@@ -1,7 +1,7 @@
 // The identity provider: its metadata, the address to which a browser is sent, and what it says of who came back. All that OpenID Connect
 // asks to be checked is checked by openid-client; of a fault only its kind is told on, since texts and causes may hold what is secret.
 import * as oidc from 'openid-client';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { IdentityClaims } from '#proto/auth/v1/users.js';

@@ -1,6 +1,6 @@
 // The OpenAPI document of the console's API, made of the very schemas that validate bodies and that answers are tested against. Pure.
 import { type TSchema, Type } from 'typebox';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { permissionsOf, roleNames } from '../access.js';
 import { renderConsoleError } from '../errors.js';

@@ -1,8 +1,8 @@
 // The low-balance alert of an account.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { parseUsd } from '#rules/money.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { Role } from '#proto/auth/v1/users.js';
 import { permissionsOf } from '../access.js';
 import { noteAudit } from '../audit.js';

@@ -1,6 +1,6 @@
 // API keys of an account.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { parseUsd } from '#rules/money.js';
 import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import { noteAudit } from '../audit.js';

@@ -1,6 +1,6 @@
 // Who belongs to an account, who is asked in, and what was done there.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
 import { assertMayPut, roleName, roleNames } from '../access.js';
 import { noteAudit } from '../audit.js';

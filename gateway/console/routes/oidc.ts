@@ -1,6 +1,6 @@
 // Signing in through an identity provider: the way there, and the way back.
 import type { Context, Middleware } from 'koa';
-import { AppError, toAppError } from '#kit/errors/app-error.js';
+import { AppError, toAppError } from '#client/errors/app-error.js';
 import { noteAudit } from '../audit.js';
 import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';

@@ -1,7 +1,7 @@
 // Adding money by a payment provider.
 import { createHash, randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import type { GetPaymentOptionsResponse } from '#proto/ledger/v1/payments.js';
 import { noteAudit } from '../audit.js';

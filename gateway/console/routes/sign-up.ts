@@ -1,6 +1,6 @@
 // How people can come in, and coming in by oneself.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { noteAudit } from '../audit.js';
 import { unlessAway } from '../unavailable.js';
 import { briefly, patient } from '../call-contexts.js';

@@ -1,7 +1,7 @@
 // Statements of an account by month, with their lines, and receipts of deposits.
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
 import { leaving } from '../../http/disconnect-signal.js';
 import { contextOf, stillActing } from '../call-contexts.js';

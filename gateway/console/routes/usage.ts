@@ -1,7 +1,7 @@
 // Usage of an account: records, one record, sums, and records as a file.
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { leaving } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';

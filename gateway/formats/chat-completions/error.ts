@@ -1,5 +1,5 @@
 // Refusals in the words of the chat-completions format.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { errorObject, type Rendering, type Renderings, retryHeaders } from '../error-details.js';
 import type { HttpError } from '../format.js';
 

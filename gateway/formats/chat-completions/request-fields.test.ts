@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { ParsedCall } from '../format.js';
 import { parseChatCompletions } from './request.js';
 

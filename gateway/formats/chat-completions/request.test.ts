@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Message, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { clientRequests } from '../testing/requests.js';
 import { parseChatCompletions } from './request.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type BlockDelta, type BlockStart, type Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type Block, emptyBlock } from '../blocks.js';
 import type { StreamContext, StreamEncoder } from '../format.js';
 import { isObject, type JsonObject } from '../rest.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { BlockDelta, BlockStart, Event, Finished, Foreign } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type Block, emptyBlock } from '../blocks.js';
 import type { StreamContext, StreamEncoder } from '../format.js';
 import { filled, type JsonObject, objectIn, oneLine, parseObject } from '../rest.js';

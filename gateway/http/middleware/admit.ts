@@ -1,6 +1,6 @@
 // Bounds the calls under way, of all and of each account, and lets none begin while the gateway stops.
 import type { Context, Middleware, Next } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { stateOf } from '../request-state.js';
 
 /** What is let in. */

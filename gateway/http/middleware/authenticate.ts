@@ -1,6 +1,6 @@
 // Lets a request in by its platform key, from either of the two headers that clients use.
 import type { Context, Middleware, Next } from 'koa';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { KeyReplica } from '../../replicas/keys.js';
 import { stateOf } from '../request-state.js';
 

@@ -1,6 +1,6 @@
 // Renders whatever a route threw, once, in the caller's dialect.
 import type { Context, Middleware, Next } from 'koa';
-import { toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { stateOf } from '../request-state.js';
 

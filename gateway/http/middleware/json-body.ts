@@ -1,7 +1,7 @@
 // Reads a JSON request body, never more of it than allowed.
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib';
 import type { Context } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { assertBounded } from './json-shape.js';
 
 /** The parsed body. Raises body_too_large, or invalid_request when it is not JSON of a usual shape in UTF-8 or in an unknown encoding. */

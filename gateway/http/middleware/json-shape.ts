@@ -1,6 +1,6 @@
 // Bounds what a JSON value is made of, beyond its size in bytes: code that walks it must neither run out of stack nor occupy the
 // process for seconds. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /** Arrays and objects within one another. */
 export const depthMax = 256;

@@ -3,7 +3,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import type { Clock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { type ActorKey, actorTokenSecondsMax } from '#kit/rpc/actor-token.js';
 import { repeat } from '#kit/repeat.js';

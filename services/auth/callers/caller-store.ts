@@ -4,7 +4,7 @@ import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asText } from '#kit/db/values.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Caller } from '#proto/auth/v1/callers.js';
 import { nextChangeNumber } from '../store/changes.js';
 import type { Row } from '../store/rows.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import {
   CreateCallerRequest,
   type CallerService,

@@ -1,6 +1,6 @@
 // The rules of single request fields. Each function gives back the value to work with or raises invalid_request, whose
 // details.field names the field.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { idToBytes } from '#kit/id.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
 

@@ -1,5 +1,5 @@
 // The refusal of what does not exist.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /** The thing itself, or not_found with details.what naming its kind. */
 export function found<T>(

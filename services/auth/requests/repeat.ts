@@ -1,7 +1,7 @@
 // Repeats of a call under one idempotency key: the first one creates, the others find what it created.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { IdempotencyStore, RepeatableCall, RepeatableMethod } from '../store/idempotency.js';
 import { checkedIdempotencyKey } from './fields.js';
 

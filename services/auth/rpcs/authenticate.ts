@@ -1,7 +1,7 @@
 // Authenticate: the key behind a secret's hash.
 import { timingSafeEqual } from 'node:crypto';
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { AuthenticateRequest, AuthenticateResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedSecretHash } from '../requests/fields.js';

@@ -1,6 +1,6 @@
 // CreateAccount: adds an active account.
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { type Account, AccountState, CreateAccountRequest, type CreateAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedName } from '../requests/fields.js';

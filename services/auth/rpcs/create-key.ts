@@ -1,7 +1,7 @@
 // CreateKey: mints a secret and keeps its hash.
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { CreateKeyRequest, type CreateKeyResponse, type Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { hashSecret, lastFour, mintSecret } from '../key-secret.js';

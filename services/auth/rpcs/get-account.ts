@@ -1,5 +1,5 @@
 // GetAccount: one account by id.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetAccountRequest, GetAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { accountIdBytes } from '../requests/fields.js';

@@ -1,5 +1,5 @@
 // GetKey: one key by id.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetKeyRequest, GetKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { keyIdBytes } from '../requests/fields.js';

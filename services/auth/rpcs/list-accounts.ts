@@ -1,6 +1,6 @@
 // ListAccounts: accounts by pages, all of them or those that a search finds.
 import { idToBytes } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { AccountState, type ListAccountsRequest, type ListAccountsResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedSearch, invalidField } from '../requests/fields.js';

@@ -1,5 +1,5 @@
 // ListKeys: the keys of an account in order of creation or against it, by pages, revoked ones included.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListKeysRequest, ListKeysResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { accountIdBytes } from '../requests/fields.js';

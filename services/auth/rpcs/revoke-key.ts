@@ -1,5 +1,5 @@
 // RevokeKey: ends a key for good.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { KeyState, type RevokeKeyRequest, type RevokeKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { found } from '../requests/found.js';

@@ -1,6 +1,6 @@
 // RotateKey: gives a key a new secret; previous secrets remain valid for the overlap.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import { KeyState, type RotateKeyRequest, type RotateKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { hashSecret, lastFour, mintSecret } from '../key-secret.js';

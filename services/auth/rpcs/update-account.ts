@@ -1,5 +1,5 @@
 // UpdateAccount: renames, suspends or resumes an account.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { type Account, AccountState, type UpdateAccountRequest, type UpdateAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { accountIdBytes, checkedName, invalidField } from '../requests/fields.js';

@@ -1,7 +1,7 @@
 // UpdateKey: renames, restricts, limits, disables or enables a key.
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import { type Key, KeyState, type UpdateKeyRequest, type UpdateKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, invalidField } from '../requests/fields.js';

@@ -8,7 +8,7 @@ import {
   UpdateKeyRequest,
   type WatchKeysResponse,
 } from '#proto/auth/v1/auth.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 /** What one watcher has heard. */

@@ -1,5 +1,5 @@
 // WatchKeys: pushes every change of a key or an account.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { WatchKeysRequest, WatchKeysResponse, WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import type { Change } from '../store/changes.js';

@@ -5,7 +5,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { UserService } from '#proto/auth/v1/users.js';
 import type { Mailer } from '#kit/mail/mailer.js';

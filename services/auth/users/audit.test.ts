@@ -1,7 +1,7 @@
 // The log of what people did: found by what is known of an entry, and shown to be as it was written.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {

@@ -1,7 +1,7 @@
 // Begins a session of somebody who has shown who they are.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from './deps.js';
 import { mintToken } from './token.js';

@@ -1,7 +1,7 @@
 // Passwords: Argon2id (RFC 9106) with the parameters that OWASP recommends, in the PHC string form.
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 const derive = promisify(argon2);
 

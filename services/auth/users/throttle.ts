@@ -1,5 +1,5 @@
 // Checks a password, and lets nobody try many: neither for one e-mail address nor from one network address.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { PeopleDeps } from './deps.js';
 import { networkOf } from './network.js';
 import { isPassword } from './password.js';

@@ -1,5 +1,5 @@
 // Finds one model by its id or one of its aliases.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetModelRequest, GetModelResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { findByName, unknownModel } from '../model.js';

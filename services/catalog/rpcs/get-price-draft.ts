@@ -1,6 +1,6 @@
 // Shows the draft of a model and what publishing it would change.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetPriceDraftRequest, GetPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../model.js';

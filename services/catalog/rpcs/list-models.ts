@@ -1,5 +1,5 @@
 // Lists every model with the price in force now, and the prices to come.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListModelsRequest, ListModelsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { snapshotAt } from '../view.js';

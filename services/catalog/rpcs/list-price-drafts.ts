@@ -1,5 +1,5 @@
 // Lists the drafts of all models.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListPriceDraftsRequest, ListPriceDraftsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 

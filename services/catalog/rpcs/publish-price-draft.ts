@@ -1,6 +1,6 @@
 // Makes a draft the model's price from its start on.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { addPrice } from '../add-price.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // Adds a price version to a model.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceRequest, PublishPriceResponse } from '#proto/catalog/v1/catalog.js';
 import { addPrice } from '../add-price.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // Creates a model, or replaces all of its fields but the prices.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import { Model, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';

@@ -1,6 +1,6 @@
 // Prepares a price of a model, to be looked at before it is published.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import { PriceDraft, PriceVersion, type PutPriceDraftRequest, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { refuseBadStart } from '../add-price.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // Streams the catalog to a replica of it, and keeps that right.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { WatchCatalogRequest, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { snapshotAt } from '../view.js';

@@ -3,7 +3,7 @@ import type { AuditReceiver } from '#kit/audit/audit-outbox.js';
 import { type Clock, ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import { Capability, type DeepPartial, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { type CatalogConfig, createCatalog } from '../index.js';

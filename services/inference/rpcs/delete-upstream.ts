@@ -1,6 +1,6 @@
 // Removes a stored upstream. Calls under way with it go on to their end.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { DeleteUpstreamRequest, DeleteUpstreamResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseManaged } from './put-upstream.js';

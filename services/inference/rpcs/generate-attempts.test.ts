@@ -1,6 +1,6 @@
 // What is told of attempts that failed before the answer began: enough for a record, and nothing of what the vendor said.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { type FailedAttempt, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';

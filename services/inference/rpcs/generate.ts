@@ -1,6 +1,6 @@
 // Generates one answer: tries the targets in order until one begins, then stays with it.
-import { AppError, hasReason } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { AttemptSpan } from '../attempt-span.js';
 import { AttemptNote } from '../attempt-note.js';

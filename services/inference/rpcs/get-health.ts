@@ -1,6 +1,6 @@
 // GetHealth: what runs this service.
 import { processInfo } from '#kit/process/process-info.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 

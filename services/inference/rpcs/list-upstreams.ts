@@ -1,5 +1,5 @@
 // Lists the upstreams, without their secrets.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListUpstreamsRequest, ListUpstreamsResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 

@@ -1,6 +1,6 @@
 // Creates or replaces a stored upstream; its secret goes in sealed and never comes out.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { PutUpstreamRequest, PutUpstreamResponse, Upstream } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { lastFour } from '#kit/secrets/secret-box.js';

@@ -1,6 +1,6 @@
 // Tests an upstream for the operator, and keeps what was found.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import { type TestUpstreamRequest, type TestUpstreamResponse, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { testConnection } from '../upstreams/connection-test/connection-test.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { openDatabase } from '#kit/db/open.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { type LogLine, recordingLogger } from '#kit/testing/log.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import { type Event, GenerateRequest, type GenerateResponse, type InferenceService, Role } from '#proto/inference/v1/inference.js';

@@ -1,5 +1,5 @@
 // Inference with the stub vendor behind it, in both wire formats: upstream "cc" and upstream "m".
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';

@@ -1,6 +1,6 @@
 // Where the caller and an upstream speak one format, the upstream gets the caller's own fields; everywhere else a body made from the
 // common call, which cannot say everything. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { GenerateRequest, NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 
 /** The caller's own fields, if this is their format. */

@@ -1,6 +1,6 @@
 // Which upstreams exist, and in which order a call tries them. Stored ones are re-read at most every second, so that a change made
 // through one replica acts on all.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';

@@ -1,5 +1,5 @@
 // What the two wire formats' decoders have in common: SSE payloads in, canonical events and a usage report out. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../tokens/usage-report.js';
 

@@ -1,5 +1,5 @@
 // JSON texts of tools, which callers wrote and models may have garbled, as values for an upstream's body. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Tool } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from './stream-decoder.js';
 

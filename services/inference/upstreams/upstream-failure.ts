@@ -1,5 +1,5 @@
 // What a vendor's refusal means for the caller, and what of it operators may read. Pure; shared by both wire formats.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
 /** Longest vendor text that is passed on, in characters. */

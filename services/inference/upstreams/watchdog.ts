@@ -1,5 +1,5 @@
 // Ends work for an upstream: when a step of it takes too long, or when what it is part of is over.
-import { abortError, AppError } from '#kit/errors/app-error.js';
+import { abortError, AppError } from '#client/errors/app-error.js';
 
 /** Why work ends that is done or no longer wanted. One for all: each call ends by it, and a stack trace costs more than the rest of outcome. */
 export const callOver = new AppError('cancelled', 'The call is over.');

@@ -1,5 +1,5 @@
 // What an audit event says, and its bounds. Pure.
-import type { Actor, CallContext } from '../rpc/call-context.js';
+import type { Actor, CallContext } from '#client/call-context.js';
 import { operator } from '../rpc/access/access.js';
 
 /** A change as the code that makes it describes it. */

@@ -9,7 +9,7 @@ import { Table } from '../db/table.js';
 import { asBigInt, asBytes, asText } from '../db/values.js';
 import { idFromBytes, idToBytes, newId } from '../id.js';
 import type { Logger } from '../log.js';
-import { type CallContext, callContext } from '../rpc/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import { type AuditEvent, type AuditRecord, auditCharsMax, auditRecord } from './audit-event.js';
 import { AuditShipper } from './audit-shipper.js';
 

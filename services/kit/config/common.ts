@@ -1,7 +1,7 @@
 // Settings that every process has.
 import { hostname } from 'node:os';
 import { logLevels } from '../log.js';
-import { type Tls, readTls } from '../rpc/tls.js';
+import { type Tls, readTls } from '#client/tls.js';
 import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type Values } from './settings.js';
 
 /** Logs, telemetry, certificates and shutdown. `name` is the process's: "ledger". */

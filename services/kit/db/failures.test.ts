@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, testEngines } from '../testing/database.js';
 import { isDatabaseAway } from './errors.js';
 import { fromDatabase } from './failures.js';

@@ -1,5 +1,5 @@
 // What a failure of a service's database means to whoever called the service.
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isConnectionLost, isPoolExhausted, isRetryable, isUnwritable } from './errors.js';
 
 const retryAfterMs = 1000;

@@ -2,7 +2,7 @@
 // that it ends with the process however that ends.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isRetryable } from './errors.js';
 
 /**

@@ -1,7 +1,7 @@
 // Brings a service's own schema up to date. Migrations are plain SQL with the few type names that differ between engines.
 import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isAlreadyThere } from './errors.js';
 import { holdingLease } from './migration-lease.js';
 import type { Database } from './open.js';

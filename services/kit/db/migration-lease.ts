@@ -1,7 +1,7 @@
 // A lease that every node of a Galera cluster knows of, unlike named locks: a row that one process keeps renewing.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '../id.js';
 import { dialects } from './dialect.js';
 import { isDuplicate, isRetryable } from './errors.js';

@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Engine } from './engine.js';
 import { type MysqlOptions, openMysqlKnex } from './mysql/knex.js';
 import type { PlainTransaction } from './plain-transaction.js';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /**
  * The longest path that is used for a Unix socket, in bytes. Linux allows 107 (sun_path of unix(7), less the closing zero byte)

@@ -5,8 +5,8 @@ import { type CommonConfig, commonSettings, tlsOf } from '../config/common.js';
 import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from '../config/settings.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
-import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '../rpc/grpc-client.js';
-import type { Tls } from '../rpc/tls.js';
+import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
+import type { Tls } from '#client/tls.js';
 import { startTelemetry } from '../telemetry/telemetry.js';
 
 /** What a process offers to what is built in it. */

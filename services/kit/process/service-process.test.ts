@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { integer } from '../config/settings.js';
 import { newId } from '../id.js';
 import type { ServiceModule } from '../lifecycle.js';
-import { callContext } from '../rpc/call-context.js';
-import { dialGrpc, type GrpcConnection } from '../rpc/grpc-client.js';
+import { callContext } from '#client/call-context.js';
+import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { checkHealth } from '../rpc/health-client.js';
 import { offer, runService } from './service-process.js';
 import { probeAccess } from '../testing/access.js';

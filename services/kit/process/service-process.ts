@@ -3,12 +3,12 @@ import { type Environment, optionalText, type Settings, text, type Values } from
 import type { Part, ServiceModule } from '../lifecycle.js';
 import type { Logger } from '../log.js';
 import { type ProcessHost, runProcess } from './process.js';
-import type { ServiceDefinition, ServiceOf } from '../rpc/definition.js';
+import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { Access } from '../rpc/access/access.js';
 import { type CallerSource, followCallers } from '../rpc/access/follow-callers.js';
 import { type GrpcServer, type ServedService, serveGrpc } from '../rpc/grpc-server.js';
 import { type ChainOptions, decorateService } from '../rpc/standard-chain.js';
-import type { Tls } from '../rpc/tls.js';
+import type { Tls } from '#client/tls.js';
 
 /** A service that a process offers to others; made by `offer`. */
 export interface Offer {

@@ -4,8 +4,8 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { jwtVerify } from 'jose/jwt/verify';
 import { importJWK } from 'jose/key/import';
 import type { Clock } from '../clock.js';
-import { AppError } from '../errors/app-error.js';
-import type { Actor } from './call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { Actor } from '#client/call-context.js';
 
 /** Who signs actor tokens, for whom, and the type that no other kind of token has (RFC 8725, section 3.11). */
 export const actorTokenRules = {

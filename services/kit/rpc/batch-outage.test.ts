@@ -6,9 +6,9 @@ import { LedgerServiceDefinition, type LedgerService, ReleaseResponse } from '#p
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { failureOf, promised } from '../testing/waiting.js';
-import { batchClient } from './batch-client.js';
-import { type CallContext, callContext } from './call-context.js';
-import { dialGrpc } from './grpc-client.js';
+import { batchClient } from '#client/batch/batch-client.js';
+import { type CallContext, callContext } from '#client/call-context.js';
+import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
 
 const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });

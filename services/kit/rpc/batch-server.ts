@@ -1,7 +1,7 @@
 // The serving side of a method that carries many small calls at once (batch-contract.ts): each is done on its own, and what is
 // ready together is answered together.
-import { AppError, toAppError } from '../errors/app-error.js';
-import { toRpcStatus } from '../errors/rpc-status.js';
+import { AppError, toAppError } from '#client/errors/app-error.js';
+import { toRpcStatus } from '#client/errors/rpc-status.js';
 import type { Logger } from '../log.js';
 import {
   type BatchOperation,
@@ -12,12 +12,12 @@ import {
   type Case,
   inFlightMax,
   operationsPerMessageMax,
-} from './batch-contract.js';
-import type { CallContext } from './call-context.js';
-import { EncodedMessage, encodeMessage } from './codec.js';
+} from '#client/batch/batch-contract.js';
+import type { CallContext } from '#client/call-context.js';
+import { EncodedMessage, encodeMessage } from '#client/codec.js';
 import { hopMs } from './deadline.js';
-import type { MessageType, UnaryHandler } from './definition.js';
-import { withTraceparent } from './traceparent.js';
+import type { MessageType, UnaryHandler } from '#client/definition.js';
+import { withTraceparent } from '#client/traceparent.js';
 
 /** How operations are done. */
 export interface BatchServerOptions {

@@ -1,5 +1,5 @@
 // Small calls that travel together, over every way to reach a service: each has an result of its own, and exactly one.
-import { fromRpcStatus } from '../errors/rpc-status.js';
+import { fromRpcStatus } from '#client/errors/rpc-status.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -11,16 +11,16 @@ import {
   type ReleaseRequest,
   SettleResponse,
 } from '#proto/ledger/v1/ledger.js';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
 import { register, type Telemetry } from '../telemetry/sdk.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { type Connection, transports } from '../testing/transports.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
-import { batchClient } from './batch-client.js';
-import { type BatchRequest, inFlightMax, operationsPerMessageMax } from './batch-contract.js';
-import { type CallContext, callContext } from './call-context.js';
-import { messageBytesMax } from './codec.js';
+import { batchClient } from '#client/batch/batch-client.js';
+import { type BatchRequest, inFlightMax, operationsPerMessageMax } from '#client/batch/batch-contract.js';
+import { type CallContext, callContext } from '#client/call-context.js';
+import { messageBytesMax } from '#client/codec.js';
 
 const release = (holdId: string): ReleaseRequest => ({ holdId, accountId: 'acct' });
 const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });

@@ -1,5 +1,5 @@
 // The one way to make a service: the functions of its RPCs, bound to what they need.
-import { callContext, type CallContext } from './call-context.js';
+import { callContext, type CallContext } from '#client/call-context.js';
 
 /** An RPC as its own file exports it. A function that needs less leaves parameters out. */
 type Rpc<Method, Deps> = Method extends (request: infer Request, context?: CallContext) => infer Response

@@ -13,10 +13,10 @@ import {
   LedgerServiceDefinition,
   ListKeySpendResponse,
 } from '#proto/ledger/v1/ledger.js';
-import { AppError } from '../errors/app-error.js';
-import { toRpcStatus } from '../errors/rpc-status.js';
+import { AppError } from '#client/errors/app-error.js';
+import { toRpcStatus } from '#client/errors/rpc-status.js';
 import { recordingLogger } from '../testing/log.js';
-import type { ServiceDefinition } from './definition.js';
+import type { ServiceDefinition } from '#client/definition.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
 
 type Foreign = Client & Record<string, (...args: unknown[]) => NodeJS.EventEmitter>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { probeAccess } from '../testing/access.js';
 import { recordingLogger } from '../testing/log.js';
 import { probe, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
-import { callContext } from './call-context.js';
+import { callContext } from '#client/call-context.js';
 import { decorateService } from './standard-chain.js';
 
 const context = callContext({ caller: 'operator' });

@@ -1,6 +1,6 @@
 // Decorator: each hop keeps a little of the time for itself, and refuses work that cannot be done in time.
-import { AppError, toAppError } from '../errors/app-error.js';
-import { timerMsMax } from './call-context.js';
+import { AppError, toAppError } from '#client/errors/app-error.js';
+import { timerMsMax } from '#client/call-context.js';
 import type { Decorator } from './decorate.js';
 
 /**

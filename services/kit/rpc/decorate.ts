@@ -1,6 +1,6 @@
 // Wraps every method of a service object: the only middleware mechanism, the same for unary and streaming methods and for
 // services that are then served over gRPC or made into a local client.
-import { type CallContext, consumerLeft } from './call-context.js';
+import { type CallContext, consumerLeft } from '#client/call-context.js';
 import {
   handlerOf,
   type MethodInfo,
@@ -10,7 +10,7 @@ import {
   type StreamHandler,
   type UnaryHandler,
   type UntypedService,
-} from './definition.js';
+} from '#client/definition.js';
 
 /** What a decorator does around one call. */
 export interface CallScope {

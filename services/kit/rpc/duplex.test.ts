@@ -1,14 +1,14 @@
 // Calls that stream their requests, over every way to reach a service.
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { probeAccess } from '../testing/access.js';
 import { recordingLogger } from '../testing/log.js';
 import { type Probe, probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { type Connection, transports } from '../testing/transports.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
-import { type CallContext, callContext } from './call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import { serveGrpc } from './grpc-server.js';
-import { dialGrpc } from './grpc-client.js';
+import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { decorateService } from './standard-chain.js';
 
 type Converse = ProbeService['converse'];

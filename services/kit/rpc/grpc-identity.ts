@@ -1,8 +1,8 @@
 // Who is calling: what the certificate says under TLS; what the caller says where only trusted processes can connect.
 import type { PeerCertificate } from 'node:tls';
 import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
-import { AppError } from '../errors/app-error.js';
-import { callerKey } from './grpc-wire.js';
+import { AppError } from '#client/errors/app-error.js';
+import { callerKey } from '#client/grpc/grpc-wire.js';
 
 /** A call as the server holds it, of any kind. */
 export type ServerCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;

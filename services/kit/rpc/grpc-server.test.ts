@@ -13,8 +13,8 @@ import { createTestAuthority } from '../testing/certificates.js';
 import { recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { promised } from '../testing/waiting.js';
-import { callContext } from './call-context.js';
-import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from './grpc-client.js';
+import { callContext } from '#client/call-context.js';
+import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type GrpcServer, serveGrpc, type ServeGrpcOptions } from './grpc-server.js';
 
 const context = callContext({ caller: 'gateway' });

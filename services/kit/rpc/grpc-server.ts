@@ -11,19 +11,26 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { context as activeContext, propagation } from '@opentelemetry/api';
-import { AppError, toAppError } from '../errors/app-error.js';
+import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '../log.js';
-import type { CallContext } from './call-context.js';
-import { decodeRequest, encodeResponse } from './codec.js';
-import { handlerOf, type MethodInfo, methodsOf, type ServiceDefinition, type StreamHandler, type UnaryHandler } from './definition.js';
+import type { CallContext } from '#client/call-context.js';
+import { decodeRequest, encodeResponse } from '#client/codec.js';
+import {
+  handlerOf,
+  type MethodInfo,
+  methodsOf,
+  type ServiceDefinition,
+  type StreamHandler,
+  type UnaryHandler,
+} from '#client/definition.js';
 import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
-import { actorKey, commonChannelOptions, errorTrailers, metadataGetter } from './grpc-wire.js';
+import { actorKey, commonChannelOptions, errorTrailers, metadataGetter } from '#client/grpc/grpc-wire.js';
 import { createHealth } from './health.js';
 import { addReflection } from './reflection.js';
 import { operator } from './access/access.js';
 import { RequestStream } from './request-stream.js';
-import { pump } from './stream-pump.js';
-import type { Tls } from './tls.js';
+import { pump } from '#client/grpc/stream-pump.js';
+import type { Tls } from '#client/tls.js';
 import { removeStaleSocket } from './unix-socket.js';
 
 /** A service object and its definition. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createLogger } from '../log.js';
-import { dialGrpc, type GrpcConnection } from './grpc-client.js';
+import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type GrpcServer, serveGrpc } from './grpc-server.js';
 import { checkHealth } from './health-client.js';
 

@@ -1,8 +1,8 @@
 // Asks another server for its health by grpc.health.v1. https://grpc.io/docs/guides/health-checking/
 import { service } from 'grpc-health-check';
-import { AppError } from '../errors/app-error.js';
-import { callContext } from './call-context.js';
-import type { GrpcConnection } from './grpc-client.js';
+import { AppError } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
+import type { GrpcConnection } from '#client/grpc/grpc-client.js';
 
 interface HealthCheckRequest {
   service: string;

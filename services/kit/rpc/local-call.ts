@@ -1,6 +1,6 @@
 // One call of a local client while it runs: what gRPC does for a call with its cancellation and its deadline.
-import { abortError, AppError } from '../errors/app-error.js';
-import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from './call-context.js';
+import { abortError, AppError } from '#client/errors/app-error.js';
+import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from '#client/call-context.js';
 
 /** Ends when its caller gives up, when its deadline passes, or when it is closed. */
 export class LocalCall {

@@ -1,7 +1,7 @@
 // A client of a service in this same process. Every message passes through the real codec both ways, and every error through its
 // wire form, so that neither side can hold the other's objects and both see what they would see over gRPC.
-import { AppError, toAppError } from '../errors/app-error.js';
-import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './codec.js';
+import { AppError, toAppError } from '#client/errors/app-error.js';
+import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '#client/codec.js';
 import {
   handlerOf,
   type MethodInfo,
@@ -11,7 +11,7 @@ import {
   type StreamHandler,
   type UnaryHandler,
   type UntypedService,
-} from './definition.js';
+} from '#client/definition.js';
 import { LocalCall } from './local-call.js';
 import { RequestStream } from './request-stream.js';
 

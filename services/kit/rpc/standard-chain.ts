@@ -4,7 +4,7 @@ import type { Access } from './access/access.js';
 import { databaseFailures } from './database-failures.js';
 import { deadline } from './deadline.js';
 import { decorate, decorateSome } from './decorate.js';
-import type { ServiceDefinition, ServiceOf } from './definition.js';
+import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { telemetry } from './telemetry.js';
 
 /** What the standard chain needs to know. */

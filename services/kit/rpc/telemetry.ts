@@ -1,7 +1,7 @@
 // Decorator: a span, a duration and one log line a call; an unknown error is logged here, once, and hidden from the caller.
 import { context as activeContext, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { type AppError, toAppError } from '../errors/app-error.js';
-import { Status } from '../errors/status.js';
+import { type AppError, toAppError } from '#client/errors/app-error.js';
+import { Status } from '#client/errors/status.js';
 import type { Logger } from '../log.js';
 import type { Decorator } from './decorate.js';
 

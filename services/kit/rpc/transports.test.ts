@@ -2,15 +2,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { register, type Telemetry } from '../telemetry/sdk.js';
 import { probeAccess } from '../testing/access.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
 import { type Connection, transports } from '../testing/transports.js';
-import { type CallContext, callContext } from './call-context.js';
-import { messageBytesMax } from './codec.js';
+import { type CallContext, callContext } from '#client/call-context.js';
+import { messageBytesMax } from '#client/codec.js';
 import { decorateService } from './standard-chain.js';
 
 const spans = new InMemorySpanExporter();

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
-import { type CallContext, callContext } from './call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 
 const backoffMsMin = 50;
 const backoffMsMax = 1000;

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Attributes } from '@opentelemetry/api';
 import { DataPointType, type MetricData, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const connectionsMax = 20;

@@ -1,9 +1,9 @@
 // A service whose calls travel in batches, for tests of that: the ledger's contract, with methods that a test makes up.
 import { BatchResponse, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { Access } from '../rpc/access/access.js';
-import type { BatchRequest } from '../rpc/batch-contract.js';
+import type { BatchRequest } from '#client/batch/batch-contract.js';
 import { answerBatches } from '../rpc/batch-server.js';
-import type { ServiceOf, UnaryHandler } from '../rpc/definition.js';
+import type { ServiceOf, UnaryHandler } from '#client/definition.js';
 import { decorateOperations, decorateService } from '../rpc/standard-chain.js';
 import { type LogLine, recordingLogger } from './log.js';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readTls, type Tls } from '../rpc/tls.js';
+import { readTls, type Tls } from '#client/tls.js';
 
 /** An authority of one test run. */
 export interface TestAuthority {

@@ -1,5 +1,5 @@
 // A service made by hand for tests of the transports: its definition has the shape that ts-proto generates, its codec is JSON.
-import type { CallContext } from '../rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 
 /** The one message of the probe, both ways. */
 export interface Probe {

@@ -2,11 +2,11 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../id.js';
-import type { ServiceDefinition, ServiceOf } from '../rpc/definition.js';
-import { dialGrpc } from '../rpc/grpc-client.js';
+import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
+import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { serveGrpc } from '../rpc/grpc-server.js';
 import { localClient } from '../rpc/local-client.js';
-import type { Tls } from '../rpc/tls.js';
+import type { Tls } from '#client/tls.js';
 import { createTestAuthority } from './certificates.js';
 import { recordingLogger } from './log.js';
 

@@ -1,5 +1,5 @@
 // Ways in which tests wait for what happens elsewhere.
-import { AppError } from '../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /** A promise that is resolved from outside. */
 export function promised<T>(): { promise: Promise<T>; resolve(value: T): void } {

@@ -1,6 +1,6 @@
 // Redeeming a code: it is given to an account first, in one statement of which many who try at once one succeeds, and then deposited
 // under an idempotency key of its own. Whatever breaks off in between, the deposit is made once: by a repeat, or by the sweeper.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Waiter } from '#kit/batch-lane.js';
 import { DepositSource, RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // Deposit and adjust: change what an account was credited, once per idempotency key. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../buckets.js';
 import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../journal.js';

@@ -1,6 +1,6 @@
 // Refund: gives back a final charge, all of it or a part, once per idempotency key. Pure.
 import assert from 'node:assert/strict';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyKey } from '../buckets.js';

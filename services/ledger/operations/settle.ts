@@ -1,6 +1,6 @@
 // Settle: ends a hold with the true cost. Pure.
 import assert from 'node:assert/strict';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../buckets.js';
 import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../model.js';

@@ -1,8 +1,8 @@
 // Payments become entries of the journal here, each once: the idempotency key is made of the provider's own id.
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { Logger } from '#kit/log.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Paid, PaymentEvent } from './provider.js';
 

@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Values } from '#kit/config/settings.js';
 import type { Logger } from '#kit/log.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { PaymentProvider } from './provider.js';
 import type { paymentSettings } from './settings.js';
 

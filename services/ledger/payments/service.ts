@@ -1,5 +1,5 @@
 // PaymentService, one line per RPC.
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { PaymentService } from '#proto/ledger/v1/payments.js';
 import type { PaymentDeps } from './deps.js';
 import { beginPayment } from './rpcs/begin-payment.js';

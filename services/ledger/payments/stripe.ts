@@ -1,7 +1,7 @@
 // Stripe Checkout (https://docs.stripe.com/payments/checkout): the person pays on Stripe's page, and Stripe tells us by signed events.
 import type Stripe from 'stripe';
 import type { Clock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { Checkout, Paid, PaymentEvent, PaymentProvider } from './provider.js';
 import { stampOf, accountOfStamp } from './stamp.js';

@@ -1,5 +1,5 @@
 // Adjust: corrects a balance by a new journal entry.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { AdjustRequest, AdjustResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { perform } from '../perform.js';

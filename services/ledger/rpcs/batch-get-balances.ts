@@ -1,5 +1,5 @@
 // BatchGetBalances: the money of several accounts now.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { BatchGetBalancesRequest, BatchGetBalancesResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '../buckets.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // BatchGetHolds: several holds by name.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { BatchGetHoldsRequest, BatchGetHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedId, invalidField } from '../requests/fields.js';

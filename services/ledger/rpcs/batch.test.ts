@@ -1,8 +1,8 @@
 // The operations of one stream: each with the result of a call of its own, whatever its neighbours are.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fromRpcStatus } from '#kit/errors/rpc-status.js';
+import { fromRpcStatus } from '#client/errors/rpc-status.js';
 import { newId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type BatchRequest_Operation, type BatchResponse_Result, HoldState } from '#proto/ledger/v1/ledger.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';

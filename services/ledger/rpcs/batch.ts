@@ -1,7 +1,7 @@
 // Apply: holds, checkpoints, settlements and releases, many a message, each as a call of its own.
 import { answerBatches } from '#kit/rpc/batch-server.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
-import type { UnaryHandler } from '#kit/rpc/definition.js';
+import type { CallContext } from '#client/call-context.js';
+import type { UnaryHandler } from '#client/definition.js';
 import { decorateOperations } from '#kit/rpc/standard-chain.js';
 import {
   type BatchRequest,

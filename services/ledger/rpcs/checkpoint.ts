@@ -1,5 +1,5 @@
 // Checkpoint: notes what open holds have cost so far.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { CheckpointRequest, CheckpointResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { performAll } from '../perform.js';

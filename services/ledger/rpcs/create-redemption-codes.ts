@@ -1,8 +1,8 @@
 // CreateRedemptionCodes: makes codes, whose secrets are told once.
 import { isDuplicate } from '#kit/db/errors.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { type CreateRedemptionCodesRequest, type CreateRedemptionCodesResponse, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { hashOfCode, mintCode, readCode } from '../codes/code-secret.js';
 import { toCodeMessage } from '../codes/message.js';

@@ -1,5 +1,5 @@
 // Deposit: adds money to an account.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { DepositRequest, DepositResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { perform } from '../perform.js';

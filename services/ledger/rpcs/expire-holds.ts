@@ -1,5 +1,5 @@
 // ExpireHolds: ends open holds whose expiry has passed.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ExpireHoldsRequest, ExpireHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { expireHolds as expire } from '../expire.js';

@@ -1,5 +1,5 @@
 // GetBalance: an account's money now.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetBalanceRequest, GetBalanceResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '../buckets.js';
 import type { RpcDeps } from '../deps.js';

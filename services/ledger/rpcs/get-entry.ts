@@ -1,6 +1,6 @@
 // GetEntry: one entry of the journal.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetEntryRequest, GetEntryResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '../buckets.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // GetHealth: what runs the ledger, its open holds, and the last comparison of all books.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 

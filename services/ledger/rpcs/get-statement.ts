@@ -1,5 +1,5 @@
 // GetStatement: one month of an account.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetStatementRequest, GetStatementResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedId, checkedMonth } from '../requests/fields.js';

@@ -1,5 +1,5 @@
 // Hold: sets money aside for one call.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { HoldRequest, HoldResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { perform } from '../perform.js';

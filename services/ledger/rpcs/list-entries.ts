@@ -1,5 +1,5 @@
 // ListEntries: the journal of an account or of one of its months, newest first unless asked otherwise.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { EntryKind, type ListEntriesRequest, type ListEntriesResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedId, checkedMonth, invalidField } from '../requests/fields.js';

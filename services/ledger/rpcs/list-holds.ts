@@ -1,5 +1,5 @@
 // ListHolds: holds of every state, by pages.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListHoldsRequest, ListHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedExtent } from '../requests/fields.js';

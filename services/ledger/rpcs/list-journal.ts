@@ -1,5 +1,5 @@
 // ListJournal: the journal of one account or of all, oldest first within an account, by pages.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListJournalRequest, ListJournalResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedExtent } from '../requests/fields.js';

@@ -1,5 +1,5 @@
 // ListKeySpend: what keys have spent and hold now.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListKeySpendRequest, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyKey } from '../buckets.js';
 import type { RpcDeps } from '../deps.js';

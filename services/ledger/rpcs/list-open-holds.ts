@@ -1,5 +1,5 @@
 // ListOpenHolds: what an account has set aside now.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListOpenHoldsRequest, ListOpenHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedId } from '../requests/fields.js';

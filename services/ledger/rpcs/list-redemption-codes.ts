@@ -1,5 +1,5 @@
 // ListRedemptionCodes: codes without their secrets, newest first.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { type ListRedemptionCodesRequest, type ListRedemptionCodesResponse, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { toCodeMessage } from '../codes/message.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // ListStatements: an account's months, newest first.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListStatementsRequest, ListStatementsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { monthOfText, monthText } from '../months.js';

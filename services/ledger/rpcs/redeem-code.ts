@@ -1,5 +1,5 @@
 // RedeemCode: credits an account with a code, once.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RedeemCodeRequest, RedeemCodeResponse } from '#proto/ledger/v1/ledger.js';
 import { redeem } from '../codes/redeem.js';
 import type { RpcDeps } from '../deps.js';

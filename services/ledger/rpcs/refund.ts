@@ -1,5 +1,5 @@
 // Refund: gives back what an ended call was charged.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RefundRequest, RefundResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { perform } from '../perform.js';

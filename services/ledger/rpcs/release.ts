@@ -1,5 +1,5 @@
 // Release: ends a hold at what its last checkpoint says.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ReleaseRequest, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { perform } from '../perform.js';

@@ -1,6 +1,6 @@
 // Settle: ends a hold with the true cost.
-import { hasReason } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { SettleRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { perform } from '../perform.js';

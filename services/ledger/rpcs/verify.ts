@@ -1,5 +1,5 @@
 // Verify: rebuilds balances from the journal and the holds, and lists what disagrees.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { VerifyRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { driftOfHold, driftsMax } from '../rebuild.js';

@@ -1,7 +1,7 @@
 // VoidRedemptionCodes: takes unredeemed codes out of use.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import {
   RedemptionCodeState as State,
   type VoidRedemptionCodesRequest,

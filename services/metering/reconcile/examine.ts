@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import type { Hold, LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Drift } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../config.js';

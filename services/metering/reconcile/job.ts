@@ -2,7 +2,7 @@
 // replicas may run it; each run, or part of one, is claimed by one of them.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { repeat } from '#kit/repeat.js';

@@ -1,6 +1,6 @@
 // The way through everything, page by page: all records, then all holds, then all that is in the outbox. What one side has lost the other still has.
-import { AppError } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 import { isId } from '#kit/id.js';
 import { quarterMs } from '../rollups/shapes.js';
 import type { Quarter } from '../store/compare-sums.js';

@@ -1,7 +1,7 @@
 // The catalog's price versions by id, each with the instant until which it was in force.
 import type { Clock } from '#kit/clock.js';
-import { hasReason } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 import type { CatalogService, PriceVersion } from '#proto/catalog/v1/catalog.js';
 
 const modelsMax = 1000;

@@ -1,5 +1,5 @@
 // The latest record of each of some keys of an account.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { BatchGetKeyActivityRequest, BatchGetKeyActivityResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { findLastOfKeys } from '../store/key-activity.js';

@@ -1,6 +1,6 @@
 // The records of one stream: each with the result of a call of its own, whatever its neighbours are.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import type { MeteringService, BatchRequest, BatchResponse_Result, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { call, report } from '../testing/calls.js';

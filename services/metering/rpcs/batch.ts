@@ -1,7 +1,7 @@
 // Batch: records of ended calls, many a message, each as a call of its own.
 import { answerBatches } from '#kit/rpc/batch-server.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
-import type { UnaryHandler } from '#kit/rpc/definition.js';
+import type { CallContext } from '#client/call-context.js';
+import type { UnaryHandler } from '#client/definition.js';
 import { decorateOperations } from '#kit/rpc/standard-chain.js';
 import { type MeteringService, MeteringServiceDefinition, type BatchRequest, BatchResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';

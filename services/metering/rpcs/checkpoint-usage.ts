@@ -1,6 +1,6 @@
 // Notes the usage so far of calls in flight and renews their holds at the ledger.
-import { hasReason } from '#kit/errors/app-error.js';
-import { callContext, type CallContext } from '#kit/rpc/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import { callContext, type CallContext } from '#client/call-context.js';
 import type { CheckpointRequest_Item } from '#proto/ledger/v1/ledger.js';
 import {
   type CheckpointUsageRequest,

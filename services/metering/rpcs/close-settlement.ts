@@ -1,5 +1,5 @@
 // Gives a refused charge up for good, with a reason that is kept.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { closeRefused } from '../store/unsettled.js';

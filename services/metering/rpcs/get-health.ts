@@ -1,6 +1,6 @@
 // GetHealth: what runs metering, what waits for the ledger, and what upstreams told wrongly.
 import { processInfo } from '#kit/process/process-info.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { readOutboxState } from '../store/outbox.js';

@@ -1,5 +1,5 @@
 // The state of the outbox, for operators and readiness.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetOutboxRequest, GetOutboxResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { readOutboxState } from '../store/outbox.js';

@@ -1,5 +1,5 @@
 // What the reconcile job found last.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetReconciliationRequest, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { currentDrifts, resultsOf } from '../reconcile/results.js';

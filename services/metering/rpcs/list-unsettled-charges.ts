@@ -1,6 +1,6 @@
 // Charges that the ledger has not taken, oldest call first.
 import { isId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { type ListUnsettledChargesRequest, type ListUnsettledChargesResponse, UnsettledState } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { unsettledAfter } from '../store/unsettled.js';

@@ -1,5 +1,5 @@
 // Records of a filter, newest first, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { decodePageToken, encodePageToken } from '../page-token.js';

@@ -1,5 +1,5 @@
 // Compares records, outbox and holds, a part at a time.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ReconcileRequest, ReconcileResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { secondLook } from '../reconcile/examine.js';

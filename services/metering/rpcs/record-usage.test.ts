@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { idToBytes, newId } from '#kit/id.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type Attempt, Outcome, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, price, report, tokens } from '../testing/calls.js';

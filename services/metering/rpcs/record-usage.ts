@@ -1,7 +1,7 @@
 // Prices and durably stores the record of an ended call, and queues its settlement.
 import { isDuplicate } from '#kit/db/errors.js';
-import { AppError, hasReason } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import { Outcome, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { recordInstants } from '../record-lane.js';

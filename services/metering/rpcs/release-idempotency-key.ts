@@ -1,5 +1,5 @@
 // Gives up the idempotency key of a call that was refused before anything was asked of an upstream.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { abandonKey } from '../store/keyed-calls.js';

@@ -1,6 +1,6 @@
 // Reserves an idempotency key for a call, or tells what became of the call that came first.
 import { isDuplicate } from '#kit/db/errors.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { idFromBytes } from '#kit/id.js';
 import {
   type ReserveIdempotencyKeyRequest,

@@ -1,6 +1,6 @@
 // Offers refused charges to the ledger again.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RetrySettlementRequest, RetrySettlementResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { retryRefused } from '../store/unsettled.js';

@@ -2,7 +2,7 @@
 // transaction. Every transaction touches idempotency_key first, then open_call, usage_record, usage_unfolded, outbox and what is kept of answers, so
 // that two never wait in a circle. Whatever stores a record asks `lockKeysOf` first and ends with `closeKey`: without them one
 // idempotency key could be charged twice.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { Outcome } from '#proto/metering/v1/metering.js';

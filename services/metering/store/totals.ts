@@ -1,5 +1,5 @@
 // Sums over usage, in groups and groups within those.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';

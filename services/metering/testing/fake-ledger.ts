@@ -1,5 +1,5 @@
 // A ledger for tests: idempotent as the real one, and able to be away, to refuse and to be short of money.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import {
   CheckpointResponse,
   type CheckpointRequest,

@@ -1,7 +1,7 @@
 // Accounts, for operators: found, made, renamed, suspended and resumed.
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type Account, AccountState, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
 import { noteAudit } from '../../audit.js';

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import { leaving } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';

@@ -1,7 +1,7 @@
 // Redemption codes, for operators.
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { parseUsd } from '#rules/money.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';

@@ -1,5 +1,5 @@
 // Large amounts are said twice, so that a slip of the finger does not move them.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import type { ConsoleDeps } from '../../deps.js';
 

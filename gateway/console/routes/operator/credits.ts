@@ -1,7 +1,7 @@
 // Money into and out of accounts, for operators: always by new entries of the journal, each once for its Idempotency-Key.
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { type Balance, BookAccount, DepositSource, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import { noteAudit } from '../../audit.js';

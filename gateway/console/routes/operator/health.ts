@@ -1,10 +1,10 @@
 // How the whole system stands, for operators. Each part is asked by itself, and one that does not answer is told as such.
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { toAppError } from '#kit/errors/app-error.js';
+import { toAppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { thisProcess } from '#kit/process/process-info.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, type Reconciliation } from '#proto/metering/v1/metering.js';

@@ -1,7 +1,7 @@
 // Models for operators: what there is and whether it is served, and changes of it.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
-import { hasReason } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { noteAudit } from '../../audit.js';
 import { contextOf } from '../../call-contexts.js';

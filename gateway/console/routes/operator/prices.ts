@@ -1,6 +1,6 @@
 // Prices of models for operators: draft, look at the difference, publish.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';

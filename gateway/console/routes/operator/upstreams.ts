@@ -1,7 +1,7 @@
 // Upstreams for operators. Their secrets go in and never come out.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
-import { callContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import { callContext } from '#client/call-context.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';

@@ -1,7 +1,7 @@
 // People, for operators: found, added, disabled, made operators, given a way in, and signed out everywhere.
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { CreateUserRequest, RevokeSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import { noteAudit } from '../../audit.js';
 import { contextOf, patient } from '../../call-contexts.js';

@@ -1,5 +1,5 @@
 // CreateCaller: adds a process outside the installation as a caller.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { CreateCallerRequest, CreateCallerResponse } from '#proto/auth/v1/callers.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';

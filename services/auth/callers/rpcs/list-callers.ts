@@ -1,5 +1,5 @@
 // ListCallers: all callers.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListCallersRequest, ListCallersResponse } from '#proto/auth/v1/callers.js';
 import type { CallerDeps } from '../deps.js';
 

@@ -1,5 +1,5 @@
 // ReportCallersSeen: notes when services last admitted callers.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ReportCallersSeenRequest, ReportCallersSeenResponse } from '#proto/auth/v1/callers.js';
 import { invalidField } from '../../requests/fields.js';
 import { callersMax } from '../caller-store.js';

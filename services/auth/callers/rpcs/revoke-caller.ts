@@ -1,5 +1,5 @@
 // RevokeCaller: ends a caller.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RevokeCallerRequest, RevokeCallerResponse } from '#proto/auth/v1/callers.js';
 import { found } from '../../requests/found.js';
 import type { CallerDeps } from '../deps.js';

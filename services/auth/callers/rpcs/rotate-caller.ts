@@ -1,6 +1,6 @@
 // RotateCaller: replaces the certificate of a caller.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RotateCallerRequest, RotateCallerResponse } from '#proto/auth/v1/callers.js';
 import { checkedOverlap, invalidField } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';

@@ -1,7 +1,7 @@
 // UpdateCaller: replaces what a caller may do.
 import { changedFields } from '#kit/audit/audit-event.js';
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { Caller, UpdateCallerRequest, UpdateCallerResponse } from '#proto/auth/v1/callers.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';

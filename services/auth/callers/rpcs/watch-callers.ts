@@ -1,5 +1,5 @@
 // WatchCallers: pushes every caller and every change of one.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { WatchCallersRequest, WatchCallersResponse } from '#proto/auth/v1/callers.js';
 import type { CallerDeps } from '../deps.js';
 

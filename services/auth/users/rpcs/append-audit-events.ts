@@ -1,7 +1,7 @@
 // AppendAuditEvents: appends the events of another service to the audit log.
 import { auditCharsMax } from '#kit/audit/audit-event.js';
 import { isId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { AppendAuditEventsRequest, AppendAuditEventsResponse, AuditEvent } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // AppendAudit: notes what somebody did.
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { AuditEvent, type AppendAuditRequest, type AppendAuditResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';

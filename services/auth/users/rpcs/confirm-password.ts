@@ -1,5 +1,5 @@
 // ConfirmPassword: asks for the present password before something that must not be done at an unattended screen.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ConfirmPasswordRequest, ConfirmPasswordResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { assertPresentPassword, personOfSession } from '../current-password.js';

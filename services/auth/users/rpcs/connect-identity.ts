@@ -1,6 +1,6 @@
 // ConnectIdentity: connects an identity with the person of a session.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { checkedClaims, newIdentity } from '../claims.js';
 import type { PeopleDeps } from '../deps.js';

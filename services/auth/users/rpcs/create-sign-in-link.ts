@@ -1,6 +1,6 @@
 // CreateSignInLink: a link that begins a session once.
 import { idToBytes, newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { CreateSignInLinkRequest, CreateSignInLinkResponse, User } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // CreateUser: adds a person.
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // DisconnectIdentity: ends the connection of a person with an identity.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { DisconnectIdentityRequest, DisconnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // GetInvitation: what an invitation is for.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetInvitationRequest, GetInvitationResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
 import type { PeopleDeps } from '../deps.js';

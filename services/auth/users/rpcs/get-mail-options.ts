@@ -1,5 +1,5 @@
 // GetMailOptions: whether mail can be sent here.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetMailOptionsRequest, GetMailOptionsResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 

@@ -1,7 +1,7 @@
 // GetSession: whose session a token is, and where they belong.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { idToBytes } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetSessionRequest, GetSessionResponse, Session } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';

@@ -1,5 +1,5 @@
 // ListAuditEvents: what was noted, newest first, by pages.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListAuditEventsRequest, ListAuditEventsResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';

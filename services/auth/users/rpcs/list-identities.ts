@@ -1,5 +1,5 @@
 // ListIdentities: the identities by which a person can sign in.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListIdentitiesRequest, ListIdentitiesResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';

@@ -1,5 +1,5 @@
 // ListInvitations: who was asked into an account and has not answered.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListInvitationsRequest, ListInvitationsResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // ListMembers: who belongs to an account.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListMembersRequest, ListMembersResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import type { PeopleDeps } from '../deps.js';

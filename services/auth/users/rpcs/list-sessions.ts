@@ -1,5 +1,5 @@
 // ListSessions: where somebody is signed in.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListSessionsRequest, ListSessionsResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';

@@ -1,5 +1,5 @@
 // ListUsers: people in order of creation, by pages; all, those of a search, or the one of an address.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ListUsersRequest, ListUsersResponse } from '#proto/auth/v1/users.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // RedeemSignInLink: begins a session by a link, once.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RedeemSignInLinkRequest, RedeemSignInLinkResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // RequestPasswordReset: mails a link to somebody who has forgotten their password.
 import { idToBytes, newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';

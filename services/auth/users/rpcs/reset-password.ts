@@ -1,5 +1,5 @@
 // ResetPassword: sets a new password by a link that was mailed, and begins a session.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { ResetPasswordRequest, ResetPasswordResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,5 +1,5 @@
 // RevokeInvitation: ends an invitation.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RevokeInvitationRequest, RevokeInvitationResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';

@@ -1,5 +1,5 @@
 // RevokeSessions: ends one session of a person, or all but one.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RevokeSessionsRequest, RevokeSessionsResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';

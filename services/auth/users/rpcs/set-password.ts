@@ -1,5 +1,5 @@
 // SetPassword: sets the password of the person of a session.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { SetPasswordRequest, SetPasswordResponse } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId, checkedPassword } from '../fields.js';

@@ -1,7 +1,7 @@
 // SignInWithIdentity: begins a session of the person whom an identity provider has named.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { IdentityClaims, SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
 import { beginSession } from '../begin-session.js';
 import { checkedClaims, newIdentity } from '../claims.js';

@@ -1,5 +1,5 @@
 // SignIn: begins a session by e-mail address and password.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { SignInRequest, SignInResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // SignUp: adds a person who comes by themself, with an account that they own.
 import { newId } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
 import { checkedName, invalidField } from '../../requests/fields.js';
 import { beginSession } from '../begin-session.js';

@@ -1,6 +1,6 @@
 // UpdateProfile: changes the name or the e-mail address of the person of a session.
-import { hasReason } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { UpdateProfileRequest, UpdateProfileResponse, User } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';

@@ -1,5 +1,5 @@
 // VerifyAuditLog: whether the audit log is as it was written.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
 import { auditHash, chainStart } from '../audit-hash.js';

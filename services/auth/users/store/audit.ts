@@ -7,7 +7,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { AuditEvent as AuditEntry } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
 import { auditHash } from '../audit-hash.js';

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { User } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';

@@ -1,5 +1,5 @@
 // Texts, images and documents as the content of chat-completions messages. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, InlineData, Part } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../stream-decoder.js';
 

@@ -1,5 +1,5 @@
 // Errors of chat-completions upstreams: {"error": {message, type, param, code}}, with variations. Pure.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { isTooLongText, parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 

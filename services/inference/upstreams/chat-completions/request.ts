@@ -1,5 +1,5 @@
 // A canonical request as the body of POST /chat/completions: the caller's own body with ours added, or one made from the meaning. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type Prompt, type Reasoning, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';

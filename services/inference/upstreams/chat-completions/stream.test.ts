@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { hasReason } from '#kit/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { eventsOf, summary } from '../../testing/fixtures.js';
 import { ChatCompletionsDecoder } from './stream.js';

@@ -1,5 +1,5 @@
 // Tries an upstream step by step, so that an operator sees which part of the way to it is broken.
-import { abortError, AppError } from '#kit/errors/app-error.js';
+import { abortError, AppError } from '#client/errors/app-error.js';
 import { TestResult, type UpstreamTest } from '#proto/inference/v1/inference.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
 import { guardedConnector } from '#kit/net/address-guard.js';

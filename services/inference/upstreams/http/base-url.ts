@@ -1,6 +1,6 @@
 // The rules for an upstream's base_url. Pure.
 import { isIP } from 'node:net';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { addressFault } from '#kit/net/address-guard.js';
 
 /** Longest base_url, in characters. */

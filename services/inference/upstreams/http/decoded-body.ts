@@ -1,7 +1,7 @@
 // Undoes the compression of servers that compress although they were asked not to.
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 type Body = Readable & AsyncIterable<Uint8Array>;
 

@@ -1,6 +1,6 @@
 // An upstream behind HTTP: one pool of connections, one request an attempt, always streamed.
 import type { Clock } from '#kit/clock.js';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { type Dispatcher, Pool } from 'undici';

@@ -1,5 +1,5 @@
 // Chooses how the body of an answer is read: as events, or as the one JSON of a server that does not stream.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { SseReader } from './sse-reader.js';
 import type { Headers } from './wire.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { AppError } from '#kit/errors/app-error.js';
-import { neverAborted } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import { neverAborted } from '#client/call-context.js';
 import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { completionFrames } from '../../../../tests/upstream/chat-completions.js';
 import { messageFrames } from '../../../../tests/upstream/messages.js';

@@ -1,5 +1,5 @@
 // Turns the bytes of one streamed answer into messages of canonical events, each with the usage up to it.
-import { AppError, hasReason } from '#kit/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { Meter } from '../../tokens/meter.js';
 import type { StreamDecoder } from '../stream-decoder.js';

@@ -1,5 +1,5 @@
 // Cuts the bytes of a server-sent-event stream into payloads.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 
 /** Reads one stream. The same bytes give the same payloads however they are cut into chunks. */

@@ -1,5 +1,5 @@
 // What a failure below HTTP means. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { AddressRefused } from '#kit/net/address-guard.js';
 
 const unreachableCodes =

@@ -1,5 +1,5 @@
 // What differs between the wire formats, as far as the HTTP client needs to know.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import type { CountTokensRequest, GenerateRequest, Target } from '#proto/inference/v1/inference.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { StreamDecoder } from '../stream-decoder.js';

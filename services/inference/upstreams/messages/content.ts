@@ -1,6 +1,6 @@
 // Parts of the common prompt as content blocks. Pure.
 import { createHash } from 'node:crypto';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
 import { toolArguments } from '../tool-json.js';
 

@@ -1,5 +1,5 @@
 // The common prompt's instructions and messages as the format wants them: in turns, results first, the user first. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { type Block, cacheControl, textBlock, toBlocks } from './content.js';
 import type { ModelTraits } from './model-traits.js';

@@ -1,5 +1,5 @@
 // Errors of messages upstreams: {"type": "error", "error": {type, message, details?}}. Pure.
-import type { AppError } from '#kit/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { isObject } from '../stream-decoder.js';
 import { parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 

@@ -1,5 +1,5 @@
 // The form of the answer's text: a schema where the model follows one, else an instruction. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';

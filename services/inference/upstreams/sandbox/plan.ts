@@ -1,6 +1,6 @@
 // What a sandbox model will answer, decided as a whole before the first token. Pure.
 import { createHash } from 'node:crypto';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type BlockStart, type GenerateRequest, StopReason, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { type Directives, lastUserText, readDirectives } from './directives.js';
 import { storySentences } from './story.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { callContext } from '#kit/rpc/call-context.js';
+import { callContext } from '#client/call-context.js';
 import { type GenerateRequest, Prompt, Role, StopReason, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
 import { inputTokensMax, overheadTokensMax } from '../../tokens/prompt-text.js';

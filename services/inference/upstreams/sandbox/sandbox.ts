@@ -1,6 +1,6 @@
 // The built-in upstream: deterministic models that cost nothing to run.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import {
   type CountTokensRequest,
   type CountTokensResponse,

@@ -1,5 +1,5 @@
 // The sandbox's answer in the form that was asked for: JSON that fits the schema. Pure.
-import { AppError } from '#kit/errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { valueFor } from './schema-value.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AppError } from '../../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { hostsMax, parseMysqlUrl } from './address.js';
 
 describe('the address of a MySQL database', () => {

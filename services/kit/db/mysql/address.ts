@@ -1,5 +1,5 @@
 // The address of a MySQL database, which may name several hosts. Pure.
-import { AppError } from '../../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 
 /** Where a server listens. */
 export interface MysqlHost {

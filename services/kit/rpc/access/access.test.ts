@@ -1,12 +1,12 @@
 // Who is admitted to which RPC, for which accounts and users, as the caller of a decorated service sees it.
 import { describe, expect, it } from '@jest/globals';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
-import type { AppError } from '../../errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { recordingLogger } from '../../testing/log.js';
 import { testActorSigner } from '../../testing/actor-tokens.js';
 import { type Probe, probe, probeService, ProbeServiceDefinition } from '../../testing/probe-service.js';
 import { failureOf, untilTrue } from '../../testing/waiting.js';
-import { type Actor, callContext, type CallContext } from '../call-context.js';
+import { type Actor, callContext, type CallContext } from '#client/call-context.js';
 import { decorateOperations, decorateService } from '../standard-chain.js';
 import { Access } from './access.js';
 import type { RegisteredCaller } from './caller-directory.js';

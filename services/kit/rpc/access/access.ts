@@ -2,10 +2,10 @@
 // built in for the processes of the installation and kept by auth for all others.
 import { accessTable } from '#proto/access.js';
 import { builtInCallers } from '#rules/callers.js';
-import { AppError } from '../../errors/app-error.js';
+import { AppError } from '#client/errors/app-error.js';
 import { systemClock, type Clock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
-import type { CallContext } from '../call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { CallScope, Decorator } from '../decorate.js';
 import { accountIdsAt } from './account-ids.js';
 import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';

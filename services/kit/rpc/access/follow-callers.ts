@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.js';
 import type { Part } from '../../lifecycle.js';
 import type { Logger } from '../../log.js';
 import { repeat } from '../../repeat.js';
-import { callContext } from '../call-context.js';
+import { callContext } from '#client/call-context.js';
 import { watch, type Watch } from '../watch.js';
 import type { CallerDirectory, RegisteredCaller } from './caller-directory.js';
 

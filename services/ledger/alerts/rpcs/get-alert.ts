@@ -1,5 +1,5 @@
 // GetAlert: an account's alert, and whether its balance is low now.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetAlertRequest, GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';

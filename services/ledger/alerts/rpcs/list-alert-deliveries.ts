@@ -1,5 +1,5 @@
 // ListAlertDeliveries: what was sent for an account, newest first.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { isId } from '#kit/id.js';
 import type { ListAlertDeliveriesRequest, ListAlertDeliveriesResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedCount, checkedId, invalidField } from '../../requests/fields.js';

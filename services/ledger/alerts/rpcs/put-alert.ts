@@ -1,6 +1,6 @@
 // PutAlert: sets all of an account's alert.
 import { randomBytes } from 'node:crypto';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedAmount, checkedId, invalidField } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // TestAlert: sends a test to every destination and waits for what comes of it.
-import type { CallContext } from '#kit/rpc/call-context.js';
-import { AppError } from '#kit/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
 import type { TestAlertRequest, TestAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';

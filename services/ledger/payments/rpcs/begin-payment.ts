@@ -1,6 +1,6 @@
 // BeginPayment: takes a user to the provider's page.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { BeginPaymentRequest, BeginPaymentResponse } from '#proto/ledger/v1/payments.js';
 import { formatUsd } from '#rules/money.js';
 import { checkedId } from '../../requests/fields.js';

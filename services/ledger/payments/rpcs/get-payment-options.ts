@@ -1,5 +1,5 @@
 // GetPaymentOptions: the provider and the limits of a payment.
-import type { CallContext } from '#kit/rpc/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { GetPaymentOptionsRequest, GetPaymentOptionsResponse } from '#proto/ledger/v1/payments.js';
 import type { PaymentDeps } from '../deps.js';
 

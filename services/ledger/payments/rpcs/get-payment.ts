@@ -1,6 +1,6 @@
 // GetPayment: whether a payment has been credited.
-import { AppError, hasReason } from '#kit/errors/app-error.js';
-import { type CallContext, callContext } from '#kit/rpc/call-context.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { GetPaymentRequest, GetPaymentResponse } from '#proto/ledger/v1/payments.js';
 import { checkedId } from '../../requests/fields.js';

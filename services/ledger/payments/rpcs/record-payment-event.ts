@@ -1,6 +1,6 @@
 // RecordPaymentEvent: what the provider reports, believed for its signature alone.
-import { AppError } from '#kit/errors/app-error.js';
-import type { CallContext } from '#kit/rpc/call-context.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { CallContext } from '#client/call-context.js';
 import type { RecordPaymentEventRequest, RecordPaymentEventResponse } from '#proto/ledger/v1/payments.js';
 import { book } from '../booking.js';
 import type { PaymentDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 // Messages to bytes and back, with the size limit, in one place for both transports, so that they refuse the same things.
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-import { AppError } from '../errors/app-error.js';
+import { AppError } from './errors/app-error.js';
 import type { MessageType, MethodInfo } from './definition.js';
 
 /**

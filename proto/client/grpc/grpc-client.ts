@@ -10,8 +10,8 @@ import {
 } from '@grpc/grpc-js';
 import { context as activeContext, propagation } from '@opentelemetry/api';
 import { abortError, hasReason } from '../errors/app-error.js';
-import { type CallContext, callContext, consumerLeft } from './call-context.js';
-import { decodeResponse, encodeRequest } from './codec.js';
+import { type CallContext, callContext, consumerLeft } from '../call-context.js';
+import { decodeResponse, encodeRequest } from '../codec.js';
 import {
   type MethodInfo,
   methodsOf,
@@ -20,10 +20,10 @@ import {
   type StreamHandler,
   type UnaryHandler,
   type UntypedService,
-} from './definition.js';
+} from '../definition.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
 import { pump } from './stream-pump.js';
-import type { Tls } from './tls.js';
+import type { Tls } from '../tls.js';
 
 /** When to try a unary call again. Only calls that found nobody (service_unavailable) are, and never past their deadline. */
 export interface Retry {

@@ -1,8 +1,8 @@
 // One stream of operations from its opening to its end.
 import { AppError } from '../errors/app-error.js';
 import type { BatchResponse, Case } from './batch-contract.js';
-import { type CallContext, callContext } from './call-context.js';
-import { untraced } from './traceparent.js';
+import { type CallContext, callContext } from '../call-context.js';
+import { untraced } from '../traceparent.js';
 
 /** Opens a stream. */
 export type OpenStream = (requests: AsyncIterable<unknown>, context: CallContext) => AsyncIterable<BatchResponse>;

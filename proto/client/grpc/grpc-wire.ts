@@ -4,7 +4,7 @@ import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
 import type { Reason } from '#rules/reasons.js';
 import { abortError, AppError, internalMessage } from '../errors/app-error.js';
 import { decodeRpcStatus, encodeRpcStatus } from '../errors/rpc-status.js';
-import { messageBytesMax } from './codec.js';
+import { messageBytesMax } from '../codec.js';
 
 /** Metadata by which a caller names itself where no certificate does. */
 export const callerKey = 'tollgate-caller';

@@ -3,7 +3,7 @@
 import type { Status } from '#google/rpc/status.js';
 import { abortError, AppError, hasReason, internalMessage, toAppError } from '../errors/app-error.js';
 import { fromRpcStatus } from '../errors/rpc-status.js';
-import type { Logger } from '../log.js';
+import type { Logger } from '#kit/log.js';
 import {
   type BatchResult,
   type BatchResponse,
@@ -13,10 +13,10 @@ import {
   operationsPerMessageMax,
 } from './batch-contract.js';
 import { BatchLink, type LinkOwner, type OpenStream, type PendingCall } from './batch-link.js';
-import { type CallContext, callContext, neverAborted, timerMsMax } from './call-context.js';
-import { EncodedMessage, encodeRequest, messageBytesMax } from './codec.js';
-import type { MethodInfo } from './definition.js';
-import { activeTraceparent } from './traceparent.js';
+import { type CallContext, callContext, neverAborted, timerMsMax } from '../call-context.js';
+import { EncodedMessage, encodeRequest, messageBytesMax } from '../codec.js';
+import type { MethodInfo } from '../definition.js';
+import { activeTraceparent } from '../traceparent.js';
 
 /** What a stream is made of. */
 export interface BatchStreamOptions {

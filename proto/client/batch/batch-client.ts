@@ -1,9 +1,9 @@
 // The calling side of a method that carries many small calls at once (batch-contract.ts): a client like any other, of which some
 // unary methods travel together on one long-lived stream.
-import type { Logger } from '../log.js';
+import type { Logger } from '#kit/log.js';
 import type { BatchRequest, BatchResponse } from './batch-contract.js';
 import { BatchStream } from './batch-stream.js';
-import type { CallContext } from './call-context.js';
+import type { CallContext } from '../call-context.js';
 import {
   type MessageOf,
   methodsOf,
@@ -11,7 +11,7 @@ import {
   type ServiceOf,
   type StreamHandler,
   type UntypedService,
-} from './definition.js';
+} from '../definition.js';
 
 /** The methods of a definition that have the shape of batch-contract.ts. */
 type BatchMethod<D extends ServiceDefinition> = {

@@ -1,5 +1,5 @@
 // What travels beside a request through every RPC, local or remote.
-import { AppError } from '../errors/app-error.js';
+import { AppError } from './errors/app-error.js';
 
 /** The circumstances of one RPC, the same type on the calling and on the serving side. */
 export interface CallContext {
