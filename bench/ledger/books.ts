@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import { migrations } from '#services/ledger/migrations/index.js';
-import { createOperationLane, type OperationLane } from '#services/ledger/operation-lane.js';
+import { createOperationLane, type OperationLane } from '#services/ledger/lane/operation-lane.js';
 import { depositOperation } from '#services/ledger/requests/operations.js';
 import { createStore, type Executor } from '#services/ledger/store/store.js';
 import { type Engine, newDatabase } from '../database.ts';

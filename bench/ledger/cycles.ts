@@ -1,6 +1,6 @@
 // Callers who hold and settle in a closed loop: each begins its next cycle as soon as the last one is durable.
 import { newId } from '#kit/id.js';
-import type { Operation } from '#services/ledger/model.js';
+import type { Operation } from '#services/ledger/books/model.js';
 import { holdOperation, settleOperation } from '#services/ledger/requests/operations.js';
 import type { Customer } from './books.ts';
 import { percentile } from '../load.ts';

@@ -3,7 +3,7 @@ import type { Database } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
 import { Outcome, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '#services/metering/deps.js';
-import { encodePageToken } from '#services/metering/page-token.js';
+import { encodePageToken } from '#services/metering/requests/page-token.js';
 import { getUsageTotals } from '#services/metering/rpcs/get-usage-totals.js';
 import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js';
 import { errorOutcomes } from '#services/metering/rollups/sums.js';

@@ -7,8 +7,8 @@ import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Call, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
-import { type PricedRecord, priceRecord } from '#services/metering/usage-record.js';
-import type { PricedCall } from '#services/metering/validate-call.js';
+import { type PricedRecord, priceRecord } from '#services/metering/records/usage-record.js';
+import type { PricedCall } from '#services/metering/requests/validate-call.js';
 
 const dayMs = 86_400_000;
 const rowsPerTransaction = 10_000;

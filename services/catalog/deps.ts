@@ -2,8 +2,8 @@
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import type { CatalogFeed } from './feed.js';
-import type { CatalogStore } from './store.js';
+import type { CatalogFeed } from './feed/feed.js';
+import type { CatalogStore } from './store/store.js';
 
 /** Handed to every RPC. */
 export interface RpcDeps {

@@ -7,13 +7,13 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { CatalogConfig } from './config.js';
-import { CatalogFeed } from './feed.js';
+import { CatalogFeed } from './feed/feed.js';
 import { migrations } from './migrations/index.js';
-import { plantSeed } from './plant-seed.js';
-import { parseSeed } from './seed.js';
+import { plantSeed } from './seed/plant-seed.js';
+import { parseSeed } from './seed/seed.js';
 import seedFile from './seed/models.json' with { type: 'json' };
 import { catalogService } from './service.js';
-import { CatalogStore } from './store.js';
+import { CatalogStore } from './store/store.js';
 
 export { type CatalogConfig, catalogSettings } from './config.js';
 

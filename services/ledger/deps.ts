@@ -5,7 +5,7 @@ import type { Logger } from '#kit/log.js';
 import type { Access } from '#kit/rpc/access/access.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from './config.js';
-import type { OperationLane } from './operation-lane.js';
+import type { OperationLane } from './lane/operation-lane.js';
 import type { Audit } from './store/audit.js';
 import type { Codes } from './store/codes.js';
 import type { Months } from './store/months.js';

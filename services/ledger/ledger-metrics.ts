@@ -4,8 +4,8 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { observeGauges } from '#kit/telemetry/metrics.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
-import type { Applied, Operation, ReplyTo } from './model.js';
-import type { OperationLane } from './operation-lane.js';
+import type { Applied, Operation, ReplyTo } from './books/model.js';
+import type { OperationLane } from './lane/operation-lane.js';
 import type { Reads } from './store/reads.js';
 import type { Executor } from './store/store.js';
 

@@ -6,12 +6,12 @@ import type { Logger } from '#kit/log.js';
 import type { Access } from '#kit/rpc/access/access.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
-import type { KeyLane } from './key-lane.js';
-import type { LedgerOutage } from './ledger-outage.js';
+import type { KeyLane } from './keyed-calls/key-lane.js';
+import type { LedgerOutage } from './settlement/ledger-outage.js';
 import type { MeteringMetrics } from './metering-metrics.js';
-import type { OutboxWorker } from './outbox-worker.js';
+import type { OutboxWorker } from './settlement/outbox-worker.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
-import type { RecordLane } from './record-lane.js';
+import type { RecordLane } from './records/record-lane.js';
 
 /** Handed to every RPC; each uses a part. */
 export interface RpcDeps {

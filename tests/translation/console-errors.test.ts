@@ -7,7 +7,7 @@ import { type Reason, reasons } from '#rules/reasons.js';
 import { inChinese, inChineseAtField, ofCode, ofField, sentences } from '../../console/src/i18n/errors.js';
 import { assertAllowed } from '../../gateway/console/access.js';
 import { renderConsoleError } from '../../gateway/console/errors.js';
-import { balanceEmpty } from '../../services/ledger/refusals.js';
+import { balanceEmpty } from '../../services/ledger/books/refusals.js';
 import { Role } from '#proto/auth/v1/users.js';
 
 /** What a browser is told. */

@@ -7,8 +7,8 @@ import { unitPriceNanoUsdMax } from '#rules/pricing.js';
 import { capOfAll } from '../../gateway/call/metered-call.js';
 import { affordableOutputTokens, imageTokensMaxDefault, quoteCall } from '../../gateway/call/quote.js';
 import { call } from '../../services/metering/testing/calls.js';
-import { priceRecord } from '../../services/metering/usage-record.js';
-import { validateCall } from '../../services/metering/validate-call.js';
+import { priceRecord } from '../../services/metering/records/usage-record.js';
+import { validateCall } from '../../services/metering/requests/validate-call.js';
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 
 // Free classes and the smallest prices are where rounding decides.

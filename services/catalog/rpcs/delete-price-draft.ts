@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { DeletePriceDraftRequest, DeletePriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { modelNamed } from '../model.js';
+import { modelNamed } from '../models/model.js';
 import { noDraft } from './get-price-draft.js';
 import { draftChanged } from './put-price-draft.js';
 

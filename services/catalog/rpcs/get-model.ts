@@ -2,8 +2,8 @@
 import type { CallContext } from '#client/call-context.js';
 import type { GetModelRequest, GetModelResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { findByName, unknownModel } from '../model.js';
-import { modelsAt } from '../view.js';
+import { findByName, unknownModel } from '../models/model.js';
+import { modelsAt } from '../models/view.js';
 
 /** The model, under its own id even when it was asked for by an alias. Raises model_unknown. */
 export async function getModel(request: GetModelRequest, _context: CallContext, { store, clock }: RpcDeps): Promise<GetModelResponse> {

@@ -3,8 +3,8 @@ import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetPriceDraftRequest, GetPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { modelNamed } from '../model.js';
-import { priceDiff } from '../price-diff.js';
+import { modelNamed } from '../models/model.js';
+import { priceDiff } from '../prices/price-diff.js';
 
 /** The draft against the prices as they are now. Raises model_unknown, and not_found when there is no draft. */
 export async function getPriceDraft(

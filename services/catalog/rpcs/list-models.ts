@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ListModelsRequest, ListModelsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { snapshotAt } from '../view.js';
+import { snapshotAt } from '../models/view.js';
 
 /** Every model, retired ones included, in the order of their ids. */
 export async function listModels(

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ListPriceVersionsRequest, ListPriceVersionsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { modelNamed } from '../model.js';
+import { modelNamed } from '../models/model.js';
 
 /** Latest start first; the model may be named by an alias. Raises model_unknown. */
 export async function listPriceVersions(

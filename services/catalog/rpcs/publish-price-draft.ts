@@ -2,10 +2,10 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
-import { addPrice } from '../add-price.js';
+import { addPrice } from '../prices/add-price.js';
 import type { RpcDeps } from '../deps.js';
-import { modelNamed } from '../model.js';
-import { priceInForce, startOf } from '../price.js';
+import { modelNamed } from '../models/model.js';
+import { priceInForce, startOf } from '../prices/price.js';
 import { draftChanged } from './put-price-draft.js';
 
 /**

@@ -2,11 +2,11 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceRequest, PublishPriceResponse } from '#proto/catalog/v1/catalog.js';
-import { addPrice } from '../add-price.js';
+import { addPrice } from '../prices/add-price.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
-import { modelNamed } from '../model.js';
-import { priceFaults } from '../price.js';
+import { modelNamed } from '../models/model.js';
+import { priceFaults } from '../prices/price.js';
 
 /**
  * Stores the version for good. A repeat of a version with a start of its own answers with the stored one. Raises invalid_request

@@ -4,9 +4,9 @@ import type { CallContext } from '#client/call-context.js';
 import { Model, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
-import { findByName, modelFaults, modelsMax } from '../model.js';
-import { priceInForce } from '../price.js';
-import type { StoredModel } from '../rows.js';
+import { findByName, modelFaults, modelsMax } from '../models/model.js';
+import { priceInForce } from '../prices/price.js';
+import type { StoredModel } from '../store/rows.js';
 
 /**
  * Stores the model; from then on it is the operator's, and the seed file leaves it alone. Raises invalid_request for a field

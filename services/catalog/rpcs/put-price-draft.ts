@@ -2,12 +2,12 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { PriceDraft, PriceVersion, type PutPriceDraftRequest, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
-import { refuseBadStart } from '../add-price.js';
+import { refuseBadStart } from '../prices/add-price.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
-import { modelNamed } from '../model.js';
-import { priceDiff } from '../price-diff.js';
-import { priceFaults } from '../price.js';
+import { modelNamed } from '../models/model.js';
+import { priceDiff } from '../prices/price-diff.js';
+import { priceFaults } from '../prices/price.js';
 
 const authorCharsMax = 200;
 

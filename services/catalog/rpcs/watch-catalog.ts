@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { WatchCatalogRequest, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
-import { snapshotAt } from '../view.js';
+import { snapshotAt } from '../models/view.js';
 
 /** A snapshot at once and after every change, price starts included; between them heartbeats. Raises overloaded. */
 export async function* watchCatalog(

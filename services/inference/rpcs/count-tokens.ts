@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
-import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../request-rules.js';
+import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../requests/request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
 

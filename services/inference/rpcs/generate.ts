@@ -2,10 +2,10 @@
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
-import { AttemptSpan } from '../attempt-span.js';
-import { AttemptNote } from '../attempt-note.js';
+import { AttemptSpan } from '../attempts/attempt-span.js';
+import { AttemptNote } from '../attempts/attempt-note.js';
 import type { RpcDeps } from '../deps.js';
-import { checkGenerateRequest } from '../request-rules.js';
+import { checkGenerateRequest } from '../requests/request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 import { retryableReasons } from '../upstreams/upstream.js';

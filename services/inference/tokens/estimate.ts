@@ -1,7 +1,7 @@
 // The one estimate of a prompt's tokens: for count_tokens where the vendor has no count, for the running figure before the vendor has said
 // any, and for the charge where it never does.
 import type { Prompt, ResponseFormat } from '#proto/inference/v1/inference.js';
-import { claudeGeneration } from '../claude-generation.js';
+import { claudeGeneration } from '../requests/claude-generation.js';
 import { mediaTokens } from './media-tokens.js';
 import { inputTokensMax, promptBytes, promptTexts, roughTokens } from './prompt-text.js';
 import { countTexts } from './tokenizer.js';

@@ -1,6 +1,6 @@
 // Tokens of images and documents, as vendors reckon them from pixels and pages. Pure.
 import { type DocumentPart, type ImagePart, type Part, type Prompt } from '#proto/inference/v1/inference.js';
-import { claudeGeneration } from '../claude-generation.js';
+import { claudeGeneration } from '../requests/claude-generation.js';
 import { type ImageSize, imageSize } from './image-size.js';
 
 /** What an image is taken for that nobody here can look at: one behind a url, or with a header that cannot be read. */

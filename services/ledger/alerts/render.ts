@@ -1,7 +1,7 @@
 // Records as messages of the contract. Pure.
 import { type Alert, type AlertDelivery, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
-import { accountAvailableNanoUsd, emptyAccount } from '../buckets.js';
-import type { AccountBucket } from '../model.js';
+import { accountAvailableNanoUsd, emptyAccount } from '../books/buckets.js';
+import type { AccountBucket } from '../books/model.js';
 import type { AlertRecord, Delivery, Money } from './model.js';
 
 /** What an account has; nothing before its first entry. */

@@ -1,6 +1,6 @@
 // A redemption code in the words of the contract.
 import type { RedemptionCode } from '#proto/ledger/v1/ledger.js';
-import { entryId } from '../journal.js';
+import { entryId } from '../books/journal.js';
 import type { CodeRecord } from '../store/codes.js';
 
 /** A code as operators see it. */

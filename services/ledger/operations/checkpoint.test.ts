@@ -1,7 +1,7 @@
 import { describe, expect } from '@jest/globals';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { apply } from '../apply.js';
-import type { Applied, HoldRecord } from '../model.js';
+import { apply } from './apply.js';
+import type { Applied, HoldRecord } from '../books/model.js';
 import { outcomeRows } from '../testing/outcome-table.js';
 import { accountId, expired, hold, holdId, nowMs, tombstone, touched } from '../testing/records.js';
 

@@ -1,7 +1,7 @@
 // Checkpoint: notes what an open hold has cost so far and renews its expiry. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { least } from '../buckets.js';
-import { type Applied, type CheckpointOperation, done, type Touched } from '../model.js';
+import { least } from '../books/buckets.js';
+import { type Applied, type CheckpointOperation, done, type Touched } from '../books/model.js';
 
 /** Neither the cost nor the expiry ever goes back, so that late and repeated checkpoints do no harm. No money moves. */
 export function applyCheckpoint(touched: Touched, operation: CheckpointOperation, nowMs: number): Applied<{ renewed: boolean }> {

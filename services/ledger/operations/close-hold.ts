@@ -1,10 +1,10 @@
 // Ends a hold: frees what it set aside and books its cost. Shared by settle, release and expire. Pure.
 import assert from 'node:assert/strict';
 import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
-import { emptyAccount, emptyKey } from '../buckets.js';
-import { entryId, post, postings } from '../journal.js';
-import type { Changes, HoldRecord, Touched } from '../model.js';
-import type { EntryText, Posting } from '../journal.js';
+import { emptyAccount, emptyKey } from '../books/buckets.js';
+import { entryId, post, postings } from '../books/journal.js';
+import type { Changes, HoldRecord, Touched } from '../books/model.js';
+import type { EntryText, Posting } from '../books/journal.js';
 
 /** How a hold ends. Amounts are what is booked now, beside what may have been captured at its expiry; at least zero. */
 export interface Outcome {

@@ -1,9 +1,9 @@
 import { describe, expect } from '@jest/globals';
 import { BookAccount } from '#proto/ledger/v1/ledger.js';
-import { apply } from '../apply.js';
-import { creditedNanoUsdMax } from '../buckets.js';
-import { entryId } from '../journal.js';
-import type { Touched } from '../model.js';
+import { apply } from './apply.js';
+import { creditedNanoUsdMax } from '../books/buckets.js';
+import { entryId } from '../books/journal.js';
+import type { Touched } from '../books/model.js';
 import { expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
 import { account, accountId, adjustOperation, depositOperation, holdId, nowMs } from '../testing/records.js';
 

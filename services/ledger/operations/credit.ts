@@ -1,8 +1,8 @@
 // Deposit and adjust: change what an account was credited, once per idempotency key. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
-import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../buckets.js';
-import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../journal.js';
+import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../books/buckets.js';
+import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../books/journal.js';
 import {
   type AccountBucket,
   type AdjustOperation,
@@ -13,8 +13,8 @@ import {
   type RefundOperation,
   refused,
   type Touched,
-} from '../model.js';
-import { balanceEmpty, mismatch } from '../refusals.js';
+} from '../books/model.js';
+import { balanceEmpty, mismatch } from '../books/refusals.js';
 
 /** Adds money to an account. */
 export function applyDeposit(touched: Touched, operation: DepositOperation, nowMs: number): Applied<CreditReply> {

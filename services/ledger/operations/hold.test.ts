@@ -1,7 +1,7 @@
 import { describe, expect } from '@jest/globals';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { apply } from '../apply.js';
-import type { Touched } from '../model.js';
+import { apply } from './apply.js';
+import type { Touched } from '../books/model.js';
 import { expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
 import { account, expired, hold, holdOperation, key, nowMs, tombstone, touched } from '../testing/records.js';
 

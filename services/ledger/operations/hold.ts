@@ -1,6 +1,6 @@
 // Hold: sets money aside in the account and in the key together, or in neither. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, keyAvailableNanoUsd, least } from '../buckets.js';
+import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, keyAvailableNanoUsd, least } from '../books/buckets.js';
 import {
   type Applied,
   done,
@@ -10,8 +10,8 @@ import {
   type KeyBucket,
   refused,
   type Touched,
-} from '../model.js';
-import { balanceEmpty, balanceHeld, holdClosed, keyLimitReached, mismatch } from '../refusals.js';
+} from '../books/model.js';
+import { balanceEmpty, balanceHeld, holdClosed, keyLimitReached, mismatch } from '../books/refusals.js';
 
 /** Grants as much as is free between the least and the wanted amount, or refuses. See the outcome table in the README. */
 export function applyHold(touched: Touched, operation: HoldOperation, nowMs: number): Applied<HoldReply> {

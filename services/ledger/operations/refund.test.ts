@@ -1,8 +1,8 @@
 import { describe, expect } from '@jest/globals';
 import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
-import { apply } from '../apply.js';
-import { entryId } from '../journal.js';
-import type { Touched } from '../model.js';
+import { apply } from './apply.js';
+import { entryId } from '../books/journal.js';
+import type { Touched } from '../books/model.js';
 import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
 import {
   account,

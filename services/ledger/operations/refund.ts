@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { emptyKey } from '../buckets.js';
-import { balanceAfter, entryId, post, postings } from '../journal.js';
-import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../model.js';
+import { emptyKey } from '../books/buckets.js';
+import { balanceAfter, entryId, post, postings } from '../books/journal.js';
+import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../books/model.js';
 import { repeat } from './credit.js';
 
 /** Credits the account and frees the key's limit, by an entry linked to the charge. Never more than is left of what was captured. */

@@ -1,6 +1,6 @@
 // Release and expire: end a hold at what its last checkpoint says. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { type Applied, done, type ExpireOperation, type HoldRecord, type ReleaseOperation, type Touched } from '../model.js';
+import { type Applied, done, type ExpireOperation, type HoldRecord, type ReleaseOperation, type Touched } from '../books/model.js';
 import { closeHold } from './close-hold.js';
 
 /** Ends an open hold; leaves an ended one as it is; leaves a tombstone for an unknown one, so that it is refused when it arrives. */

@@ -1,7 +1,7 @@
 import { describe, expect } from '@jest/globals';
 import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
-import { apply } from '../apply.js';
-import { entryId } from '../journal.js';
+import { apply } from './apply.js';
+import { entryId } from '../books/journal.js';
 import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outcome-table.js';
 import { account, accountId, expired, hold, key, keyId, nowMs, settleOperation, tombstone, touched } from '../testing/records.js';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { AppError } from '#client/errors/app-error.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../buckets.js';
-import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../model.js';
-import { holdArchived, holdClosed, mismatch } from '../refusals.js';
+import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../books/buckets.js';
+import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../books/model.js';
+import { holdArchived, holdClosed, mismatch } from '../books/refusals.js';
 import { closeHold, reservedNanoUsd } from './close-hold.js';
 
 /** Books the cost whatever state the hold is in. See the outcome table in the README. */

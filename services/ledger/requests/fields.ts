@@ -2,8 +2,8 @@
 // details.field names the field.
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
-import { amountNanoUsdMax } from '../buckets.js';
-import { monthOfText } from '../months.js';
+import { amountNanoUsdMax } from '../books/buckets.js';
+import { monthOfText } from '../statements/months.js';
 
 const ttlMsMin = 1000;
 const ttlMsMax = 3_600_000;

@@ -1,6 +1,6 @@
 // The ledger's records in the words of the contract.
 import type { Hold, KeySpend } from '#proto/ledger/v1/ledger.js';
-import type { HoldRecord, KeyBucket } from '../model.js';
+import type { HoldRecord, KeyBucket } from '../books/model.js';
 
 /** A hold as callers see it. A tombstone has no key. */
 export function toHoldMessage(hold: HoldRecord): Hold {

@@ -9,8 +9,8 @@ import {
   type ReleaseRequest,
   type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
-import { amountNanoUsdMax } from '../buckets.js';
-import { fingerprintOf } from '../fingerprint.js';
+import { amountNanoUsdMax } from '../books/buckets.js';
+import { fingerprintOf } from '../books/fingerprint.js';
 import type {
   AdjustOperation,
   CheckpointOperation,
@@ -19,7 +19,7 @@ import type {
   RefundOperation,
   ReleaseOperation,
   SettleOperation,
-} from '../model.js';
+} from '../books/model.js';
 import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checkedTtl, invalidField, optionalId } from './fields.js';
 
 const int64Max = 2n ** 63n - 1n;

@@ -1,9 +1,9 @@
 // BatchGetBalances: the money of several accounts now.
 import type { CallContext } from '#client/call-context.js';
 import type { BatchGetBalancesRequest, BatchGetBalancesResponse } from '#proto/ledger/v1/ledger.js';
-import { emptyAccount } from '../buckets.js';
+import { emptyAccount } from '../books/buckets.js';
 import type { RpcDeps } from '../deps.js';
-import { balanceOf } from '../journal.js';
+import { balanceOf } from '../books/journal.js';
 import { checkedId, invalidField } from '../requests/fields.js';
 
 const accountsMax = 1000;

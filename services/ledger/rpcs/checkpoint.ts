@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { CheckpointRequest, CheckpointResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { performAll } from '../perform.js';
+import { performAll } from '../lane/perform.js';
 import { invalidField } from '../requests/fields.js';
 import { checkpointOperation } from '../requests/operations.js';
 

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { DepositRequest, DepositResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { perform } from '../perform.js';
+import { perform } from '../lane/perform.js';
 import { depositOperation } from '../requests/operations.js';
 
 /** Raises idempotency_mismatch, failed_precondition (more than an account can hold) and invalid_request. */

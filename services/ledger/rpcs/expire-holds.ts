@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ExpireHoldsRequest, ExpireHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { expireHolds as expire } from '../expire.js';
+import { expireHolds as expire } from '../expiry/expire.js';
 import { checkedCount } from '../requests/fields.js';
 import { toHoldMessage } from '../requests/messages.js';
 

@@ -1,9 +1,9 @@
 // GetBalance: an account's money now.
 import type { CallContext } from '#client/call-context.js';
 import type { GetBalanceRequest, GetBalanceResponse } from '#proto/ledger/v1/ledger.js';
-import { emptyAccount } from '../buckets.js';
+import { emptyAccount } from '../books/buckets.js';
 import type { RpcDeps } from '../deps.js';
-import { balanceOf } from '../journal.js';
+import { balanceOf } from '../books/journal.js';
 import { checkedId } from '../requests/fields.js';
 
 /** Zero for an account that never had a deposit: the ledger does not know which accounts exist. Raises invalid_request. */

@@ -2,9 +2,9 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetEntryRequest, GetEntryResponse } from '#proto/ledger/v1/ledger.js';
-import { emptyAccount } from '../buckets.js';
+import { emptyAccount } from '../books/buckets.js';
 import type { RpcDeps } from '../deps.js';
-import { seqOfEntry } from '../journal.js';
+import { seqOfEntry } from '../books/journal.js';
 import { checkedId } from '../requests/fields.js';
 
 /** Raises not_found and invalid_request. */

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { GetStatementRequest, GetStatementResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedId, checkedMonth } from '../requests/fields.js';
-import { monthIn, statementsOf } from '../statements.js';
+import { monthIn, statementsOf } from '../statements/statements.js';
 
 /** Raises not_found, invalid_request, and service_unavailable while statements are being made. */
 export async function getStatement(request: GetStatementRequest, _context: CallContext, deps: RpcDeps): Promise<GetStatementResponse> {

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import { EntryKind, type ListEntriesRequest, type ListEntriesResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedId, checkedMonth, invalidField } from '../requests/fields.js';
-import { monthIn, statementsOf } from '../statements.js';
+import { monthIn, statementsOf } from '../statements/statements.js';
 import type { EntryRange } from '../store/months.js';
 
 /** Beyond every number. */

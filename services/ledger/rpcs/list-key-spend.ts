@@ -1,7 +1,7 @@
 // ListKeySpend: what keys have spent and hold now.
 import type { CallContext } from '#client/call-context.js';
 import type { ListKeySpendRequest, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
-import { emptyKey } from '../buckets.js';
+import { emptyKey } from '../books/buckets.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedId, invalidField } from '../requests/fields.js';
 import { toKeySpend } from '../requests/messages.js';

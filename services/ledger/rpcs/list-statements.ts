@@ -2,9 +2,9 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ListStatementsRequest, ListStatementsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { monthOfText, monthText } from '../months.js';
+import { monthOfText, monthText } from '../statements/months.js';
 import { checkedCount, checkedId, invalidField } from '../requests/fields.js';
-import { statementsOf } from '../statements.js';
+import { statementsOf } from '../statements/statements.js';
 
 /** A page token is the last month of the page before. Raises invalid_request, and service_unavailable while statements are being made. */
 export async function listStatements(

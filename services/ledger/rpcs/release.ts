@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ReleaseRequest, ReleaseResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { perform } from '../perform.js';
+import { perform } from '../lane/perform.js';
 import { toHoldMessage } from '../requests/messages.js';
 import { releaseOperation } from '../requests/operations.js';
 

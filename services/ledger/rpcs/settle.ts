@@ -3,7 +3,7 @@ import { hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { SettleRequest, SettleResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { perform } from '../perform.js';
+import { perform } from '../lane/perform.js';
 import { toHoldMessage } from '../requests/messages.js';
 import { settleOperation } from '../requests/operations.js';
 

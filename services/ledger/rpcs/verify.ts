@@ -2,10 +2,10 @@
 import type { CallContext } from '#client/call-context.js';
 import type { VerifyRequest, VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
-import { driftOfHold, driftsMax } from '../rebuild.js';
+import { driftOfHold, driftsMax } from '../verify/rebuild.js';
 import { checkedId } from '../requests/fields.js';
 import type { Audit } from '../store/audit.js';
-import { verifyAccount } from '../verify-account.js';
+import { verifyAccount } from '../verify/verify-account.js';
 
 const accountsPageSize = 200;
 

@@ -5,7 +5,7 @@ import type { Row } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBigInt, asNumber } from '#kit/db/values.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import type { RebuildSums } from '../model.js';
+import type { RebuildSums } from '../books/model.js';
 import { accountColumns, accountScope, baseTable, bucketTable, bytesOf, holdTable, noAccount, toHold } from './rows.js';
 
 /** A beginning of an account's journal that is in the archive's files, and goes from the database. */

@@ -6,7 +6,7 @@ import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import type { UnexplainedHold } from '../model.js';
+import type { UnexplainedHold } from '../books/model.js';
 import { accountColumns, accountScope, holdTable, operationId, toHold } from './rows.js';
 
 /** Reads over a database. */

@@ -7,7 +7,7 @@ import { Table, type Values } from '#kit/db/table.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
-import { slotOf } from '../slot.js';
+import { slotOf } from '../books/slot.js';
 import { accountColumns, bytesOf } from './rows.js';
 
 const codeTable = new Table('redemption_code', {

@@ -3,8 +3,8 @@ import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { textOfRows, keyedText } from '#kit/db/sql-text.js';
 import type { Values } from '#kit/db/table.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
-import type { Operation } from '../model.js';
-import { WorkingSet } from '../working-set.js';
+import type { Operation } from '../books/model.js';
+import { WorkingSet } from '../lane/working-set.js';
 import {
   accountScope,
   baseTable,

@@ -2,8 +2,8 @@
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import type { Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
-import type { MonthOpening } from '../model.js';
-import { isNoted } from '../months.js';
+import type { MonthOpening } from '../books/model.js';
+import { isNoted } from '../statements/months.js';
 import { accountColumns, journalTable, monthTable, toEntry, toOpening } from './rows.js';
 
 /** Which entries of an account: numbers from `fromSeq` and below `endSeq`; of these kinds, or of all when there are none. */

@@ -5,8 +5,8 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { HoldRecord } from '../model.js';
-import { slotCount } from '../slot.js';
+import type { HoldRecord } from '../books/model.js';
+import { slotCount } from '../books/slot.js';
 import { accountColumns, bytesOf, holdTable, journalTable, toEntry, toHold } from './rows.js';
 import type { HoldName } from './reads.js';
 

@@ -6,7 +6,7 @@ import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type ProcessInfo, processInfo } from '#kit/process/process-info.js';
 import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../model.js';
+import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../books/model.js';
 import {
   accountColumns,
   accountScope,

@@ -5,10 +5,10 @@ import { Table, type Values } from '#kit/db/table.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import { fingerprintOf } from '../fingerprint.js';
-import { entryId, isOfHold, seqOfEntryId } from '../journal.js';
-import type { AccountBucket, HoldRecord, KeyBucket, MonthOpening, OperationRecord } from '../model.js';
-import { slotOf } from '../slot.js';
+import { fingerprintOf } from '../books/fingerprint.js';
+import { entryId, isOfHold, seqOfEntryId } from '../books/journal.js';
+import type { AccountBucket, HoldRecord, KeyBucket, MonthOpening, OperationRecord } from '../books/model.js';
+import { slotOf } from '../books/slot.js';
 
 /** The scope of the account's own money. */
 export const accountScope = Buffer.alloc(16);

@@ -2,7 +2,7 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import type { Applied, Operation, ReplyTo } from '../model.js';
+import type { Applied, Operation, ReplyTo } from '../books/model.js';
 import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';
 import { writeChanges } from './write.js';

@@ -1,8 +1,8 @@
 // Writes what a working set changed: one awaited statement per table and kind of change.
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Values } from '#kit/db/table.js';
-import { isNoted } from '../months.js';
-import type { WorkingSet } from '../working-set.js';
+import { isNoted } from '../statements/months.js';
+import type { WorkingSet } from '../lane/working-set.js';
 import type { AccountColumnsOf } from './account-columns.js';
 import {
   bucketTable,

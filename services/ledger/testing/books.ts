@@ -1,6 +1,6 @@
 // What random histories run on: books that operations can be executed on, that can crash and start again, and whose rows can be read.
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, Applied, HoldRecord, KeyBucket, Operation, ReplyTo } from '../model.js';
+import type { AccountBucket, Applied, HoldRecord, KeyBucket, Operation, ReplyTo } from '../books/model.js';
 
 /** All that is stored about one account. */
 export interface AccountRows {

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
-import { fingerprintOf } from '../fingerprint.js';
-import { entryId } from '../journal.js';
-import type { Operation } from '../model.js';
+import { fingerprintOf } from '../books/fingerprint.js';
+import { entryId } from '../books/journal.js';
+import type { Operation } from '../books/model.js';
 import type { Crash } from './books.js';
 
 /** What a history's numbers stand for, so that it can be shrunk and run again under new ids. */

@@ -2,8 +2,8 @@
 // and when a history is over each hold, key and account is checked against them by itself. Shares no code with the rules.
 import assert from 'node:assert/strict';
 import { BookAccount, type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
-import type { Operation } from '../model.js';
-import { Rebuild } from '../rebuild.js';
+import type { Operation } from '../books/model.js';
+import { Rebuild } from '../verify/rebuild.js';
 import type { AccountRows, Outcome } from './books.js';
 
 type StoredHold = AccountRows['holds'][number];

@@ -1,7 +1,7 @@
 // Runs a random history on books beside the reference model. Every answer and every row must be what the model says.
 import assert from 'node:assert/strict';
 import { BookAccount, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
-import type { Operation } from '../model.js';
+import type { Operation } from '../books/model.js';
 import type { AccountRows, Books, Outcome } from './books.js';
 import { type History, newNames } from './commands.js';
 import { Facts } from './facts.js';

@@ -5,8 +5,8 @@ import { BatchLane } from '#kit/batch-lane.js';
 import { ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
-import type { Operation } from '../model.js';
-import { createOperationLane, type OperationLane } from '../operation-lane.js';
+import type { Operation } from '../books/model.js';
+import { createOperationLane, type OperationLane } from '../lane/operation-lane.js';
 import {
   accountColumns,
   bucketTable,

@@ -1,8 +1,8 @@
 // Books in memory, for running many histories through the pure rules.
 import assert from 'node:assert/strict';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, HoldRecord, KeyBucket, OperationRecord } from '../model.js';
-import { type Rows, WorkingSet } from '../working-set.js';
+import type { AccountBucket, HoldRecord, KeyBucket, OperationRecord } from '../books/model.js';
+import { type Rows, WorkingSet } from '../lane/working-set.js';
 import type { Books } from './books.js';
 
 interface Stored {

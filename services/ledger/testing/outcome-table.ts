@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
-import { apply } from '../apply.js';
-import type { Applied, Operation, Touched } from '../model.js';
+import { apply } from '../operations/apply.js';
+import type { Applied, Operation, Touched } from '../books/model.js';
 import { nowMs } from './records.js';
 
 /**

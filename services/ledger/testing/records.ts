@@ -10,8 +10,8 @@ import type {
   RefundOperation,
   SettleOperation,
   Touched,
-} from '../model.js';
-import { noSums } from '../months.js';
+} from '../books/model.js';
+import { noSums } from '../statements/months.js';
 
 export const nowMs = 1_800_000_000_000;
 export const accountId = `acct_${'a'.repeat(32)}`;

@@ -11,7 +11,7 @@ import type {
   RefundOperation,
   ReleaseOperation,
   SettleOperation,
-} from '../model.js';
+} from '../books/model.js';
 
 type State = 'open' | 'settled' | 'released' | 'expired';
 

@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { BatchGetKeyActivityRequest, BatchGetKeyActivityResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { findLastOfKeys } from '../store/key-activity.js';
-import { requireId, requireThat } from '../validate-call.js';
+import { requireId, requireThat } from '../requests/validate-call.js';
 
 const keysMax = 200;
 

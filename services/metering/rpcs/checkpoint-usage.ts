@@ -10,11 +10,11 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
 import type { RpcDeps } from '../deps.js';
-import { isLedgerAway } from '../ledger-outage.js';
+import { isLedgerAway } from '../settlement/ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/open-calls.js';
-import { deliversNothingUntilRecorded } from '../usage-record.js';
-import { requireThat, requireTokens, validateCall } from '../validate-call.js';
-import { validateUsage } from '../validate-usage.js';
+import { deliversNothingUntilRecorded } from '../records/usage-record.js';
+import { requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
+import { validateUsage } from '../requests/validate-usage.js';
 
 const itemsMax = 10_000;
 

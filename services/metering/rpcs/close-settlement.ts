@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { closeRefused } from '../store/unsettled.js';
-import { requireId, requireThat } from '../validate-call.js';
+import { requireId, requireThat } from '../requests/validate-call.js';
 
 const reasonCharsMax = 500;
 

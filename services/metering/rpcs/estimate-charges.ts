@@ -5,7 +5,7 @@ import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type EstimateChargesRequest, type EstimateChargesResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import { chargeFor, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
-import { validateUsage } from '../validate-usage.js';
+import { validateUsage } from '../requests/validate-usage.js';
 
 const pricesMax = 4000;
 const sizesMax = 16;

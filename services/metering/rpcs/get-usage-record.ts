@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { findRecord } from '../store/records.js';
-import { requireId } from '../validate-call.js';
+import { requireId } from '../requests/validate-call.js';
 
 /** Raises not_found when there is none, or when it is of another account than the one asked for. */
 export async function getUsageRecord(

@@ -3,8 +3,8 @@ import type { CallContext } from '#client/call-context.js';
 import { GroupBy, type GetUsageTotalsRequest, type GetUsageTotalsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { type Grouping, sumRecords } from '../store/totals.js';
-import { requireThat } from '../validate-call.js';
-import { validateFilter } from '../validate-filter.js';
+import { requireThat } from '../requests/validate-call.js';
+import { validateFilter } from '../requests/validate-filter.js';
 
 /** Of the zones of the world; all of them are whole quarters of an hour from UTC. */
 const offsetMinutesMin = -720;

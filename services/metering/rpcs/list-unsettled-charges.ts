@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import { type ListUnsettledChargesRequest, type ListUnsettledChargesResponse, UnsettledState } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { unsettledAfter } from '../store/unsettled.js';
-import { requireId, requireThat } from '../validate-call.js';
+import { requireId, requireThat } from '../requests/validate-call.js';
 
 const pageSizeDefault = 50;
 const pageSizeMax = 1000;

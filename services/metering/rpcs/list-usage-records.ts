@@ -2,10 +2,10 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { decodePageToken, encodePageToken } from '../page-token.js';
+import { decodePageToken, encodePageToken } from '../requests/page-token.js';
 import { findRecords } from '../store/queries.js';
-import { requireThat } from '../validate-call.js';
-import { validateFilter } from '../validate-filter.js';
+import { requireThat } from '../requests/validate-call.js';
+import { validateFilter } from '../requests/validate-filter.js';
 
 const pageSizeDefault = 50;
 const pageSizeMax = 1000;

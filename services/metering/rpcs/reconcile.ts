@@ -5,7 +5,7 @@ import type { RpcDeps } from '../deps.js';
 import { secondLook } from '../reconcile/examine.js';
 import { distinct } from '../reconcile/judge.js';
 import { examinePage } from '../reconcile/pages.js';
-import { requireId, requireThat } from '../validate-call.js';
+import { requireId, requireThat } from '../requests/validate-call.js';
 
 /** A part ends after this, so that none takes long and a caller that leaves is noticed. */
 const partMs = 1000;

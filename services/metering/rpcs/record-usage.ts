@@ -4,12 +4,12 @@ import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { Outcome, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { recordInstants } from '../record-lane.js';
+import { recordInstants } from '../records/record-lane.js';
 import { replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
 import { findRecord } from '../store/records.js';
-import { type EndedCall, type PricedRecord, priceRecord } from '../usage-record.js';
-import { isOutcome, requireThat, requireTokens, requireUint32, validateCall } from '../validate-call.js';
+import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage-record.js';
+import { isOutcome, requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
 
 /** What fits one statement on a MySQL server as it comes: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;

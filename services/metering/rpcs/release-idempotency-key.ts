@@ -4,7 +4,7 @@ import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from
 import type { RpcDeps } from '../deps.js';
 import { abandonKey } from '../store/keyed-calls.js';
 import { bytesOf } from '../store/record-rows.js';
-import { requireHash, requireId } from '../validate-call.js';
+import { requireHash, requireId } from '../requests/validate-call.js';
 
 /** Does nothing when the key is not reserved for this call. */
 export async function releaseIdempotencyKey(

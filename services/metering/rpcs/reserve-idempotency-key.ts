@@ -8,12 +8,12 @@ import {
   ReserveIdempotencyKeyResponse_Cause as Cause,
 } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import type { KeyOutcome } from '../key-lane.js';
+import type { KeyOutcome } from '../keyed-calls/key-lane.js';
 import { findAnswer } from '../store/stored-answers.js';
 import { type KeyRow, KeyState } from '../store/keyed-calls.js';
 import { bytesOf } from '../store/record-rows.js';
 import { findRecord } from '../store/records.js';
-import { requireHash, requireId } from '../validate-call.js';
+import { requireHash, requireId } from '../requests/validate-call.js';
 
 const attemptsMax = 5;
 

@@ -4,8 +4,8 @@ import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { migrations } from '../migrations/index.js';
 import { call, tokens } from '../testing/calls.js';
-import { priceRecord } from '../usage-record.js';
-import { validateCall } from '../validate-call.js';
+import { priceRecord } from '../records/usage-record.js';
+import { validateCall } from '../requests/validate-call.js';
 import { insertLostRecord, insertRecords } from './close-calls.js';
 import { type OpenCall, putOpenCalls } from './open-calls.js';
 import { claimDue } from './outbox.js';

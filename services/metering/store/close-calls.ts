@@ -6,7 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { Outcome } from '#proto/metering/v1/metering.js';
-import type { PricedRecord } from '../usage-record.js';
+import type { PricedRecord } from '../records/usage-record.js';
 import { noteUnfolded } from './fold.js';
 import type { OpenCall } from './open-calls.js';
 import { closeKey, lockKeysOf } from './keyed-calls.js';

@@ -10,8 +10,8 @@ import { Outcome, GroupBy, type MeteringService, UsageFilter, UsageSource } from
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
-import { priceRecord } from '../usage-record.js';
-import { validateCall } from '../validate-call.js';
+import { priceRecord } from '../records/usage-record.js';
+import { validateCall } from '../requests/validate-call.js';
 import { insertLostRecord, replaceLostRecord } from './close-calls.js';
 import { foldUnfolded, Phase, readFold, removeFolded, sumAnew, waitingAfter } from './fold.js';
 import { putOpenCalls } from './open-calls.js';

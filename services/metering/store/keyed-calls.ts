@@ -6,8 +6,8 @@ import { keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome } from '#proto/metering/v1/metering.js';
-import type { PricedRecord } from '../usage-record.js';
-import type { PricedCall } from '../validate-call.js';
+import type { PricedRecord } from '../records/usage-record.js';
+import type { PricedCall } from '../requests/validate-call.js';
 import { addKept, deleteAnswer, putAnswer, rowBytes } from './stored-answers.js';
 import { bytesOf } from './record-rows.js';
 

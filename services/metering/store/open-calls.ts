@@ -7,7 +7,7 @@ import { asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { CheckpointUsageRequest_Item } from '#proto/metering/v1/metering.js';
-import type { PricedCall } from '../validate-call.js';
+import type { PricedCall } from '../requests/validate-call.js';
 import { renewKeys } from './keyed-calls.js';
 import { bytesOf } from './record-rows.js';
 import { recordedIds } from './records.js';

@@ -4,7 +4,7 @@ import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
-import type { PricedRecord } from '../usage-record.js';
+import type { PricedRecord } from '../records/usage-record.js';
 import { bytesOf } from './record-rows.js';
 
 const pending = 0;

@@ -3,7 +3,7 @@ import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
-import type { PricedRecord } from '../usage-record.js';
+import type { PricedRecord } from '../records/usage-record.js';
 import { attemptsOfText, attemptText } from './attempt-text.js';
 
 /** The columns a record is stored in when it is made. */

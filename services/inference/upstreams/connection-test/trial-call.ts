@@ -1,7 +1,7 @@
 // The last step of a test: a real call of one token, by the code of all calls.
 import type { Clock } from '#kit/clock.js';
 import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
-import { checkGenerateRequest } from '../../request-rules.js';
+import { checkGenerateRequest } from '../../requests/request-rules.js';
 import { inputTokensMax } from '../../tokens/prompt-text.js';
 import { totalInput } from '../../tokens/usage-report.js';
 import type { Upstream } from '../upstream.js';

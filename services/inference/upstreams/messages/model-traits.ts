@@ -1,5 +1,5 @@
 // What a model is believed to take, by its name, as far as its vendor refuses the rest. Pure.
-import { claudeGeneration } from '../../claude-generation.js';
+import { claudeGeneration } from '../../requests/claude-generation.js';
 
 /** The particulars of one model. */
 export interface ModelTraits {

@@ -52,7 +52,7 @@ export const mutants: readonly Mutant[] = [
     ['another limit of the same version counts', 'operation.limitVersion <= key.limitVersion', 'operation.limitVersion < key.limitVersion'],
     ['a refusal forgets the newer limit', 'key === known || touched.account === undefined ? {} : { key }', '{}'],
   ]),
-  ...of('months.ts', 'model', [
+  ...of('statements/months.ts', 'model', [
     [
       'deposits are not summed',
       'depositedNanoUsd: wrapped(depositedNanoUsd + (entry.kind === EntryKind.ENTRY_KIND_DEPOSIT ? entry.amountNanoUsd : 0n)),',
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
       'refundedNanoUsd: hold.refundedNanoUsd',
     ],
   ]),
-  ...of('buckets.ts', 'model', [
+  ...of('books/buckets.ts', 'model', [
     [
       'held money is free',
       'account.creditedNanoUsd - account.spentNanoUsd - account.heldNanoUsd',
@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
       'keyAvailableNanoUsd(key) ?? accountAvailableNanoUsd(account)',
     ],
   ]),
-  ...of('journal.ts', 'model', [
+  ...of('books/journal.ts', 'model', [
     ['entries share a number', 'seq: account.seq + 1n,', 'seq: account.seq,'],
     [
       'a promotion is booked as cash',
@@ -208,7 +208,7 @@ export const mutants: readonly Mutant[] = [
     ['an entry of another account is linked to', ' || id.slice(4, 20) !== account.accountId.slice(-16)', ''],
     ['an entry that is still to come is linked to', 'seq >= 1n && seq <= account.seq ? seq : undefined', 'seq >= 1n ? seq : undefined'],
   ]),
-  ...of('working-set.ts', 'model', [
+  ...of('lane/working-set.ts', 'model', [
     ['a key does not see the operation before', 'if (key !== undefined) this.keys.put(key.keyId, key);', ''],
     ['a repeat in one transaction is not seen', 'if (record !== undefined) this.operations.put(record.idempotencyKey, record);', ''],
     [
@@ -218,7 +218,7 @@ export const mutants: readonly Mutant[] = [
     ],
     ['a new row is taken for a stored one', 'isStored: false, isChanged: true', 'isStored: true, isChanged: true'],
   ]),
-  ...of('fingerprint.ts', 'requests', [
+  ...of('books/fingerprint.ts', 'requests', [
     ['only the first parameters tell requests apart', 'parts.map(String)', 'parts.slice(0, 1).map(String)'],
   ]),
   ...of('requests/operations.ts', 'requests', [
@@ -262,7 +262,7 @@ export const mutants: readonly Mutant[] = [
       'amountNanoUsd: BigInt(Number(amount)),\n    checkpointNanoUsd',
     ],
   ]),
-  ...of('rebuild.ts', 'verify', [
+  ...of('verify/rebuild.ts', 'verify', [
     ['a gap in the journal is not found', 'this.expectEqual(`number of entry ${entry.seq}`, entry.seq, this.lastSeq + 1n);', ''],
     ['a wrong posting is not found', 'if (!known) {', 'if (known === undefined) {'],
     [

@@ -1,0 +1,112 @@
+// What a valid model is. Pure.
+import { AppError } from '#client/errors/app-error.js';
+import { Capability, Modality, type Model, ModelState, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import type { Fault } from '../fault.js';
+
+/** How many models a catalog may have: every listing and snapshot carries all of them. */
+export const modelsMax = 2000;
+
+const nameCharsMax = 128;
+const displayNameCharsMax = 200;
+const descriptionCharsMax = 2000;
+const providerCharsMax = 100;
+const upstreamIdCharsMax = 64;
+const upstreamModelCharsMax = 200;
+const targetsMax = 16;
+const aliasesMax = 16;
+const limitTokensMax = 100_000_000;
+const imageTokensMaxMax = 1_000_000;
+
+/** Everything wrong with a model, in the order of its fields; empty when it is valid. `price` and `created_at_ms` are not looked at. */
+export function modelFaults(model: Model): Fault[] {
+  const faults: Fault[] = [];
+  const expect = (holds: boolean, field: string, message: string): void => {
+    if (!holds) faults.push({ field, message });
+  };
+
+  expect(isModelName(model.id), 'id', nameRule);
+  expect(isFilled(model.displayName, displayNameCharsMax), 'display_name', `must have 1 to ${displayNameCharsMax} characters`);
+  expect(model.description.length <= descriptionCharsMax, 'description', `must have at most ${descriptionCharsMax} characters`);
+  expect(model.provider.length <= providerCharsMax, 'provider', `must have at most ${providerCharsMax} characters`);
+  expect(isLimit(model.contextLimitTokens), 'context_limit_tokens', `must be from 1 to ${limitTokensMax}`);
+  expect(isLimit(model.outputLimitTokens), 'output_limit_tokens', `must be from 1 to ${limitTokensMax}`);
+  expect(model.outputLimitTokens <= model.contextLimitTokens, 'output_limit_tokens', 'must not be more than context_limit_tokens');
+  expect(isSetOf(knownModalities, model.inputModalities, 1), 'input_modalities', 'must name at least one known modality, each once');
+  expect(isSetOf(knownModalities, model.outputModalities, 1), 'output_modalities', 'must name at least one known modality, each once');
+  expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'must name known capabilities, each once');
+  expect(model.targets.length >= 1 && model.targets.length <= targetsMax, 'targets', `must have 1 to ${targetsMax} entries`);
+  faults.push(...model.targets.slice(0, targetsMax).flatMap(targetFaults));
+  expect(
+    Number.isInteger(model.imageTokensMax) && model.imageTokensMax >= 0 && model.imageTokensMax <= imageTokensMaxMax,
+    'image_tokens_max',
+    `must be from 1 to ${imageTokensMaxMax}, or 0 where nobody knows`,
+  );
+  expect(knownTokenizers.has(model.tokenizer), 'tokenizer', 'must be a known tokenizer');
+  expect(knownStates.has(model.state), 'state', 'must be a known state');
+  expect(model.aliases.length <= aliasesMax, 'aliases', `must have at most ${aliasesMax} entries`);
+  model.aliases.slice(0, aliasesMax).forEach((alias, index) => expect(isModelName(alias), `aliases[${index}]`, nameRule));
+  expect(new Set([model.id, ...model.aliases]).size === model.aliases.length + 1, 'aliases', 'must differ from each other and from the id');
+  return faults;
+}
+
+/** Whether a text can be an id or an alias of a model. */
+export function isModelName(text: string): boolean {
+  return text.length <= nameCharsMax && /^[a-z0-9][a-z0-9._:/-]*$/.test(text);
+}
+
+/** The model that has this id or alias. Ids and aliases share one name space, so there is at most one. */
+export function findByName(models: readonly Model[], name: string): Model | undefined {
+  return models.find(({ id, aliases }) => id === name || aliases.includes(name));
+}
+
+/** The stored model that has this id or alias. Raises model_unknown. */
+export function modelNamed(stored: readonly { readonly model: Model }[], name: string): Model {
+  const model = findByName(
+    stored.map((each) => each.model),
+    name,
+  );
+  if (model === undefined) throw unknownModel(name);
+  return model;
+}
+
+/** The refusal of a name that no model has. */
+export function unknownModel(name: string): AppError {
+  return new AppError('model_unknown', `There is no model named "${name.slice(0, nameCharsMax)}".`);
+}
+
+const nameRule = `must have 1 to ${nameCharsMax} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit`;
+
+const known = (...values: number[]): ReadonlySet<number> => new Set(values);
+const knownModalities = known(Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT, Modality.MODALITY_AUDIO);
+const knownCapabilities = known(
+  Capability.CAPABILITY_TOOLS,
+  Capability.CAPABILITY_REASONING,
+  Capability.CAPABILITY_STRUCTURED_OUTPUT,
+  Capability.CAPABILITY_PROMPT_CACHE,
+  Capability.CAPABILITY_SAMPLING,
+);
+const knownTokenizers = known(Tokenizer.TOKENIZER_SANDBOX, Tokenizer.TOKENIZER_O200K, Tokenizer.TOKENIZER_ANTHROPIC);
+const knownStates = known(ModelState.MODEL_STATE_ACTIVE, ModelState.MODEL_STATE_DEPRECATED, ModelState.MODEL_STATE_RETIRED);
+
+function isFilled(text: string, charsMax: number): boolean {
+  return text.trim() !== '' && text.length <= charsMax;
+}
+
+function isLimit(tokens: number): boolean {
+  return Number.isInteger(tokens) && tokens >= 1 && tokens <= limitTokensMax;
+}
+
+function isSetOf(allowed: ReadonlySet<number>, values: readonly number[], countMin: number): boolean {
+  return values.length >= countMin && new Set(values).size === values.length && values.every((value) => allowed.has(value));
+}
+
+function targetFaults(target: Target, index: number): Fault[] {
+  const faults: Fault[] = [];
+  if (!isFilled(target.upstreamId, upstreamIdCharsMax)) {
+    faults.push({ field: `targets[${index}].upstream_id`, message: `must have 1 to ${upstreamIdCharsMax} characters` });
+  }
+  if (!isFilled(target.upstreamModel, upstreamModelCharsMax)) {
+    faults.push({ field: `targets[${index}].upstream_model`, message: `must have 1 to ${upstreamModelCharsMax} characters` });
+  }
+  return faults;
+}

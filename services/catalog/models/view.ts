@@ -1,0 +1,26 @@
+// The catalog at an instant, as it leaves the service. Pure.
+import { Model, type PriceVersion, WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
+import { priceInForce, scheduledPrices } from '../prices/price.js';
+import type { StoredCatalog } from '../store/store.js';
+
+/** Every model with the price in force at `nowMs`, in the order of their ids. */
+export function modelsAt(catalog: StoredCatalog, nowMs: number): Model[] {
+  const pricesByModel = new Map<string, PriceVersion[]>();
+  for (const price of catalog.prices) {
+    const prices = pricesByModel.get(price.modelId);
+    if (prices === undefined) pricesByModel.set(price.modelId, [price]);
+    else prices.push(price);
+  }
+  const instantMs = notBefore(catalog, nowMs);
+  return catalog.models.map(({ model }) => ({ ...model, price: priceInForce(pricesByModel.get(model.id) ?? [], instantMs) }));
+}
+
+/** What a watcher gets: the models and the prices to come. */
+export function snapshotAt(catalog: StoredCatalog, nowMs: number): WatchCatalogResponse_Snapshot {
+  return { models: modelsAt(catalog, nowMs), scheduledPrices: scheduledPrices(catalog.prices, notBefore(catalog, nowMs)) };
+}
+
+/** A clock set back after loading must not make a model unpriced: prices that had ended by then were not loaded. */
+function notBefore(catalog: StoredCatalog, nowMs: number): number {
+  return Math.max(nowMs, catalog.asOfMs);
+}

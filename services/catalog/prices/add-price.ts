@@ -1,0 +1,55 @@
+// Adds a price version within a change: the one way by which prices come to be, from a draft or without one.
+import { AppError } from '#client/errors/app-error.js';
+import { newId } from '#kit/id.js';
+import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { isSamePrice, priceVersionsMax, startMsMax, startOf } from './price.js';
+import { priceIdPrefix } from '../store/rows.js';
+import type { CatalogChange } from '../store/store.js';
+
+/**
+ * Stores `wanted` for good, whose model exists; `startOf` says when it starts. A repeat of a version with a start of its own returns
+ * the stored one. `fieldPrefix` stands before the names of fields in refusals. Raises invalid_request for a start in the
+ * past, already_exists when another version starts at that millisecond, failed_precondition when the model has too many versions.
+ */
+export async function addPrice(
+  change: CatalogChange,
+  wanted: PriceVersion,
+  nowMs: number,
+  fieldPrefix: string,
+  draftVersion?: bigint,
+): Promise<PriceVersion> {
+  const versions = await change.prices(wanted.modelId);
+  const next = PriceVersion.fromPartial({
+    ...wanted,
+    id: newId(priceIdPrefix, nowMs),
+    effectiveFromMs: startOf(wanted, versions, nowMs),
+    createdAtMs: BigInt(nowMs),
+  });
+  const sameStart = versions.find(({ effectiveFromMs }) => effectiveFromMs === next.effectiveFromMs);
+  if (sameStart !== undefined && isSamePrice(sameStart, next)) return sameStart;
+  refuseBadStart(next.effectiveFromMs, nowMs, fieldPrefix);
+  if (sameStart !== undefined) {
+    throw new AppError('already_exists', `Another price of "${next.modelId}" starts at that very millisecond; choose another start.`, {
+      details: { field: `${fieldPrefix}effective_from_ms` },
+    });
+  }
+  if (versions.length >= priceVersionsMax) {
+    throw new AppError(
+      'failed_precondition',
+      `"${next.modelId}" already has ${priceVersionsMax} price versions, and that is the most it can have.`,
+    );
+  }
+  await change.insertPrice(next, draftVersion);
+  return next;
+}
+
+/** Raises invalid_request for a start in the past or in the wrong unit. */
+export function refuseBadStart(effectiveFromMs: bigint, nowMs: number, fieldPrefix: string): void {
+  const field = `${fieldPrefix}effective_from_ms`;
+  if (effectiveFromMs < BigInt(nowMs)) {
+    throw new AppError('invalid_request', `${field} is in the past; send a later instant, or 0 for now.`, { details: { field } });
+  }
+  if (effectiveFromMs > startMsMax) {
+    throw new AppError('invalid_request', `${field} must be at most ${startMsMax}, epoch milliseconds.`, { details: { field } });
+  }
+}

@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
+import { AppError } from '#client/errors/app-error.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import type { CatalogService, DeepPartial, PriceDraft, PriceVersion, PublishPriceDraftRequest } from '#proto/catalog/v1/catalog.js';
+import { context, exampleCatalog, exampleModel, examplePrice } from '../testing/examples.js';
+
+const modelId = 'acme/small';
+
+async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
+  return { reason: error.reason, details: error.details };
+}
+
+describe.each(testEngines)('price drafts on %s', (engine) => {
+  let test: TestDatabase;
+  let clock: ManualClock;
+  let service: CatalogService;
+  let stop: () => Promise<void>;
+
+  beforeEach(async () => {
+    test = await createTestDatabase(engine);
+    clock = new ManualClock();
+    const catalog = exampleCatalog(test.db, { clock });
+    await catalog.start();
+    ({ service } = catalog);
+    stop = catalog.stop;
+    await service.putModel({ model: exampleModel() }, context);
+  });
+
+  afterEach(async () => {
+    await stop();
+    await test.drop();
+  });
+
+  const put = async (fields: DeepPartial<PriceVersion> = {}, replacesVersion?: bigint, author = 'ada@example.com'): Promise<PriceDraft> =>
+    (
+      await service.putPriceDraft(
+        { price: examplePrice(fields), author, ...(replacesVersion === undefined ? {} : { replacesVersion }) },
+        context,
+      )
+    ).draft!;
+  const publish = async (version: bigint, more: Partial<PublishPriceDraftRequest> = {}) =>
+    (await service.publishPriceDraft({ modelId, version, ...more }, context)).price!;
+  const priceNow = async () => (await service.getModel({ modelId }, context)).model?.price;
+  const versions = async () => (await service.listPriceVersions({ modelId }, context)).prices;
+  const drafts = async () => (await service.listPriceDrafts({}, context)).drafts;
+
+  it('change nothing until they are published, and are gone then', async () => {
+    const draft = await put({ reasoningNanoUsdPerMtok: 7n });
+    expect(draft).toMatchObject({
+      price: examplePrice({ reasoningNanoUsdPerMtok: 7n }),
+      author: 'ada@example.com',
+      updatedAtMs: BigInt(clock.nowMs()),
+    });
+    expect(await drafts()).toEqual([draft]);
+    expect([await priceNow(), await versions()]).toEqual([undefined, []]);
+    clock.advance(1000);
+    const price = await publish(draft.version);
+    expect(price).toEqual(
+      examplePrice({
+        id: price.id,
+        reasoningNanoUsdPerMtok: 7n,
+        effectiveFromMs: BigInt(clock.nowMs()),
+        createdAtMs: BigInt(clock.nowMs()),
+      }),
+    );
+    expect([await priceNow(), await versions(), await drafts()]).toEqual([price, [price], []]);
+    expect((await refusal(service.getPriceDraft({ modelId }, context))).reason).toBe('not_found');
+  });
+
+  it('are found by an alias, with what they would change', async () => {
+    const first = await publish((await put()).version);
+    const { draft, diff } = await service.putPriceDraft(
+      { price: examplePrice({ modelId: 'small', inputNanoUsdPerMtok: 2_000_000_000n }), author: '' },
+      context,
+    );
+    expect(draft?.price?.modelId).toBe(modelId);
+    expect(diff).toMatchObject({ before: first, changes: [{ changeBasisPoints: 10_000n }, {}, {}, {}, {}, {}] });
+    expect(await service.getPriceDraft({ modelId: 'small' }, context)).toEqual({ draft, diff });
+  });
+
+  it('start when they say, and never change the price before', async () => {
+    const old = await publish((await put()).version);
+    const next = await publish((await put({ outputNanoUsdPerMtok: 1n, effectiveFromMs: BigInt(clock.nowMs() + 5000) })).version);
+    expect((await service.listModels({}, context)).scheduledPrices).toEqual([next]);
+    clock.advance(4999);
+    expect(await priceNow()).toEqual(old);
+    clock.advance(1);
+    expect(await priceNow()).toEqual(next);
+    expect(await versions()).toEqual([next, old]);
+  });
+
+  it('published twice are one price, even when another draft or price has come since', async () => {
+    const { version } = await put();
+    const price = await publish(version);
+    clock.advance(1000);
+    await publish((await put({ outputNanoUsdPerMtok: 1n })).version);
+    const waiting = await put({ outputNanoUsdPerMtok: 2n });
+    expect(await publish(version, { beforePriceId: '' })).toEqual(price);
+    expect(await versions()).toHaveLength(2);
+    expect(await drafts()).toEqual([waiting]);
+  });
+
+  it('that somebody changed, threw away or published meanwhile are not published', async () => {
+    const seen = await put();
+    const changed = await put({ outputNanoUsdPerMtok: 1n }, seen.version, 'bob@example.com');
+    expect(await refusal(publish(seen.version))).toEqual({ reason: 'failed_precondition', details: { field: 'version' } });
+    await service.deletePriceDraft({ modelId, version: changed.version }, context);
+    expect((await refusal(publish(changed.version))).reason).toBe('failed_precondition');
+    // A draft made anew never has the version of one before.
+    expect((await put()).version).toBeGreaterThan(changed.version);
+    expect((await refusal(publish(seen.version))).reason).toBe('failed_precondition');
+    expect(await versions()).toEqual([]);
+  });
+
+  it('are published once, however many ask at once', async () => {
+    const { version } = await put();
+    const prices = await Promise.all([1, 2, 3, 4].map(() => publish(version)));
+    expect(new Set(prices.map(({ id }) => id)).size).toBe(1);
+    expect(await versions()).toHaveLength(1);
+  });
+
+  it('are not published over a price that came after the comparison', async () => {
+    const { version } = await put();
+    await service.publishPrice({ price: examplePrice({ inputNanoUsdPerMtok: 5n }) }, context);
+    expect(await refusal(publish(version, { beforePriceId: '' }))).toEqual({
+      reason: 'failed_precondition',
+      details: { field: 'before_price_id' },
+    });
+    const { diff } = await service.getPriceDraft({ modelId }, context);
+    clock.advance(1);
+    const published = await publish(version, { beforePriceId: diff!.before!.id });
+    clock.advance(1000);
+    expect(await priceNow()).toEqual(published);
+  });
+
+  it('are changed only by who has seen the last one, where that is asked for', async () => {
+    const first = await put({}, 0n);
+    expect((await refusal(put({}, 0n))).reason).toBe('failed_precondition');
+    const second = await put({ inputNanoUsdPerMtok: 2n }, first.version);
+    expect((await refusal(put({}, first.version))).reason).toBe('failed_precondition');
+    expect((await refusal(service.deletePriceDraft({ modelId, version: first.version }, context))).reason).toBe('failed_precondition');
+    expect(await drafts()).toEqual([second]);
+    await service.deletePriceDraft({ modelId }, context);
+    expect((await refusal(service.deletePriceDraft({ modelId }, context))).reason).toBe('not_found');
+  });
+
+  it('whose start has passed are kept and not published', async () => {
+    const { version } = await put({ effectiveFromMs: BigInt(clock.nowMs() + 1000) });
+    clock.advance(1001);
+    expect(await refusal(publish(version))).toEqual({ reason: 'invalid_request', details: { field: 'effective_from_ms' } });
+    expect(await drafts()).toHaveLength(1);
+    expect(await versions()).toEqual([]);
+  });
+
+  it('out of bounds are refused, and the field is named', async () => {
+    expect(await refusal(put({ outputNanoUsdPerMtok: -1n }))).toEqual({
+      reason: 'invalid_request',
+      details: { field: 'price.output_nano_usd_per_mtok' },
+    });
+    expect(await refusal(put({ effectiveFromMs: 1n }))).toEqual({
+      reason: 'invalid_request',
+      details: { field: 'price.effective_from_ms' },
+    });
+    expect(await refusal(put({}, undefined, 'x'.repeat(201)))).toEqual({ reason: 'invalid_request', details: { field: 'author' } });
+    expect((await refusal(put({ modelId: 'acme/unknown' }))).reason).toBe('model_unknown');
+    expect((await refusal(service.putPriceDraft({ price: undefined, author: '' }, context))).reason).toBe('invalid_request');
+    for (const call of [service.getPriceDraft, service.deletePriceDraft])
+      expect((await refusal(call({ modelId: 'acme/unknown' }, context))).reason).toBe('model_unknown');
+  });
+});

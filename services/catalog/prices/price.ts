@@ -1,0 +1,48 @@
+// Which price is in force when, and what a valid price is. Pure: the instant is an argument.
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { lines, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
+import type { Fault } from '../fault.js';
+
+/** How many versions a model may have: ListPriceVersions answers with all of them. */
+export const priceVersionsMax = 1000;
+
+/** The year 2100: a start beyond it is a mistake in the unit, such as microseconds. */
+export const startMsMax = 4_102_444_800_000n;
+
+/** The version with the latest start not after `nowMs`; undefined: the model is unpriced then. `prices` are of one model, in any order. */
+export function priceInForce(prices: readonly PriceVersion[], nowMs: number): PriceVersion | undefined {
+  let inForce: PriceVersion | undefined;
+  for (const price of prices) {
+    if (price.effectiveFromMs > BigInt(nowMs)) continue;
+    if (inForce === undefined || price.effectiveFromMs > inForce.effectiveFromMs) inForce = price;
+  }
+  return inForce;
+}
+
+/**
+ * How far ahead a price starts that is published for now and replaces another. Every gateway knows it before it starts, so that no call
+ * carries the price before it any more; a change is known everywhere within a second.
+ */
+export const publishLeadMs = 1000;
+
+/** Returns when a version starts. Without a start of its own it starts now, or a moment ahead if it replaces a price in force. */
+export function startOf(wanted: PriceVersion, versions: readonly PriceVersion[], nowMs: number): bigint {
+  if (wanted.effectiveFromMs !== 0n) return wanted.effectiveFromMs;
+  return BigInt(priceInForce(versions, nowMs) === undefined ? nowMs : nowMs + publishLeadMs);
+}
+
+/** The versions that start after `nowMs`, earliest start first. */
+export function scheduledPrices(prices: readonly PriceVersion[], nowMs: number): PriceVersion[] {
+  return prices.filter((price) => price.effectiveFromMs > BigInt(nowMs)).sort((a, b) => Number(a.effectiveFromMs - b.effectiveFromMs));
+}
+
+/** Whether two versions charge the same from the same instant on: then one is a repeat of the other. */
+export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
+  return a.modelId === b.modelId && a.effectiveFromMs === b.effectiveFromMs && lines.every(({ price }) => price(a) === price(b));
+}
+
+/** Returns every unit price that is out of bounds; empty when the price is valid. The model and the start are not checked. */
+export function priceFaults(price: PriceVersion): Fault[] {
+  const message = `must be from 0 to ${unitPriceNanoUsdMax}`;
+  return pricesOutOfBounds(price).map((field) => ({ field, message }));
+}

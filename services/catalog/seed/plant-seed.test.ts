@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
+import { migrate } from '#kit/db/migrate.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { type DeepPartial, type Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { migrations } from '../migrations/index.js';
+import { plantSeed } from './plant-seed.js';
+import type { SeedModel } from './seed.js';
+import { CatalogStore } from '../store/store.js';
+import { exampleModel, examplePrice, silentLog } from '../testing/examples.js';
+
+const seedOf = (...models: DeepPartial<Model>[]): SeedModel[] =>
+  models.map((fields) => {
+    const model = exampleModel({ aliases: [], ...fields });
+    return { model, price: examplePrice({ modelId: model.id }) };
+  });
+
+describe.each(testEngines)('planting the seed on %s', (engine) => {
+  let test: TestDatabase;
+  let store: CatalogStore;
+  let clock: ManualClock;
+
+  beforeEach(async () => {
+    test = await createTestDatabase(engine);
+    await migrate(test.db, migrations);
+    store = new CatalogStore(test.db);
+    clock = new ManualClock();
+  });
+
+  afterEach(() => test.drop());
+
+  const plant = (seed: SeedModel[]) => plantSeed(seed, { store, clock, log: silentLog });
+  const stored = async (id: string) => (await store.load(clock.nowMs())).models.find(({ model }) => model.id === id)?.model;
+  const put = (fields: DeepPartial<Model>, exists: boolean) =>
+    store.change((change) => {
+      const next = { origin: 'operator', model: exampleModel({ aliases: [], ...fields }) } as const;
+      return exists ? change.updateModel(next) : change.insertModel(next);
+    });
+
+  it('fills an empty catalog with models that can be charged for from now on', async () => {
+    await plant(seedOf({ id: 'acme/small' }, { id: 'acme/large' }));
+    const { models, prices } = await store.load(clock.nowMs());
+    expect(models.map(({ model }) => model.id)).toEqual(['acme/large', 'acme/small']);
+    expect(prices.map(({ modelId, effectiveFromMs }) => [modelId, effectiveFromMs]).sort()).toEqual([
+      ['acme/large', BigInt(clock.nowMs())],
+      ['acme/small', BigInt(clock.nowMs())],
+    ]);
+  });
+
+  it('changes nothing at the next start', async () => {
+    const seed = seedOf({ id: 'acme/small', aliases: ['small'] }, { id: 'acme/large' });
+    await plant(seed);
+    const before = await store.load(clock.nowMs());
+    clock.advance(1000);
+    await plant(seed);
+    expect(await store.load(clock.nowMs())).toEqual({ ...before, asOfMs: clock.nowMs() });
+  });
+
+  it('adds the models that a new release brings, priced from then on', async () => {
+    await plant(seedOf({ id: 'acme/small' }));
+    clock.advance(1000);
+    await plant(seedOf({ id: 'acme/small' }, { id: 'acme/large' }));
+    expect((await store.prices('acme/large'))[0]?.effectiveFromMs).toBe(BigInt(clock.nowMs()));
+    expect(await store.prices('acme/small')).toHaveLength(1);
+  });
+
+  it('renews the fields of a model that nobody has put, but never its price', async () => {
+    await plant(seedOf({ id: 'acme/small' }));
+    const createdAtMs = (await stored('acme/small'))?.createdAtMs;
+    clock.advance(1000);
+    const [renewed] = seedOf({ id: 'acme/small', description: 'Now better.' });
+    await plant([{ ...renewed!, price: examplePrice({ outputNanoUsdPerMtok: 1n }) }]);
+    expect(await stored('acme/small')).toMatchObject({ description: 'Now better.', createdAtMs });
+    expect((await store.prices('acme/small')).map(({ outputNanoUsdPerMtok }) => outputNanoUsdPerMtok)).toEqual([5_000_000_000n]);
+  });
+
+  it('leaves alone what an operator has put', async () => {
+    await plant(seedOf({ id: 'acme/small' }));
+    await put({ id: 'acme/small', displayName: 'Ours', state: ModelState.MODEL_STATE_RETIRED }, true);
+    await plant(seedOf({ id: 'acme/small', description: 'Now better.' }));
+    expect(await stored('acme/small')).toMatchObject({
+      displayName: 'Ours',
+      state: ModelState.MODEL_STATE_RETIRED,
+      description: 'Small and quick.',
+    });
+  });
+
+  it('does not take names that operators have given to other models', async () => {
+    await put({ id: 'acme/mine', aliases: ['small', 'acme/large'] }, false);
+    await plant(seedOf({ id: 'acme/small', aliases: ['small', 'little'] }, { id: 'acme/large' }));
+    expect((await stored('acme/small'))?.aliases).toEqual(['little']);
+    expect(await stored('acme/large')).toBeUndefined();
+    expect((await stored('acme/mine'))?.aliases).toEqual(['small', 'acme/large']);
+  });
+
+  it('plants once when replicas start together', async () => {
+    const seed = seedOf({ id: 'acme/small' }, { id: 'acme/large' });
+    await Promise.all([plant(seed), plant(seed), plant(seed)]);
+    expect((await store.load(clock.nowMs())).models).toHaveLength(2);
+    expect(await store.prices('acme/small')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,75 @@
+// Brings the seed's models into the catalog at a start, without touching what an operator decided.
+import type { Clock } from '#kit/clock.js';
+import { newId } from '#kit/id.js';
+import type { Logger } from '#kit/log.js';
+import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { findByName } from '../models/model.js';
+import { priceIdPrefix, type StoredModel } from '../store/rows.js';
+import type { SeedModel } from './seed.js';
+import type { CatalogStore } from '../store/store.js';
+
+/** What planting works with. */
+export interface PlantDeps {
+  readonly store: CatalogStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Adds the models that are missing, each with its price from now on, and renews the fields of those that no operator has put.
+ * Prices of models that exist are left alone: only an operator changes what callers pay. All in one change, so a start that
+ * breaks off leaves nothing half-done, and replicas that start together plant once.
+ */
+export async function plantSeed(seed: readonly SeedModel[], { store, clock, log }: PlantDeps): Promise<void> {
+  const nowMs = BigInt(clock.nowMs());
+  const outcome = await store.change(async (change) => {
+    const plan = planSeed(seed, await change.models());
+    for (const { model, price } of plan.added) {
+      await change.insertModel({ origin: 'seed', model: { ...model, createdAtMs: nowMs } });
+      await change.insertPrice(
+        PriceVersion.fromPartial({ ...price, id: newId(priceIdPrefix, Number(nowMs)), effectiveFromMs: nowMs, createdAtMs: nowMs }),
+      );
+    }
+    for (const model of plan.renewed) await change.updateModel({ origin: 'seed', model });
+    return plan;
+  });
+  const { added, renewed, skipped } = outcome;
+  if (added.length > 0 || renewed.length > 0) log.info({ added: added.length, renewed: renewed.length }, 'models of the seed file planted');
+  if (skipped.length > 0) log.warn({ models: skipped }, 'models of the seed file left out: another model has their name');
+}
+
+/** What planting would do. */
+export interface SeedPlan {
+  readonly added: readonly SeedModel[];
+  readonly renewed: readonly Model[];
+  /** Ids of models whose own id is an alias of another one. */
+  readonly skipped: readonly string[];
+}
+
+/** Compares the seed with the catalog. Pure. An alias that has come to name a model that is not the seed's is left to that one. */
+export function planSeed(seed: readonly SeedModel[], stored: readonly StoredModel[]): SeedPlan {
+  const sownIds = new Set(seed.map(({ model }) => model.id));
+  const others = stored.filter(({ model, origin }) => origin === 'operator' || !sownIds.has(model.id)).map(({ model }) => model);
+  const added: SeedModel[] = [];
+  const renewed: Model[] = [];
+  const skipped: string[] = [];
+  for (const { model: sown, price } of seed) {
+    const existing = stored.find(({ model }) => model.id === sown.id);
+    if (existing?.origin === 'operator') continue;
+    if (findByName(others, sown.id) !== undefined) {
+      skipped.push(sown.id);
+      continue;
+    }
+    const model = { ...sown, aliases: sown.aliases.filter((alias) => findByName(others, alias) === undefined) };
+    if (existing === undefined) added.push({ model, price });
+    else {
+      const renewal = { ...model, createdAtMs: existing.model.createdAtMs };
+      if (!isSameModel(renewal, existing.model)) renewed.push(renewal);
+    }
+  }
+  return { added, renewed, skipped };
+}
+
+function isSameModel(a: Model, b: Model): boolean {
+  return Buffer.from(Model.encode(a).finish()).equals(Model.encode(b).finish());
+}

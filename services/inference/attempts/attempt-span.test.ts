@@ -1,0 +1,103 @@
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { callContext } from '#client/call-context.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import type { InferenceConfig } from '../config.js';
+import { collect, startInference, type TestInference, textRequest } from '../testing/fixtures.js';
+
+const exporter = new InMemorySpanExporter();
+let stub: StubUpstream;
+let inference: TestInference;
+
+beforeAll(async () => {
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  stub = await startStubUpstream();
+});
+
+afterEach(async () => {
+  exporter.reset();
+  await inference.stop();
+});
+
+afterAll(() => stub.stop());
+
+async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
+  inference = await startInference(changes);
+  const upstream = {
+    id: 'mine',
+    apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+    baseUrl: stub.baseUrl,
+    secretLastFour: '',
+    hasSecret: false,
+    allowPrivateNetwork: true,
+    enabled: true,
+    managed: false,
+    createdAtMs: 0n,
+  };
+  await inference.service.putUpstream({ upstream, secret: stubApiKey }, callContext({ caller: 'operator' }));
+}
+
+const ask = (model: string) => textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: model }] });
+
+describe('the span of an attempt', () => {
+  it('says what was asked, what was answered and what it used', async () => {
+    await start();
+    stub.script('x', { usage: { input: 5, cacheRead: 3, cacheWrite5m: 2, output: 4, reasoning: 1 } });
+    await collect(inference.service, ask('x'));
+    const [span] = exporter.getFinishedSpans();
+    expect(span).toMatchObject({
+      name: 'chat x',
+      kind: SpanKind.CLIENT,
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'mine',
+        'gen_ai.request.model': 'x',
+        'gen_ai.response.model': 'x',
+        'gen_ai.response.id': 'req_stub',
+        'gen_ai.response.finish_reasons': ['end'],
+        'gen_ai.usage.input_tokens': 10,
+        'gen_ai.usage.output_tokens': 4,
+        'gen_ai.usage.cache_read.input_tokens': 3,
+        'gen_ai.usage.reasoning.output_tokens': 1,
+        'tollgate.call.id': 'req_test',
+      },
+    });
+    expect(span!.attributes['gen_ai.response.time_to_first_chunk']).toBeGreaterThanOrEqual(0);
+    expect(JSON.stringify(span!.attributes)).not.toContain('Hi');
+  });
+
+  it('is one for each target tried, and says why the first one failed', async () => {
+    await start();
+    await collect(
+      inference.service,
+      textRequest('Hi', { targets: ['status-500', 'text'].map((upstreamModel) => ({ upstreamId: 'mine', upstreamModel })) }),
+    );
+    expect(exporter.getFinishedSpans().map(({ name, status, attributes }) => [name, status.code, attributes['error.type']])).toEqual([
+      ['chat status-500', SpanStatusCode.ERROR, 'upstream_failed'],
+      ['chat text', SpanStatusCode.UNSET, undefined],
+    ]);
+  });
+
+  it('ends when the consumer leaves', async () => {
+    await start();
+    for await (const _message of inference.service.generate(ask('stall'), callContext({ caller: 'gateway' }))) break;
+    expect(exporter.getFinishedSpans().map(({ attributes }) => attributes['error.type'])).toEqual(['cancelled']);
+  });
+
+  it.each([
+    ['private', true],
+    ['always', true],
+    ['never', false],
+  ] as const)('is told to a private upstream with the setting "%s": %s', async (propagateTrace, isTold) => {
+    await start({ propagateTrace });
+    await collect(inference.service, ask('text'));
+    const { traceId } = exporter.getFinishedSpans()[0]!.spanContext();
+    expect(String(stub.requests.at(-1)!.headers['traceparent']).includes(traceId)).toBe(isTold);
+  });
+});

@@ -1,0 +1,91 @@
+// The span around one attempt at one upstream, with the attributes of the GenAI conventions.
+import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Clock } from '#kit/clock.js';
+import { toAppError } from '#client/errors/app-error.js';
+import { type GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { attribute, chatOperation } from './semconv.js';
+import { totalInput } from '../tokens/usage-report.js';
+import type { ResolvedTarget } from '../upstreams/registry.js';
+
+const tracer = trace.getTracer('tollgate.inference');
+
+/** One attempt, as traces see it. */
+export class AttemptSpan {
+  readonly #span: Span;
+  readonly #startedAtMs: number;
+  #sawFirst = false;
+  #finished = false;
+  #failed = false;
+
+  constructor(
+    { target, upstream }: ResolvedTarget,
+    request: GenerateRequest,
+    private readonly clock: Clock,
+  ) {
+    this.#startedAtMs = clock.nowMs();
+    this.#span = tracer.startSpan(`${chatOperation} ${target.upstreamModel}`, {
+      kind: SpanKind.CLIENT,
+      attributes: {
+        [attribute.operationName]: chatOperation,
+        [attribute.providerName]: upstream.providerName,
+        [attribute.requestModel]: target.upstreamModel,
+        [attribute.requestMaxTokens]: request.maxOutputTokens,
+        [attribute.requestStream]: request.streaming,
+        [attribute.callId]: request.callId,
+        [attribute.upstreamId]: upstream.id,
+      },
+    });
+  }
+
+  /** The headers that carry this span to the upstream. */
+  traceHeaders(): Record<string, string> {
+    const headers: Record<string, string> = {};
+    propagation.inject(trace.setSpan(context.active(), this.#span), headers);
+    return headers;
+  }
+
+  /** Takes note of a message on its way to the consumer. */
+  observe(message: GenerateResponse): void {
+    if (!this.#sawFirst) {
+      this.#sawFirst = true;
+      this.#span.setAttribute(attribute.timeToFirstChunk, (this.clock.nowMs() - this.#startedAtMs) / 1000);
+    }
+    for (const { event } of message.events) {
+      if (event?.$case === 'started') {
+        const { upstreamReportedModel, upstreamRequestId } = event.value;
+        this.#span.setAttributes({ [attribute.responseModel]: upstreamReportedModel, [attribute.responseId]: upstreamRequestId });
+      } else if (event?.$case === 'finished') {
+        this.#finished = true;
+        this.#span.setAttribute(attribute.finishReasons, [StopReason[event.value.stopReason].replace('STOP_REASON_', '').toLowerCase()]);
+        this.#span.setAttribute(attribute.usageReported, event.value.usageReported);
+        this.#usage(event.value.usage);
+      }
+    }
+  }
+
+  /** The attempt failed. */
+  fail(error: unknown): void {
+    this.#failed = true;
+    const { reason, message } = toAppError(error);
+    this.#span.setAttribute(attribute.errorType, reason);
+    this.#span.setStatus({ code: SpanStatusCode.ERROR, message });
+  }
+
+  /** The attempt is over, however it ended. */
+  end(): void {
+    // Neither finished nor failed: the consumer left.
+    if (!this.#finished && !this.#failed) this.#span.setAttribute(attribute.errorType, 'cancelled');
+    this.#span.end();
+  }
+
+  #usage(usage: GenerateResponse['usageSoFar']): void {
+    if (usage === undefined) return;
+    this.#span.setAttributes({
+      [attribute.inputTokens]: totalInput(usage),
+      [attribute.outputTokens]: usage.outputTokens,
+      [attribute.cacheReadTokens]: usage.cacheReadTokens,
+      [attribute.cacheWriteTokens]: usage.cacheWrite5mTokens + usage.cacheWrite1hTokens,
+      [attribute.reasoningTokens]: usage.reasoningTokens,
+    });
+  }
+}

@@ -1,0 +1,291 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kit/clock.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import type { ServiceModule } from '#kit/lifecycle.js';
+import { callContext } from '#client/call-context.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { recordingLogger } from '#kit/testing/log.js';
+import { untilTrue } from '#kit/testing/waiting.js';
+import { recordedAudit } from '#kit/testing/audit.js';
+import { type InferenceService, type PutUpstreamRequest, type Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
+import type { InferenceConfig } from '../config.js';
+import { createInference } from '../index.js';
+import { collect, finishedOf, testConfig, textRequest } from '../testing/fixtures.js';
+
+const operator = callContext({ caller: 'operator' });
+const secretKey = randomBytes(32);
+const { log, lines } = recordingLogger('debug');
+
+describe.each(testEngines)('upstreams on %s', (engine) => {
+  let database: TestDatabase;
+  let stub: StubUpstream;
+  let clock: ManualClock;
+  let inference: ServiceModule<InferenceService>;
+  let service: InferenceService;
+
+  beforeEach(async () => {
+    database = await createTestDatabase(engine);
+    stub = await startStubUpstream();
+    clock = new ManualClock();
+    inference = await start(database.db);
+    service = inference.service;
+  });
+
+  afterEach(async () => {
+    await inference.stop();
+    await stub.stop();
+    await database.drop();
+  });
+
+  async function start(db: Database, changes: Partial<InferenceConfig> = {}, key = secretKey): Promise<ServiceModule<InferenceService>> {
+    const module = createInference(testConfig(changes), { db, clock, log, secretKey: key, auth: recordedAudit() });
+    await module.start();
+    return module;
+  }
+
+  const wanted = (changes: Partial<Upstream> = {}): Upstream => ({
+    id: 'mine',
+    apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+    baseUrl: stub.baseUrl,
+    secretLastFour: '',
+    hasSecret: false,
+    allowPrivateNetwork: true,
+    enabled: true,
+    managed: false,
+    createdAtMs: 0n,
+    ...changes,
+  });
+  const put = (changes: Partial<Upstream> = {}, secret: string | undefined = stubApiKey) =>
+    service.putUpstream({ upstream: wanted(changes), secret }, operator);
+  const call = (from = service) => collect(from, textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: 'text' }] }));
+
+  it('begin with the sandbox alone', async () => {
+    expect((await service.listUpstreams({}, operator)).upstreams).toMatchObject([
+      { id: 'sandbox', apiFormat: ApiFormat.API_FORMAT_SANDBOX, managed: true, enabled: true },
+    ]);
+    expect(await inference.ready()).toEqual({ ok: true });
+  });
+
+  it('are added, used, listed without their secret, and removed', async () => {
+    const { upstream } = await put();
+    expect(upstream).toEqual({ ...wanted(), hasSecret: true, secretLastFour: 'cret', createdAtMs: BigInt(clock.nowMs()) });
+    expect(finishedOf(await call()).usageReported).toBe(true);
+    expect(stub.requests[0]!.headers.authorization).toBe(`Bearer ${stubApiKey}`);
+    expect((await service.listUpstreams({}, operator)).upstreams.map(({ id }) => id)).toEqual(['sandbox', 'mine']);
+    await service.deleteUpstream({ upstreamId: 'mine' }, operator);
+    await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
+    await expect(service.deleteUpstream({ upstreamId: 'mine' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('are replaced: an absent secret stays, an empty one goes, a disabled one is not used', async () => {
+    await put();
+    const createdAtMs = BigInt(clock.nowMs());
+    clock.advance(5000);
+    const moved = await service.putUpstream({ upstream: wanted({ baseUrl: `${stub.baseUrl}/` }) } as PutUpstreamRequest, operator);
+    expect(moved.upstream).toMatchObject({ baseUrl: stub.baseUrl, secretLastFour: 'cret', createdAtMs });
+    expect(finishedOf(await call()).usageReported).toBe(true);
+    expect((await put({}, 'short')).upstream).toMatchObject({ hasSecret: true, secretLastFour: '' });
+    expect((await put({}, '')).upstream).toMatchObject({ hasSecret: false, secretLastFour: '' });
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
+    await put({ enabled: false });
+    await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
+  });
+
+  it('are not sent to another server with the secret that is kept', async () => {
+    await put();
+    const other = new URL(stub.baseUrl);
+    other.port = '9';
+    const move = (secret?: string) =>
+      service.putUpstream(
+        { upstream: wanted({ baseUrl: other.href }), ...(secret === undefined ? {} : { secret }) } as PutUpstreamRequest,
+        operator,
+      );
+    await expect(move()).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'secret' } });
+    expect((await service.listUpstreams({}, operator)).upstreams.find(({ id }) => id === 'mine')).toMatchObject({
+      baseUrl: stub.baseUrl,
+      secretLastFour: 'cret',
+    });
+    expect((await move('another-secret')).upstream).toMatchObject({ baseUrl: other.href, secretLastFour: 'cret' });
+    expect((await move('')).upstream).toMatchObject({ secretLastFour: '' });
+  });
+
+  it('keep their secret out of the database, the log and every answer', async () => {
+    await put();
+    await call();
+    const rows = await database.db.knex('upstream').select();
+    const everything = JSON.stringify([rows, lines, await service.listUpstreams({}, operator)], (_key, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    expect(everything).not.toContain(stubApiKey);
+    expect(everything).not.toContain(Buffer.from(stubApiKey).toString('base64').slice(0, 20));
+  });
+
+  it('whose row was changed behind our back are not given the secret', async () => {
+    await put();
+    await database.db
+      .knex('upstream')
+      .where({ id: 'mine' })
+      .update({ base_url: stub.baseUrl.replace('/v1', '/stolen') });
+    clock.advance(1000);
+    await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  it('sealed under another key are not used, and say why in the log', async () => {
+    await put();
+    const other = await start(database.db, {}, randomBytes(32));
+    await expect(call(other.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
+    expect(lines.some((line) => String(line['msg']).includes('cannot be decrypted'))).toBe(true);
+    await expect(other.service.putUpstream({ upstream: wanted() } as PutUpstreamRequest, operator)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+    });
+    await other.stop();
+  });
+
+  it('changed through one replica are changed on another within a second', async () => {
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb);
+    await put();
+    clock.advance(1000);
+    expect(finishedOf(await call(replica.service)).usageReported).toBe(true);
+    await service.deleteUpstream({ upstreamId: 'mine' }, operator);
+    clock.advance(1000);
+    await expect(call(replica.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
+    await replica.stop();
+    await replicaDb.close();
+  });
+
+  it('are used from memory while the database is away', async () => {
+    await put();
+    await database.db.knex.schema.renameTable('upstream', 'elsewhere');
+    clock.advance(5000);
+    expect(finishedOf(await call()).usageReported).toBe(true);
+    expect(await inference.ready()).toMatchObject({ ok: false });
+    await database.db.knex.schema.renameTable('elsewhere', 'upstream');
+  });
+
+  it('that two replicas create at once are one', async () => {
+    await Promise.all([put(), put(), put()]);
+    expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
+  });
+
+  it('come from the configuration too, and are then not changed by anybody', async () => {
+    const managed = await start(database.db, {
+      openaiApiKey: stubApiKey,
+      openaiBaseUrl: stub.baseUrl,
+      anthropicApiKey: stubApiKey,
+      anthropicBaseUrl: stub.baseUrl.replace('/v1', ''),
+    });
+    const { upstreams } = await managed.service.listUpstreams({}, operator);
+    expect(upstreams.map(({ id, managed: isManaged, secretLastFour }) => [id, isManaged, secretLastFour])).toEqual([
+      ['sandbox', true, ''],
+      ['openai', true, 'cret'],
+      ['anthropic', true, 'cret'],
+    ]);
+    expect(upstreams.map(({ managedBy }) => managedBy)).toEqual([undefined, 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY']);
+    for (const id of ['openai', 'anthropic']) {
+      expect(
+        finishedOf(await collect(managed.service, textRequest('Hi', { targets: [{ upstreamId: id, upstreamModel: 'text' }] })))
+          .usageReported,
+      ).toBe(true);
+      await expect(managed.service.putUpstream({ upstream: wanted({ id }), secret: 'x' }, operator)).rejects.toMatchObject({
+        reason: 'failed_precondition',
+      });
+      await expect(managed.service.deleteUpstream({ upstreamId: id }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    }
+    expect((await managed.service.testUpstream({ upstreamId: 'openai', upstreamModel: 'text' }, operator)).test?.ok).toBe(true);
+    expect((await managed.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok)).toEqual([
+      undefined,
+      true,
+      undefined,
+    ]);
+    await managed.stop();
+  });
+
+  it('are tested, enabled or not, and the result stays until they are changed or removed', async () => {
+    const lastTests = async (of = service) =>
+      (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
+    await put({ enabled: false });
+    expect(await lastTests()).toEqual([undefined, undefined]);
+    const { test } = await service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
+    expect(test).toMatchObject({ ok: true, atMs: BigInt(clock.nowMs()), failedStep: '', upstreamModel: 'text' });
+    const sandbox = await service.testUpstream({ upstreamId: 'sandbox', upstreamModel: 'echo' }, operator);
+    expect(sandbox.test).toMatchObject({ ok: true, steps: { length: 7 } });
+
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb);
+    expect((await replica.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest)).toEqual([
+      sandbox.test,
+      test,
+    ]);
+    await replica.stop();
+    await replicaDb.close();
+    // The gateway reads the list every second and has no use for them.
+    expect((await service.listUpstreams({}, operator)).upstreams.map(({ lastTest }) => lastTest)).toEqual([undefined, undefined]);
+
+    await service.putUpstream({ upstream: wanted() } as PutUpstreamRequest, operator);
+    expect(await lastTests()).toEqual([true, true]);
+    await put({}, 'another-secret');
+    expect(await lastTests()).toEqual([true, undefined]);
+    expect((await service.testUpstream({ upstreamId: 'mine' }, operator)).test).toMatchObject({ ok: false, failedStep: 'authentication' });
+    expect(await lastTests()).toEqual([true, false]);
+    await put();
+    expect((await service.testUpstream({ upstreamId: 'mine' }, operator)).test?.ok).toBe(true);
+    expect(await lastTests()).toEqual([true, true]);
+    await service.deleteUpstream({ upstreamId: 'mine' }, operator);
+    await put();
+    expect(await lastTests()).toEqual([true, undefined]);
+    await expect(service.testUpstream({ upstreamId: 'nobody' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(service.testUpstream({ upstreamId: 'mine', upstreamModel: '' }, operator)).rejects.toMatchObject({
+      reason: 'invalid_request',
+    });
+  });
+
+  it('that are changed while they are tested keep no result of what they were', async () => {
+    await put();
+    stub.script('text', { fault: { kind: 'slow-headers', delayMs: 1500 } });
+    const testing = service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
+    await untilTrue(() => stub.requests.length > 0);
+    await put({}, 'another-secret');
+    expect((await testing).test?.ok).toBe(true);
+    expect((await service.listUpstreams({ withTests: true }, operator)).upstreams.at(-1)?.lastTest).toBeUndefined();
+  });
+
+  it('whose secret cannot be read are not tested', async () => {
+    await put();
+    const other = await start(database.db, {}, randomBytes(32));
+    await expect(other.service.testUpstream({ upstreamId: 'mine' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await other.stop();
+  });
+
+  it.each<[string, Partial<Upstream>, string | undefined]>([
+    ['upstream.id', { id: '' }, undefined],
+    ['upstream.id', { id: 'Not OK' }, undefined],
+    ['upstream.api_format', { apiFormat: ApiFormat.API_FORMAT_SANDBOX }, undefined],
+    ['upstream.api_format', { apiFormat: ApiFormat.API_FORMAT_UNSPECIFIED }, undefined],
+    ['upstream.base_url', { baseUrl: '' }, undefined],
+    ['upstream.base_url', { allowPrivateNetwork: false }, undefined],
+    ['secret', {}, 'with space'],
+    ['secret', {}, 'line\nbreak'],
+    ['secret', {}, 'x'.repeat(1025)],
+  ])('are refused with a faulty %s: %j', async (field, changes, secret) => {
+    await expect(put(changes, secret)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+  });
+
+  it('at a private address are refused at the connection too, should one slip in', async () => {
+    await put({ baseUrl: stub.baseUrl.replace('127.0.0.1', 'localhost'), allowPrivateNetwork: false });
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  it('that are not there are unavailable, and redirects lead nowhere', async () => {
+    await put({ baseUrl: 'http://127.0.0.1:1/v1' });
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
+    await put();
+    stub.script('text', { fault: { kind: 'status', status: 307, body: {}, headers: { location: `${stub.baseUrl}/chat/completions` } } });
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_failed' });
+    expect(stub.requests).toHaveLength(1);
+  });
+});

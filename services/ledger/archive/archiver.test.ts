@@ -1,0 +1,222 @@
+// Old entries go into files and out of the database, and the books are right before, between and after.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { testEngines } from '#kit/testing/database.js';
+import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { Archiver } from './archiver.js';
+import { ArchiveStore } from '../store/archive.js';
+import { Audit } from '../store/audit.js';
+import { Reads } from '../store/reads.js';
+import { accountColumns } from '../store/rows.js';
+import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
+import { type Customer, depositRequest, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
+
+const msPerDay = 86_400_000;
+
+describe.each(testEngines)('archiving on %s', (engine) => {
+  let ledger: TestLedger;
+  let folder: string;
+  let archiver: Archiver;
+  let customer: Customer;
+
+  beforeEach(async () => {
+    ledger = await startTestLedger(engine);
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
+    const { db, clock, log } = ledger;
+    archiver = new Archiver({
+      config: { ...quietConfig, retentionDays: 35 },
+      reads: new Reads(db),
+      audit: new Audit(db),
+      store: new ArchiveStore(db),
+      clock,
+      log,
+    });
+    customer = await fundedCustomer(ledger.service, 1_000n);
+  }, 60_000);
+
+  afterEach(async () => {
+    rmSync(folder, { recursive: true });
+    await ledger.stop();
+  });
+
+  const settle = async (owner: Customer, cost: bigint): Promise<string> => {
+    const { hold } = await ledger.service.hold(holdRequest(owner, 100n));
+    await ledger.service.settle(settleRequest(owner, hold!.id, cost));
+    return hold!.id;
+  };
+  const lines = () =>
+    readdirSync(folder).flatMap((name) =>
+      gunzipSync(readFileSync(join(folder, name)))
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, string>),
+    );
+  const drifts = async () => (await ledger.service.verify({ accountId: '' })).drifts;
+  const balance = async () => (await ledger.service.getBalance({ accountId: customer.accountId })).balance;
+  const entries = async () =>
+    (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 0, pageToken: '' })))
+      .entries;
+
+  it('moves what is old enough, keeps what idempotency keys lead to, and the books go on from there', async () => {
+    const old = [await settle(customer, 30n), await settle(customer, 0n), await settle(customer, 50n)];
+    const deposit = depositRequest(customer, 500n);
+    await ledger.service.deposit(deposit);
+    ledger.clock.advance(36 * msPerDay);
+    const young = await settle(customer, 70n);
+    const before = await balance();
+    expect(await archiver.archive(folder)).toBe(4);
+    expect(lines().map(({ seq, kind, amount_nano_usd }) => [seq, kind, amount_nano_usd])).toEqual([
+      ['1', 'deposit', '1000'],
+      ['2', 'charge', '30'],
+      ['3', 'charge', '50'],
+      ['4', 'deposit', '500'],
+    ]);
+
+    expect(await balance()).toEqual(before);
+    expect((await entries()).map(({ seq }) => seq)).toEqual([5n, 4n, 1n]);
+    for (const holdId of old)
+      expect(await refusalOf(ledger.service.getHold({ holdId, accountId: customer.accountId }))).toMatchObject({ reason: 'not_found' });
+    expect((await ledger.service.getHold({ holdId: young, accountId: customer.accountId })).hold).toMatchObject({ capturedNanoUsd: 70n });
+    expect(await drifts()).toEqual([]);
+    expect((await ledger.service.deposit(deposit)).replayed).toBe(true);
+
+    await settle(customer, 20n);
+    ledger.clock.advance(36 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(2);
+    expect(await archiver.archive(folder)).toBe(0);
+    expect(new Set(lines().map(({ id }) => id)).size).toBe(6);
+    expect(await drifts()).toEqual([]);
+    await settle(customer, 10n);
+    expect(await balance()).toMatchObject({ spentNanoUsd: 180n, heldNanoUsd: 0n });
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('still finds what is wrong behind an archived beginning', async () => {
+    await settle(customer, 30n);
+    ledger.clock.advance(36 * msPerDay);
+    await archiver.archive(folder);
+    await settle(customer, 40n);
+    await ledger.db
+      .knex('bucket')
+      .where({ ...accountColumns(customer.accountId, engine) })
+      .update({ spent_nano_usd: 69n });
+    expect(await drifts()).toContainEqual({ accountId: customer.accountId, what: 'spent', storedNanoUsd: 69n, rebuiltNanoUsd: 70n });
+  });
+
+  it('keeps a call that is refunded later, over the boundary between archived and kept', async () => {
+    const holdId = await settle(customer, 30n);
+    ledger.clock.advance(20 * msPerDay);
+    await ledger.service.refund({ idempotencyKey: 'back', accountId: customer.accountId, holdId, amountNanoUsd: 10n, reason: 'why' });
+    ledger.clock.advance(20 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(2);
+    expect((await ledger.service.getHold({ holdId, accountId: customer.accountId })).hold).toMatchObject({ refundedNanoUsd: 10n });
+    expect(await drifts()).toEqual([]);
+    ledger.clock.advance(20 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(1);
+    expect(await refusalOf(ledger.service.getHold({ holdId, accountId: customer.accountId }))).toMatchObject({ reason: 'not_found' });
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('keeps a part of which a call is refunded while its file is written', async () => {
+    const holdId = await settle(customer, 30n);
+    ledger.clock.advance(36 * msPerDay);
+    const store = new ArchiveStore(ledger.db);
+    const remove = store.remove.bind(store);
+    let refund: Promise<unknown> | undefined;
+    store.remove = async (part) => {
+      refund ??= ledger.service.refund({
+        idempotencyKey: 'back',
+        accountId: customer.accountId,
+        holdId,
+        amountNanoUsd: 10n,
+        reason: 'why',
+      });
+      await refund;
+      return remove(part);
+    };
+    const { db, clock, log } = ledger;
+    const interrupted = new Archiver({
+      config: { ...quietConfig, retentionDays: 35 },
+      reads: new Reads(db),
+      audit: new Audit(db),
+      store,
+      clock,
+      log,
+    });
+    expect(await interrupted.archive(folder)).toBe(0);
+    expect(await drifts()).toEqual([]);
+    expect(await archiver.archive(folder)).toBe(2);
+    expect(await drifts()).toEqual([]);
+  });
+
+  it('moves a long journal in parts', async () => {
+    await ledger.service.deposit(depositRequest(customer, 1_000_000n));
+    await Promise.all(Array.from({ length: 1_500 }, () => settle(customer, 0n)));
+    const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
+    await ledger.service.settle(settleRequest(customer, hold!.id, 5n));
+    const rows = Array.from({ length: 1_200 }, (_, index) => ({ ...depositRequest(customer, 1n), idempotencyKey: `d${index}` }));
+    await Promise.all(rows.map((row) => ledger.service.deposit(row)));
+    ledger.clock.advance(36 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(1_203);
+    expect(await archiver.archive(folder)).toBe(0);
+    expect(await drifts()).toEqual([]);
+    expect(Number((await ledger.db.knex('hold').count({ rows: '*' }))[0]!['rows'])).toBe(0);
+  }, 60_000);
+
+  it('does not take the cost of a call again that was settled and archived', async () => {
+    const holdId = await settle(customer, 30n);
+    ledger.clock.advance(36 * msPerDay);
+    await archiver.archive(folder);
+    const before = await balance();
+    expect(await refusalOf(ledger.service.settle({ ...settleRequest(customer, holdId, 30n), keyId: customer.keyId }))).toMatchObject({
+      reason: 'hold_closed',
+    });
+    expect(await balance()).toEqual(before);
+  });
+
+  it('touches no account that contradicts itself', async () => {
+    const other = await fundedCustomer(ledger.service, 1_000n);
+    await settle(customer, 30n);
+    await settle(other, 30n);
+    await ledger.db
+      .knex('journal')
+      .where({ ...accountColumns(customer.accountId, engine), seq: 2 })
+      .update({ amount_nano_usd: 31 });
+    ledger.clock.advance(36 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(2);
+    expect(new Set(lines().map(({ account_id }) => account_id))).toEqual(new Set([other.accountId]));
+    expect(await entries()).toHaveLength(2);
+    expect(ledger.logLines.some((line) => line.includes('is not archived') && line.includes(customer.accountId))).toBe(true);
+  });
+
+  it('removes nothing that it could not write', async () => {
+    await settle(customer, 30n);
+    ledger.clock.advance(36 * msPerDay);
+    const blocked = join(folder, 'file');
+    writeFileSync(blocked, '');
+    await expect(archiver.archive(blocked)).rejects.toThrow();
+    expect(await entries()).toHaveLength(2);
+  });
+
+  it('does an account once when two archive at the same time', async () => {
+    for (let count = 0; count < 5; count += 1) await settle(customer, 30n);
+    ledger.clock.advance(36 * msPerDay);
+    const { db, clock, log } = ledger;
+    const second = new Archiver({
+      config: { ...quietConfig, retentionDays: 35 },
+      reads: new Reads(db),
+      audit: new Audit(db),
+      store: new ArchiveStore(db),
+      clock,
+      log,
+    });
+    await Promise.all([archiver.archive(folder), second.archive(folder)]);
+    expect(new Set(lines().map(({ id }) => id)).size).toBe(6);
+    expect(await entries()).toHaveLength(1);
+    expect(await drifts()).toEqual([]);
+  });
+});

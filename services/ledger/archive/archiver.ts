@@ -1,0 +1,136 @@
+// The background job that moves the old beginnings of journals into files: written and synced first, removed after.
+import { isId } from '#kit/id.js';
+import { writeArchive } from '#kit/archive.js';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+import type { LedgerConfig } from '../config.js';
+import { entryLine } from './entry-line.js';
+import type { RebuildSums } from '../books/model.js';
+import { Rebuild } from '../verify/rebuild.js';
+import type { ArchivedPart, ArchiveStore } from '../store/archive.js';
+import type { Audit } from '../store/audit.js';
+import type { Reads } from '../store/reads.js';
+
+const accountsPageSize = 200;
+/** Entries of one account that one transaction removes at most: bounds how long the account is locked. */
+const entriesOfPart = 1000;
+/** Entries of one file at most, which are in memory while it is written. */
+const entriesOfFile = 50_000;
+const msPerDay = 86_400_000;
+/** Beyond every entry. */
+const seqMax = 2n ** 53n - 1n;
+
+interface Part extends ArchivedPart {
+  readonly entries: readonly Entry[];
+}
+
+export interface ArchiverDeps {
+  readonly config: Pick<LedgerConfig, 'archiveDir' | 'archiveIntervalMs' | 'retentionDays'>;
+  readonly reads: Reads;
+  readonly audit: Audit;
+  readonly store: ArchiveStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Archives again and again until it is stopped; does nothing without a folder. */
+export class Archiver {
+  private stopRepeating: () => Promise<void> = async () => {};
+  private isStopping = false;
+
+  constructor(private readonly deps: ArchiverDeps) {}
+
+  start(): void {
+    const { config, log } = this.deps;
+    if (config.archiveDir === undefined) return;
+    const folder = config.archiveDir;
+    this.stopRepeating = repeat(
+      config.archiveIntervalMs,
+      async () => {
+        await this.archive(folder);
+      },
+      (error) => log.error({ err: error }, 'old entries of the journal could not be archived; this will be tried again'),
+    );
+  }
+
+  /** Waits for what is under way. */
+  stop(): Promise<void> {
+    this.isStopping = true;
+    return this.stopRepeating();
+  }
+
+  /** Archives all that is older than the retention; how many entries that were. Several replicas may write an entry twice, into different files. */
+  async archive(folder: string): Promise<number> {
+    const { clock, config, store } = this.deps;
+    const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
+    await store.noteUntil(untilMs);
+    let archived = 0;
+    let gathered: Part[] = [];
+    let count = 0;
+    for await (const part of this.oldParts(untilMs)) {
+      gathered.push(part);
+      count += part.entries.length;
+      if (count < entriesOfFile) continue;
+      archived += await this.move(folder, gathered);
+      gathered = [];
+      count = 0;
+    }
+    archived += await this.move(folder, gathered);
+    while (!this.isStopping && (await store.removeHoldsWithoutEntries(untilMs, entriesOfPart)) === entriesOfPart);
+    return archived;
+  }
+
+  /** Writes parts into a file and then removes them; how many entries that were. */
+  private async move(folder: string, parts: readonly Part[]): Promise<number> {
+    if (parts.length === 0) return 0;
+    const { clock, store, log } = this.deps;
+    const entries = parts.flatMap((part) => part.entries);
+    const path = await writeArchive(folder, 'journal', entries.map(entryLine), clock.nowMs());
+    let removed = 0;
+    for (const part of parts) if (await store.remove(part)) removed += part.entries.length;
+    log.info({ path, entries: entries.length, removed }, 'old entries of the journal were archived');
+    return removed;
+  }
+
+  /** The old parts of all accounts, each account's one after another. */
+  private async *oldParts(untilMs: number): AsyncGenerator<Part> {
+    for (let last: string | undefined; ;) {
+      const accountIds = await this.deps.audit.accountIdsAfter(last, accountsPageSize);
+      for (const accountId of accountIds) {
+        let base = await this.deps.reads.base(accountId);
+        for (;;) {
+          if (this.isStopping) return;
+          const part = await this.partAfter(accountId, base, untilMs);
+          if (part === undefined) break;
+          yield part;
+          base = part.sums;
+        }
+      }
+      last = accountIds.at(-1);
+      if (accountIds.length < accountsPageSize) return;
+    }
+  }
+
+  /** The next part of an account's journal that is old enough. One that contradicts itself stays where it can be looked at. */
+  private async partAfter(accountId: string, base: RebuildSums | undefined, untilMs: number): Promise<Part | undefined> {
+    const { reads, log } = this.deps;
+    const afterSeq = BigInt(base?.seq ?? 0);
+    if ((await reads.createdAtMsAfter(accountId, afterSeq)) >= untilMs) return undefined;
+    const page = await reads.entriesBetween(accountId, afterSeq, seqMax, entriesOfPart);
+    const firstYoung = page.findIndex((entry) => Number(entry.createdAtMs) >= untilMs);
+    const entries = firstYoung === -1 ? page : page.slice(0, firstYoung);
+    const end = entries.at(-1);
+    if (end === undefined) return undefined;
+    const holdIds = [...new Set(entries.map((entry) => entry.reference).filter((reference) => isId('req', reference)))];
+    const holds = new Map((await reads.holds(accountId, holdIds)).map((hold) => [hold.id, hold]));
+    const rebuild = new Rebuild(accountId, base);
+    for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
+    if (rebuild.drifts.length > 0) {
+      log.error({ account_id: accountId, drifts: rebuild.drifts.length }, 'the books disagree, so this account is not archived');
+      return undefined;
+    }
+    return { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums(), entries };
+  }
+}

@@ -1,0 +1,139 @@
+// The arithmetic of the double-entry journal: which books an entry moves money between, and what it does to a balance. Pure.
+import assert from 'node:assert/strict';
+import { isId } from '#kit/id.js';
+import { type Balance, BookAccount, DepositSource, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
+import { accountAvailableNanoUsd } from './buckets.js';
+import type { AccountBucket } from './model.js';
+import { sumEntry } from '../statements/months.js';
+
+/** From which book to which an entry of a kind moves money. */
+export interface Posting {
+  readonly kind: EntryKind;
+  readonly debit: BookAccount;
+  readonly credit: BookAccount;
+}
+
+const customer = BookAccount.BOOK_ACCOUNT_CUSTOMER;
+
+/** Every posting there is. A customer's money is our liability: a credit of CUSTOMER adds to it, a debit takes from it. */
+export const postings = {
+  cashDeposit: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer },
+  promotion: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_PROMOTION, credit: customer },
+  charge: { kind: EntryKind.ENTRY_KIND_CHARGE, debit: customer, credit: BookAccount.BOOK_ACCOUNT_REVENUE },
+  shortfall: {
+    kind: EntryKind.ENTRY_KIND_SHORTFALL,
+    debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE,
+    credit: BookAccount.BOOK_ACCOUNT_REVENUE,
+  },
+  refund: { kind: EntryKind.ENTRY_KIND_REFUND, debit: BookAccount.BOOK_ACCOUNT_REFUND, credit: customer },
+  adjustmentUp: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: customer },
+  adjustmentDown: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: customer, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT },
+} as const satisfies Record<string, Posting>;
+
+/** The posting of a deposit from this source. */
+export function depositPosting(source: DepositSource): Posting {
+  return source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? postings.promotion : postings.cashDeposit;
+}
+
+/** Whether an entry of this kind is about a hold; the others are about a deposit or an adjustment. */
+export function isOfHold(kind: EntryKind): boolean {
+  return kind === EntryKind.ENTRY_KIND_CHARGE || kind === EntryKind.ENTRY_KIND_SHORTFALL || kind === EntryKind.ENTRY_KIND_REFUND;
+}
+
+/** What an entry adds to (or, negative, takes from) the sums of its account. */
+export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>): { creditedNanoUsd: bigint; spentNanoUsd: bigint } {
+  const { kind, credit, amountNanoUsd } = entry;
+  switch (kind) {
+    case EntryKind.ENTRY_KIND_DEPOSIT:
+      return { creditedNanoUsd: amountNanoUsd, spentNanoUsd: 0n };
+    case EntryKind.ENTRY_KIND_ADJUSTMENT:
+      return { creditedNanoUsd: credit === customer ? amountNanoUsd : -amountNanoUsd, spentNanoUsd: 0n };
+    case EntryKind.ENTRY_KIND_CHARGE:
+      return { creditedNanoUsd: 0n, spentNanoUsd: amountNanoUsd };
+    case EntryKind.ENTRY_KIND_REFUND:
+      return { creditedNanoUsd: 0n, spentNanoUsd: -amountNanoUsd };
+    case EntryKind.ENTRY_KIND_SHORTFALL:
+      return { creditedNanoUsd: 0n, spentNanoUsd: 0n };
+    default:
+      throw new assert.AssertionError({ message: `The journal has no entry kind ${kind}.` });
+  }
+}
+
+/** What an entry says beside its posting. */
+export interface EntryText {
+  readonly amountNanoUsd: bigint;
+  readonly reference: string;
+  readonly keyId?: string;
+  readonly reason?: string;
+  readonly linkedEntryId?: string;
+  readonly idempotencyKey?: string;
+}
+
+/** Appends one entry to the account's journal: the account's new sums, and the entry with the balance it left. */
+export function post(account: AccountBucket, posting: Posting, text: EntryText, nowMs: number): { account: AccountBucket; entry: Entry } {
+  assert(text.amountNanoUsd > 0n, 'An entry moves a positive amount.');
+  const effect = effectOf({ ...posting, amountNanoUsd: text.amountNanoUsd });
+  const after: AccountBucket = {
+    ...account,
+    creditedNanoUsd: account.creditedNanoUsd + effect.creditedNanoUsd,
+    spentNanoUsd: account.spentNanoUsd + effect.spentNanoUsd,
+    seq: account.seq + 1n,
+  };
+  assert(after.spentNanoUsd >= 0n && accountAvailableNanoUsd(after) >= 0n, 'No entry may leave a negative balance.');
+  const entry: Entry = {
+    id: entryId(after.accountId, after.seq),
+    accountId: after.accountId,
+    seq: after.seq,
+    ...posting,
+    amountNanoUsd: text.amountNanoUsd,
+    creditedAfterNanoUsd: after.creditedNanoUsd,
+    spentAfterNanoUsd: after.spentNanoUsd,
+    heldAfterNanoUsd: after.heldNanoUsd,
+    reference: text.reference,
+    keyId: text.keyId ?? '',
+    reason: text.reason ?? '',
+    linkedEntryId: text.linkedEntryId ?? '',
+    createdAtMs: BigInt(nowMs),
+    idempotencyKey: text.idempotencyKey ?? '',
+  };
+  const { sums, opening } = sumEntry(account, entry);
+  const openings = opening === undefined ? account.openings : [...(account.openings ?? []), opening];
+  return { account: { ...after, sums, openings }, entry };
+}
+
+/**
+ * The id of an entry: the last 16 digits of its account's id and its number in 16 digits. Entries are always named together
+ * with their account, so the id needs no column, no index and no randomness of its own.
+ */
+export function entryId(accountId: string, seq: bigint): string {
+  return `ent_${accountId.slice(-16)}${seq.toString(16).padStart(16, '0')}`;
+}
+
+/** The number within an entry's id. */
+export function seqOfEntryId(id: string): bigint {
+  return BigInt(`0x${id.slice(-16)}`);
+}
+
+/** The number of the account's entry with this id; undefined when the id is of no entry of this account. */
+export function seqOfEntry(account: AccountBucket, id: string): bigint | undefined {
+  if (!isId('ent', id) || id.slice(4, 20) !== account.accountId.slice(-16)) return undefined;
+  const seq = seqOfEntryId(id);
+  return seq >= 1n && seq <= account.seq ? seq : undefined;
+}
+
+/** An account's money, in the words of the contract. */
+export function balanceOf(account: Omit<Balance, 'availableNanoUsd'>): Balance {
+  const { accountId, creditedNanoUsd, spentNanoUsd, heldNanoUsd, seq } = account;
+  return { accountId, creditedNanoUsd, spentNanoUsd, heldNanoUsd, availableNanoUsd: accountAvailableNanoUsd(account), seq };
+}
+
+/** The balance that an entry left. */
+export function balanceAfter(entry: Entry): Balance {
+  return balanceOf({
+    accountId: entry.accountId,
+    creditedNanoUsd: entry.creditedAfterNanoUsd,
+    spentNanoUsd: entry.spentAfterNanoUsd,
+    heldNanoUsd: entry.heldAfterNanoUsd,
+    seq: entry.seq,
+  });
+}

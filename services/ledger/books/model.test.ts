@@ -1,0 +1,101 @@
+// Random histories on the real rules, lane and store, and on a slow reference model: every answer and every row must agree.
+//
+// TOLLGATE_TEST_HISTORIES=<n> runs so many on each of them, few for a quick look or many for a night; TOLLGATE_TEST_SEED=<seed>, as a failure prints it, runs the
+// histories of that seed again, one after another.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { migrate } from '#kit/db/migrate.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
+import { migrations } from '../migrations/index.js';
+import { Audit } from '../store/audit.js';
+import { Reads } from '../store/reads.js';
+import type { Books } from '../testing/books.js';
+import { histories } from '../testing/commands.js';
+import { runHistory } from '../testing/history.js';
+import { LaneBooks } from '../testing/lane-books.js';
+import { memoryBooks } from '../testing/memory-books.js';
+import { verifyAccount } from '../verify/verify-account.js';
+
+// A refusal is an error whose stack nobody reads, and the trace is half of its cost here.
+Error.stackTraceLimit = 0;
+
+const asked = process.env['TOLLGATE_TEST_HISTORIES'];
+const askedSeed = process.env['TOLLGATE_TEST_SEED'];
+const seed = askedSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(askedSeed);
+
+/** Histories of some 25 operations each: 20,000 through lane, store and databases, beside those through the rules alone. */
+const runs =
+  asked === undefined
+    ? { memory: 5_000, sqlite: 14_000, mysql: 6_000 }
+    : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
+/** Histories that run at once on one database, and so share transactions. */
+const streams = askedSeed === undefined ? 100 : 1;
+/** Far more than it takes: it is the number that bounds it. */
+const timeoutMs = 600_000 + 100 * Math.max(...Object.values(runs));
+
+/** Runs histories, one after another in each stream. A failure prints the seed and the smallest history that fails. */
+async function check(books: () => Books, count: number, streamCount: number): Promise<void> {
+  const numRuns = Math.ceil(count / streamCount);
+  let failed: number | undefined;
+  const stream = (index: number): Promise<void> =>
+    fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        // The one that failed first is left alone to look for its smallest history.
+        if (failed !== undefined && failed !== index) return;
+        try {
+          await runHistory(books(), history);
+        } catch (error) {
+          failed ??= index;
+          throw error;
+        }
+      }),
+      { numRuns, seed: seed + index },
+    );
+  const ends = await Promise.allSettled(Array.from({ length: streamCount }, (_, index) => stream(index)));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+it('agrees with the reference model in memory', () => check(memoryBooks, runs.memory, 1), timeoutMs);
+
+describe.each(testEngines)('on %s', (engine) => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase(engine);
+    await migrate(test.db, migrations);
+    // No machine loses its power here: waiting for the disk at every commit would be most of the test. It is waited for elsewhere.
+    if (engine === 'sqlite') await test.db.knex.raw('PRAGMA synchronous = OFF');
+  });
+
+  afterEach(async () => {
+    for (const table of ['bucket', 'hold', 'journal', 'op']) await test.db.knex(table).delete();
+  });
+
+  afterAll(() => test.drop());
+
+  it(
+    'agrees with the reference model, histories side by side',
+    async () => {
+      const books = new LaneBooks(test.db, true);
+      await check(() => books, runs[engine], streams);
+      const entries = await test.db.knex('journal').count({ total: '*' }).first();
+      expect(Number(entries?.['total'])).toBeGreaterThan(runs[engine]);
+    },
+    timeoutMs,
+  );
+
+  it(
+    'agrees with the reference model and with Verify, one history at a time',
+    async () => {
+      const deps = { reads: new Reads(test.db), audit: new Audit(test.db) };
+      const property = fc.asyncProperty(histories, async (history) => {
+        for (const { accountId } of await runHistory(new LaneBooks(test.db, false), history)) {
+          expect((await verifyAccount(accountId, deps)).rebuild.drifts).toEqual([]);
+          expect(await deps.audit.unexplainedHolds(accountId, 1)).toEqual([]);
+        }
+      });
+      await fc.assert(property, { numRuns: 50, seed });
+    },
+    timeoutMs,
+  );
+});

@@ -1,0 +1,53 @@
+// Ends holds whose expiry has passed. Safe with any number of replicas: each hold is looked at again under its account's lock.
+import type { Waiter } from '#kit/batch-lane.js';
+import type { RpcDeps } from '../deps.js';
+import type { ExpireOperation, HoldRecord } from '../books/model.js';
+import { isOfOneOperation } from '../lane/operation-lane.js';
+import { performAll } from '../lane/perform.js';
+
+/**
+ * Ends at most `limit` holds, the longest expired first. An account that cannot be written delays no other. Returns those that
+ * this call ended. Raises what the lane raises for every account alike.
+ */
+export async function expireHolds(limit: number, waiter: Waiter | undefined, deps: RpcDeps): Promise<HoldRecord[]> {
+  const expiredAtMs = deps.clock.nowMs() - deps.config.clockSkewMs;
+  const firstOfAccounts = new Map<string, ExpireOperation>();
+  const others: ExpireOperation[] = [];
+  for (const name of await deps.reads.expiredHolds(expiredAtMs, limit)) {
+    const operation: ExpireOperation = { kind: 'expire', ...name, expiredAtMs };
+    if (firstOfAccounts.has(name.accountId)) others.push(operation);
+    else firstOfAccounts.set(name.accountId, operation);
+  }
+  // One of each account goes ahead. Where that one cannot be written the account's others would fail too, each after several tries
+  // that keep everybody waiting.
+  const ahead = await expireEach([...firstOfAccounts.values()], waiter, deps);
+  const rest = await expireEach(
+    others.filter(({ accountId }) => !ahead.stuckAccounts.has(accountId)),
+    waiter,
+    deps,
+  );
+  return [...ahead.expired, ...rest.expired];
+}
+
+interface Expired {
+  readonly expired: readonly HoldRecord[];
+  readonly stuckAccounts: ReadonlySet<string>;
+}
+
+async function expireEach(operations: readonly ExpireOperation[], waiter: Waiter | undefined, deps: RpcDeps): Promise<Expired> {
+  const expired: HoldRecord[] = [];
+  const stuckAccounts = new Set<string>();
+  const outcomes = await performAll(operations, waiter, deps);
+  for (const [index, outcome] of outcomes.entries()) {
+    const { accountId, holdId } = operations[index]!;
+    if (outcome.status === 'fulfilled') {
+      const { value } = outcome;
+      if (value.refusal === undefined && value.reply.hold !== undefined) expired.push(value.reply.hold);
+    } else {
+      if (!isOfOneOperation(outcome.reason)) throw outcome.reason;
+      stuckAccounts.add(accountId);
+      deps.log.error({ err: outcome.reason, account_id: accountId, hold_id: holdId }, 'the expired holds of an account could not be ended');
+    }
+  }
+  return { expired, stuckAccounts };
+}

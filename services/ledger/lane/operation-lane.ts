@@ -1,0 +1,54 @@
+// Where operations wait for their transaction: all that arrive while one runs share the next.
+import { BatchLane } from '#kit/batch-lane.js';
+import type { Clock } from '#kit/clock.js';
+import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
+import type { Engine } from '#kit/db/open.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { LedgerConfig } from '../config.js';
+import type { Applied, Operation, ReplyTo } from '../books/model.js';
+import { slotCount } from '../books/slot.js';
+import { accountColumns } from '../store/rows.js';
+import { type Executor, operationsMax } from '../store/store.js';
+
+/** The only way to the writing store. An operation that is refused has an outcome like any other. */
+export type OperationLane = Pick<BatchLane<Operation, Applied<ReplyTo<Operation>>>, 'add' | 'idle' | 'waiting'>;
+
+/**
+ * The lanes of this process as one, see `BatchLane`. Each has the accounts of a range of slots, and so rows that no other needs: they
+ * never wait for each other, and what keeps one account locked holds up its own lane only. A SQLite file has one slot, so one lane.
+ */
+export function createOperationLane(deps: {
+  config: Pick<LedgerConfig, 'queueMax' | 'lanes'>;
+  engine: Engine;
+  store: Executor;
+  clock: Clock;
+}): OperationLane {
+  const { config, engine, store, clock } = deps;
+  const slots = slotCount[engine];
+  const count = Math.min(config.lanes, slots);
+  const lanes = Array.from(
+    { length: count },
+    () =>
+      new BatchLane<Operation, Applied<ReplyTo<Operation>>>({
+        apply: (operations) => store.execute(operations, clock.nowMs()),
+        isOfOneItem: isOfOneOperation,
+        batchMax: operationsMax,
+        queueMax: Math.ceil(config.queueMax / count),
+      }),
+  );
+  const laneOf = (accountId: string) => lanes[count === 1 ? 0 : Math.floor((accountColumns(accountId, engine).slot * count) / slots)]!;
+  return {
+    add: (operation, waiter) => laneOf(operation.accountId).add(operation, waiter),
+    get waiting() {
+      return lanes.reduce((sum, lane) => sum + lane.waiting, 0);
+    },
+    async idle() {
+      await Promise.all(lanes.map((lane) => lane.idle()));
+    },
+  };
+}
+
+/** Whether the operation itself may be at fault for this error, and neither the database (away, or too busy) nor the queue. */
+export function isOfOneOperation(error: unknown): boolean {
+  return !(error instanceof AppError) && !isDatabaseAway(error) && !isRetryable(error);
+}

@@ -1,0 +1,49 @@
+// Runs operations through the lane and tells operators what they must know: whatever we pay ourselves.
+import type { Waiter } from '#kit/batch-lane.js';
+import { EntryKind } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import type { Applied, Operation, ReplyTo } from '../books/model.js';
+import { operationsMax } from '../store/store.js';
+
+type PerformDeps = Pick<RpcDeps, 'lane' | 'log'>;
+
+/** Does one operation. Raises its refusal, and what the lane raises. */
+export async function perform<O extends Operation>(operation: O, waiter: Waiter, deps: PerformDeps): Promise<ReplyTo<O>> {
+  const applied = await performOne(operation, waiter, deps);
+  if (applied.refusal !== undefined) throw applied.refusal;
+  return applied.reply;
+}
+
+/**
+ * Does operations in order, and says of each by itself how it went. No more than one transaction takes are in the lane at a time,
+ * so that a long list leaves room for others. Without a waiter they are done however long that takes.
+ */
+export async function performAll<O extends Operation>(
+  operations: readonly O[],
+  waiter: Waiter | undefined,
+  deps: PerformDeps,
+): Promise<PromiseSettledResult<Applied<ReplyTo<O>>>[]> {
+  const outcomes: PromiseSettledResult<Applied<ReplyTo<O>>>[] = [];
+  for (let start = 0; start < operations.length; start += operationsMax) {
+    const some = operations.slice(start, start + operationsMax);
+    outcomes.push(...(await Promise.allSettled(some.map((operation) => performOne(operation, waiter, deps)))));
+  }
+  return outcomes;
+}
+
+async function performOne<O extends Operation>(operation: O, waiter: Waiter | undefined, deps: PerformDeps): Promise<Applied<ReplyTo<O>>> {
+  // The lane carries operations of every kind; the reply to one is of the operation's kind.
+  const applied = (await deps.lane.add(operation, waiter)) as Applied<ReplyTo<O>>;
+  logShortfalls(applied, deps);
+  return applied;
+}
+
+function logShortfalls(outcome: Applied<unknown>, { log }: PerformDeps): void {
+  for (const entry of outcome.changes.entries ?? []) {
+    if (entry.kind !== EntryKind.ENTRY_KIND_SHORTFALL) continue;
+    log.warn(
+      { account_id: entry.accountId, key_id: entry.keyId, hold_id: entry.reference, shortfall_nano_usd: String(entry.amountNanoUsd) },
+      'a call cost more than could be captured; the rest is booked as our expense',
+    );
+  }
+}

@@ -1,0 +1,117 @@
+// The rows of one transaction in memory: operations are applied to it one after another, each seeing what the ones before did.
+import { apply } from '../operations/apply.js';
+import { emptyAccount } from '../books/buckets.js';
+import type {
+  AccountBucket,
+  Applied,
+  Changes,
+  HoldRecord,
+  KeyBucket,
+  Operation,
+  OperationRecord,
+  ReplyTo,
+  Touched,
+} from '../books/model.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
+
+interface Cell<T> {
+  row: T;
+  readonly isStored: boolean;
+  isChanged: boolean;
+}
+
+/** Rows of one kind by their ids, remembering which are new and which have changed since they were loaded. */
+export class Rows<T> {
+  private readonly cells = new Map<string, Cell<T>>();
+
+  /** Puts in a row that the database has. */
+  load(id: string, row: T): void {
+    this.cells.set(id, { row, isStored: true, isChanged: false });
+  }
+
+  get(id: string): T | undefined {
+    return this.cells.get(id)?.row;
+  }
+
+  put(id: string, row: T): void {
+    const cell = this.cells.get(id);
+    if (cell === undefined) {
+      this.cells.set(id, { row, isStored: false, isChanged: true });
+    } else {
+      cell.row = row;
+      cell.isChanged = true;
+    }
+  }
+
+  /** Hands over every changed row: to `inserted` when the database does not have it yet, else to `updated`. */
+  eachChanged(inserted: (row: T) => void, updated: (row: T) => void): void {
+    for (const { row, isStored, isChanged } of this.cells.values()) {
+      if (isChanged) (isStored ? updated : inserted)(row);
+    }
+  }
+}
+
+/** What one account's rows are, as far as the operations touch them. */
+export class AccountRows {
+  /** The one row of the account itself, under its id. */
+  readonly account = new Rows<AccountBucket>();
+  readonly keys = new Rows<KeyBucket>();
+  readonly holds = new Rows<HoldRecord>();
+  /** By idempotency key. */
+  readonly operations = new Rows<OperationRecord>();
+
+  constructor(readonly accountId: string) {}
+
+  touchedBy(operation: Operation, archivedUntilMs: number | undefined): Touched {
+    const hold = 'holdId' in operation ? this.holds.get(operation.holdId) : undefined;
+    const keyId = hold?.keyId ?? ('keyId' in operation ? operation.keyId : undefined);
+    return {
+      account: this.account.get(this.accountId),
+      key: keyId === undefined ? undefined : this.keys.get(keyId),
+      hold,
+      record: 'idempotencyKey' in operation ? this.operations.get(operation.idempotencyKey) : undefined,
+      archivedUntilMs,
+    };
+  }
+
+  keep({ account, key, hold, record }: Changes): void {
+    if (key !== undefined) this.keys.put(key.keyId, key);
+    if (hold !== undefined) this.holds.put(hold.id, hold);
+    if (record !== undefined) this.operations.put(record.idempotencyKey, record);
+    if (account !== undefined) {
+      this.account.put(this.accountId, account);
+    } else if ((key ?? hold) !== undefined && this.account.get(this.accountId) === undefined) {
+      // Whoever writes a row of an account holds the lock of the account's bucket, or creates that bucket and so collides
+      // with any other who does the same.
+      this.account.put(this.accountId, emptyAccount(this.accountId));
+    }
+  }
+}
+
+/** The rows that some operations touch, by account, and what applying them adds to the journal. */
+export class WorkingSet {
+  private readonly byAccount = new Map<string, AccountRows>();
+  readonly entries: Entry[] = [];
+  /** Loaded only when a hold is missing that a settlement names. */
+  archivedUntilMs: number | undefined;
+
+  /** The rows of an account, none at first. */
+  of(accountId: string): AccountRows {
+    let rows = this.byAccount.get(accountId);
+    if (rows === undefined) this.byAccount.set(accountId, (rows = new AccountRows(accountId)));
+    return rows;
+  }
+
+  accounts(): Iterable<AccountRows> {
+    return this.byAccount.values();
+  }
+
+  /** Applies one operation and keeps its changes for the operations after it. */
+  apply<O extends Operation>(operation: O, nowMs: number): Applied<ReplyTo<O>> {
+    const rows = this.of(operation.accountId);
+    const applied = apply(rows.touchedBy(operation, this.archivedUntilMs), operation, nowMs);
+    rows.keep(applied.changes);
+    if (applied.changes.entries !== undefined) this.entries.push(...applied.changes.entries);
+    return applied;
+  }
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { EntryKind } from '#proto/ledger/v1/ledger.js';
+import { figuresOf, sumEntry } from './months.js';
+import type { AccountBucket, MonthOpening } from '../books/model.js';
+import { emptyAccount } from '../books/buckets.js';
+
+const january = Date.UTC(2026, 0, 15);
+const february = Date.UTC(2026, 1, 15);
+const most = 9_000_000_000_000_000_000n;
+
+describe('the sums of months', () => {
+  it('stay exact when more was ever deposited than 64 bits hold', () => {
+    let account: AccountBucket = emptyAccount('acct_1');
+    const openings: MonthOpening[] = [];
+    // Money comes in and is taken out again; the sum of deposits only grows.
+    const enter = (kind: EntryKind, amountNanoUsd: bigint, atMs: number): void => {
+      const { sums, opening } = sumEntry(account, {
+        kind,
+        amountNanoUsd: amountNanoUsd < 0n ? -amountNanoUsd : amountNanoUsd,
+        createdAtMs: BigInt(atMs),
+        seq: account.seq + 1n,
+      });
+      if (opening !== undefined) openings.push(opening);
+      account = { ...account, seq: account.seq + 1n, creditedNanoUsd: account.creditedNanoUsd + amountNanoUsd, sums };
+    };
+    enter(EntryKind.ENTRY_KIND_DEPOSIT, most, january);
+    enter(EntryKind.ENTRY_KIND_ADJUSTMENT, -most, january);
+    enter(EntryKind.ENTRY_KIND_DEPOSIT, most, february);
+    enter(EntryKind.ENTRY_KIND_ADJUSTMENT, -5n, february);
+
+    expect(account.sums.depositedNanoUsd).toBeLessThan(2n ** 63n);
+    const months = figuresOf(account, openings, openings.at(-1)!.month);
+    expect(
+      months.map(({ openingNanoUsd, depositsNanoUsd, adjustmentsNanoUsd, closingNanoUsd }) => [
+        openingNanoUsd,
+        depositsNanoUsd,
+        adjustmentsNanoUsd,
+        closingNanoUsd,
+      ]),
+    ).toEqual([
+      [0n, most, -most, 0n],
+      [0n, most, -5n, most - 5n],
+    ]);
+  });
+});

@@ -1,0 +1,47 @@
+// An account's months as they are now, read without locks.
+import { AppError } from '#client/errors/app-error.js';
+import type { Statement } from '#proto/ledger/v1/ledger.js';
+import type { RpcDeps } from '../deps.js';
+import { figuresOf, monthAt, type MonthFigures, monthText, startOfMonthMs } from './months.js';
+
+/** Returns the months, oldest first, and a function that renders one as a statement. */
+export async function statementsOf(
+  accountId: string,
+  deps: Pick<RpcDeps, 'reads' | 'months' | 'clock' | 'config'>,
+): Promise<{ months: MonthFigures[]; render: (figures: MonthFigures) => Statement }> {
+  const { reads, months, clock, config } = deps;
+  // The account is read before its months, so entries made in between belong to neither.
+  const account = await reads.account(accountId);
+  const nowMs = clock.nowMs();
+  const figures = account === undefined ? [] : figuresOf(account, await months.openings(accountId), monthAt(nowMs));
+  const archivedSeq = await reads.baseSeq(accountId);
+  const newest = figures.findLast(({ firstSeq, endSeq }) => endSeq > firstSeq)?.month ?? 0;
+  const render = (month: MonthFigures): Statement => {
+    const untilMs = startOfMonthMs(month.month + 1);
+    return {
+      accountId,
+      month: monthText(month.month),
+      fromMs: BigInt(startOfMonthMs(month.month)),
+      untilMs: BigInt(untilMs),
+      openingNanoUsd: month.openingNanoUsd,
+      depositsNanoUsd: month.depositsNanoUsd,
+      adjustmentsNanoUsd: month.adjustmentsNanoUsd,
+      chargesNanoUsd: month.chargesNanoUsd,
+      refundsNanoUsd: month.refundsNanoUsd,
+      closingNanoUsd: month.closingNanoUsd,
+      entries: month.endSeq - month.firstSeq,
+      hasArchivedEntries: month.endSeq > month.firstSeq && archivedSeq >= month.firstSeq,
+      // Another process may be behind ours by the skew.
+      isClosed: newest > month.month || nowMs >= untilMs + config.clockSkewMs,
+    };
+  };
+  return { months: figures, render };
+}
+
+/** The figures of a month. Raises not_found. */
+export function monthIn(months: readonly MonthFigures[], month: number): MonthFigures {
+  const found = months.find((figures) => figures.month === month);
+  if (found === undefined)
+    throw new AppError('not_found', `The account has no statement of ${monthText(month)}.`, { details: { what: 'statement' } });
+  return found;
+}

@@ -1,0 +1,49 @@
+// Rebuilds one account from its journal and holds while it is in use, without locking it.
+import { isId } from '#kit/id.js';
+import type { RpcDeps } from '../deps.js';
+import { isOfHold } from '../books/journal.js';
+import { Rebuild } from './rebuild.js';
+
+/** Entries read at a time: bounds memory, and how long SQLite keeps the process to itself. */
+const entriesPageSize = 1000;
+
+/** The finished comparison of one account, and how many holds it has open. */
+export interface VerifiedAccount {
+  readonly rebuild: Rebuild;
+  readonly openHolds: number;
+  readonly known: boolean;
+}
+
+/** Verifies one account. What is archived was verified when it was; its sums are where the rest goes on from. */
+export async function verifyAccount(accountId: string, deps: Pick<RpcDeps, 'reads' | 'audit'>): Promise<VerifiedAccount> {
+  for (;;) {
+    const verified = await verifyOnce(accountId, deps);
+    // Entries that were archived meanwhile would be missed. Each such time shortens the journal, so this ends.
+    if (verified.rebuild.drifts.length === 0 || verified.baseSeq === (await deps.reads.baseSeq(accountId))) return verified;
+  }
+}
+
+async function verifyOnce(
+  accountId: string,
+  { reads, audit }: Pick<RpcDeps, 'reads' | 'audit'>,
+): Promise<VerifiedAccount & { baseSeq: bigint }> {
+  const snapshot = await reads.snapshot(accountId);
+  const rebuild = new Rebuild(accountId, snapshot.base);
+  const baseSeq = BigInt(snapshot.base?.seq ?? 0);
+  // Entries are never changed, so those up to the snapshot's last one can be read at leisure; later ones are left out.
+  for (let seq = baseSeq; seq < snapshot.lastSeq;) {
+    const entries = await reads.entriesBetween(accountId, seq, snapshot.lastSeq, entriesPageSize);
+    const holdIds = entries.map((entry) => entry.reference).filter((reference) => isId('req', reference));
+    const holds = new Map((await reads.holds(accountId, [...new Set(holdIds)])).map((hold) => [hold.id, hold]));
+    for (const entry of entries) rebuild.add(entry, holds.get(entry.reference));
+    const named = entries.filter((entry) => entry.idempotencyKey !== '' || !isOfHold(entry.kind));
+    const numbers = await audit.entryNumbers(
+      accountId,
+      named.map((entry) => entry.idempotencyKey),
+    );
+    for (const entry of named) rebuild.compareOperation(entry, numbers.get(entry.idempotencyKey));
+    seq = entries.at(-1)?.seq ?? snapshot.lastSeq;
+  }
+  rebuild.compare(snapshot);
+  return { rebuild, openHolds: snapshot.openHolds.length, known: snapshot.account !== undefined || snapshot.lastSeq > 0n, baseSeq };
+}

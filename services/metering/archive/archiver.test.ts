@@ -1,0 +1,116 @@
+// Old records go into files and out of the database; what is not settled stays.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { createLogger } from '#kit/log.js';
+import { testEngines } from '#kit/testing/database.js';
+import type { MeteringService } from '#proto/metering/v1/metering.js';
+import { Archiver } from './archiver.js';
+import { call, report } from '../testing/calls.js';
+import { find, Harness, record, until } from '../testing/harness.js';
+
+const msPerDay = 86_400_000;
+const answered = {
+  upstreamId: 'sandbox',
+  upstreamModel: 'echo',
+  offsetMs: 4,
+  answered: true,
+  reason: '',
+  httpStatus: 0,
+  upstreamRequestId: '',
+};
+
+describe.each(testEngines)('archiving on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+  let folder: string;
+  let archiver: Archiver;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica());
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
+    const log = createLogger({ name: 'metering', level: 'warn' }, { write: () => undefined });
+    archiver = new Archiver({
+      config: { archiveDir: folder, archiveIntervalMs: 1000, retentionDays: 35 },
+      db: harness.db,
+      clock: harness.clock,
+      log,
+    });
+  }, 60_000);
+
+  afterEach(async () => {
+    rmSync(folder, { recursive: true });
+    await harness.close();
+  });
+
+  const settled = async (): Promise<string> => {
+    const { id } = (await record(service, report({ call: call({ startedAtMs: BigInt(harness.clock.nowMs()), attempts: [answered] }) })))
+      .call!;
+    await until(async () => (await find(service, id))?.settlement !== undefined);
+    return id;
+  };
+  const lines = () =>
+    readdirSync(folder).flatMap((name) =>
+      gunzipSync(readFileSync(join(folder, name)))
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    );
+
+  it('moves settled records that are old enough, each with all that its charge is computed from', async () => {
+    const old = [await settled(), await settled()];
+    harness.clock.advance(36 * msPerDay);
+    const young = await settled();
+    expect(await archiver.archive(folder)).toBe(2);
+    expect(
+      lines()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(old.sort());
+    expect(lines()[0]).toMatchObject({
+      attempts: [
+        {
+          upstream: 'sandbox',
+          upstream_model: 'echo',
+          offset_ms: 4,
+          duration_ms: null,
+          answered: true,
+          reason: '',
+          http_status: 0,
+          upstream_request_id: '',
+        },
+      ],
+      charge_nano_usd: '200000',
+      captured_nano_usd: '200000',
+      input_tokens: 100,
+      output_tokens: 50,
+      outcome: 'completed',
+      token_source: 'reported',
+      price: { input_nano_usd_per_mtok: '1000000000', output_nano_usd_per_mtok: '2000000000' },
+    });
+    for (const id of old) expect(await find(service, id)).toBeUndefined();
+    expect(await find(service, young)).toBeDefined();
+    expect(await archiver.archive(folder)).toBe(0);
+  });
+
+  it('keeps a record until it is settled, however old', async () => {
+    const id = await settled();
+    await harness.db.knex('usage_record').update({ settled_at_ms: null });
+    harness.clock.advance(36 * msPerDay);
+    expect(await archiver.archive(folder)).toBe(0);
+    expect(await find(service, id)).toBeDefined();
+  });
+
+  it('removes nothing that it could not write', async () => {
+    const id = await settled();
+    harness.clock.advance(36 * msPerDay);
+    const blocked = join(folder, 'file');
+    writeFileSync(blocked, '');
+    await expect(archiver.archive(blocked)).rejects.toThrow();
+    expect(await find(service, id)).toBeDefined();
+  });
+});

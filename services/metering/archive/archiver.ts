@@ -1,0 +1,74 @@
+// The background job that moves old usage records into files: written and synced first, removed after.
+import { writeArchive } from '#kit/archive.js';
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
+import type { MeteringConfig } from '../config.js';
+import { recordLine } from './record-line.js';
+import { oldSettledRecords } from '../store/archive.js';
+import { removeFolded } from '../store/fold.js';
+import { bytesOf } from '../store/record-rows.js';
+import { SeriesNumbers } from '../store/rollups.js';
+
+/** Records of one file at most, which are in memory while it is written. */
+const recordsOfFile = 10_000;
+const msPerDay = 86_400_000;
+
+export interface ArchiverDeps {
+  readonly config: Pick<MeteringConfig, 'archiveDir' | 'archiveIntervalMs' | 'retentionDays'>;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Archives again and again until it is stopped; does nothing without a folder. */
+export class Archiver {
+  private stopRepeating: () => Promise<void> = async () => {};
+  private isStopping = false;
+  private readonly numbers = new SeriesNumbers();
+
+  constructor(private readonly deps: ArchiverDeps) {}
+
+  start(): void {
+    const { config, log } = this.deps;
+    if (config.archiveDir === undefined) return;
+    const folder = config.archiveDir;
+    this.stopRepeating = repeat(
+      config.archiveIntervalMs,
+      async () => {
+        await this.archive(folder);
+      },
+      (error) => log.error({ err: error }, 'old usage records could not be archived; this will be tried again'),
+    );
+  }
+
+  /** Waits for what is under way. */
+  stop(): Promise<void> {
+    this.isStopping = true;
+    return this.stopRepeating();
+  }
+
+  /**
+   * Archives all settled records of calls that started before the retention; how many they were. A record that is not settled stays until
+   * it is. Several replicas, or a crash in between, may write a record twice, into different files.
+   */
+  async archive(folder: string): Promise<number> {
+    const { clock, config, db, log } = this.deps;
+    const nowMs = clock.nowMs();
+    const untilMs = nowMs - config.retentionDays * msPerDay;
+    let archived = 0;
+    for (;;) {
+      const records = await oldSettledRecords(db, untilMs, recordsOfFile);
+      if (records.length === 0 || this.isStopping) return archived;
+      const path = await writeArchive(folder, 'usage', records.map(recordLine), nowMs);
+      await removeFolded(
+        db,
+        this.numbers,
+        records.map(({ call }) => bytesOf('req', call!.id)),
+      );
+      log.info({ path, records: records.length }, 'old usage records were archived');
+      archived += records.length;
+    }
+  }
+}

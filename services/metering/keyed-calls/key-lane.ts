@@ -1,0 +1,106 @@
+// Who gets an idempotency key: concurrent ReserveIdempotencyKey calls share a transaction, in which each sees what those before it did.
+import { BatchLane } from '#kit/batch-lane.js';
+import type { Clock } from '#kit/clock.js';
+import { isDatabaseAway } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { AppError } from '#client/errors/app-error.js';
+import type { MeteringConfig } from '../config.js';
+import type { LeaseGrace } from '../leases/lease-grace.js';
+import { isRunning } from '../store/expired-keys.js';
+import { keptBytesOf, keptBytesOfAll } from '../store/stored-answers.js';
+import { deleteKey, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls.js';
+
+const keysPerTransactionMax = 50;
+const queueMax = 10_000;
+/** How old the sum over all accounts may be. */
+const sumAgeMsMax = 5000;
+
+/** A call that asks for a key. */
+export type KeyRequest = Pick<KeyRow, 'accountId' | 'keyHash' | 'fingerprint' | 'callId'>;
+
+/** What it gets: the key, or what stands in its way. */
+export type KeyOutcome =
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'full'; readonly error: AppError }
+  | { readonly kind: 'taken'; readonly by: KeyRow };
+
+/** A lane that reserves keys durably; see `BatchLane`. The driver's duplicate error means: another replica was faster, ask again. */
+export type KeyLane = BatchLane<KeyRequest, KeyOutcome>;
+
+/** The lane of this replica. */
+export function createKeyLane(deps: { config: MeteringConfig; db: Database; clock: Clock; grace: LeaseGrace }): KeyLane {
+  const { config, db, clock, grace } = deps;
+  let sum = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
+
+  async function begin(tx: PlainTransaction, request: KeyRequest, nowMs: number): Promise<KeyOutcome> {
+    const { accountId, keyHash, callId } = request;
+    const key = await lockKey(tx, accountId, keyHash);
+    if (key !== undefined) {
+      // A repeat of this very question, whose answer was lost.
+      if (key.callId.equals(callId)) return { kind: 'begun' };
+      if (await isTaken(tx, key, nowMs)) return { kind: 'taken', by: key };
+      // From here on the call that had the key can neither be checkpointed nor recorded.
+      await deleteKey(tx, key);
+    }
+    const error = await lackOfRoom(tx, accountId, nowMs);
+    if (error !== undefined) return { kind: 'full', error };
+    await insertKey(tx, {
+      ...request,
+      state: KeyState.running,
+      leaseUntilMs: nowMs + config.leaseMs,
+      expiresAtMs: nowMs + config.keptAnswerTtlMs,
+      keptBytes: 0,
+    });
+    return { kind: 'begun' };
+  }
+
+  async function isTaken(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
+    if (key.state !== KeyState.running) return key.expiresAtMs > nowMs;
+    return grace.isOn() || isRunning(tx, key, nowMs);
+  }
+
+  async function lackOfRoom(tx: PlainTransaction, accountId: Buffer, nowMs: number): Promise<AppError | undefined> {
+    if ((await keptBytesOf(tx, accountId)) >= config.keptBytesPerAccountMax) return full('Your account keeps');
+    if (nowMs - sum.atMs > sumAgeMsMax) sum = { bytes: await keptBytesOfAll(tx), atMs: nowMs };
+    return sum.bytes >= config.keptBytesMax ? full('This gateway keeps') : undefined;
+  }
+
+  async function beginAll(tx: PlainTransaction, requests: readonly KeyRequest[]): Promise<KeyOutcome[]> {
+    const nowMs = clock.nowMs();
+    const outcomes: KeyOutcome[] = [];
+    // In key order, so that two replicas cannot wait for each other.
+    const order = [...requests.keys()].toSorted((a, b) => compare(requests[a]!, requests[b]!) || a - b);
+    for (const index of order) outcomes[index] = await begin(tx, requests[index]!, nowMs);
+    return outcomes;
+  }
+
+  return new BatchLane({
+    async apply(requests) {
+      try {
+        return await db.plainTransaction((tx) => beginAll(tx, requests));
+      } catch (error) {
+        if (isDatabaseAway(error)) grace.begin();
+        throw error;
+      }
+    },
+    isOfOneItem: (error) => !isDatabaseAway(error),
+    batchMax: keysPerTransactionMax,
+    queueMax,
+  });
+}
+
+function compare(a: KeyRequest, b: KeyRequest): number {
+  return a.accountId.compare(b.accountId) || a.keyHash.compare(b.keyHash);
+}
+
+function full(whoKeeps: string): AppError {
+  return new AppError(
+    'overloaded',
+    `${whoKeeps} as many answers for the header Idempotency-Key as it may. Try again when some have expired, or send the call without the header.`,
+    {
+      details: { field: 'idempotency-key' },
+      retryAfterMs: 60_000,
+    },
+  );
+}

@@ -1,0 +1,20 @@
+// Forgets idempotency keys, and the answers kept under them, when their time is over.
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import type { MeteringConfig } from '../config.js';
+import { repeat } from '#kit/repeat.js';
+import { deleteExpiredKeys } from '../store/expired-keys.js';
+
+/** Few, because they are freed in one transaction, and answers may be large. */
+const keysPerSweepMax = 100;
+
+/** Starts to sweep; the returned function ends it. Several replicas may sweep at once. */
+export function startKeySweeper(deps: { config: MeteringConfig; db: Database; clock: Clock; log: Logger }): () => Promise<void> {
+  const { config, db, clock, log } = deps;
+  return repeat(
+    config.sweepIntervalMs,
+    () => deleteExpiredKeys(db, clock.nowMs(), config.keptAnswerTtlMs, keysPerSweepMax),
+    (error) => log.error({ err: error }, 'expired idempotency keys could not be forgotten; it will be tried again'),
+  );
+}

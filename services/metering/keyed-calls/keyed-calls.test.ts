@@ -1,0 +1,311 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import {
+  ReserveIdempotencyKeyRequest,
+  ReserveIdempotencyKeyResponse_Cause as Cause,
+  type Call,
+  Outcome,
+  type MeteringService,
+  type RecordUsageRequest,
+} from '#proto/metering/v1/metering.js';
+import { call, report, tokens } from '../testing/calls.js';
+import { aWhile, checkpoint, find, Harness, record, until } from '../testing/harness.js';
+
+const leaseMs = 30_000;
+const answer = Buffer.from('the answer');
+const used = tokens({ inputTokens: 100, outputTokens: 50 });
+
+describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica({ leaseMs }));
+    // Past the time after a start in which nobody is taken for lost.
+    harness.clock.advance(leaseMs);
+  });
+
+  afterEach(() => harness.close());
+
+  const keyedCall = (changes: Partial<Call> = {}): Call => call({ idempotencyKeyHash: randomBytes(32), ...changes });
+  const repeatOf = (first: Call): Call => call({ accountId: first.accountId, idempotencyKeyHash: first.idempotencyKeyHash });
+  const ask = (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}): ReserveIdempotencyKeyRequest =>
+    ReserveIdempotencyKeyRequest.fromPartial({
+      accountId: asked.accountId,
+      keyHash: asked.idempotencyKeyHash,
+      fingerprint: Buffer.alloc(32, 1),
+      callId: asked.id,
+      ...changes,
+    });
+  const begin = async (asked: Call, changes: Partial<ReserveIdempotencyKeyRequest> = {}, replica = service) =>
+    (await replica.reserveIdempotencyKey(ask(asked, changes))).result!;
+  const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
+    report({ call: of, tokens: used, storedAnswer: answer, ...changes });
+  const countOf = async (table: string): Promise<number> => Number((await harness.db.knex(table).count({ rows: '*' }))[0]!['rows']);
+  const totals = async (): Promise<number[]> =>
+    (await harness.db.knex('kept_total').select('answers', 'bytes')).flatMap((row) => [Number(row.answers), Number(row.bytes)]);
+
+  it('begin once: repeats hear that the first runs, then get its answer with its record', async () => {
+    const first = keyedCall();
+    expect((await begin(first)).$case).toBe('reserved');
+    expect((await begin(first)).$case).toBe('reserved');
+    expect(await begin(repeatOf(first))).toEqual({ $case: 'inProgress', value: { callId: first.id } });
+    const stored = await record(service, ended(first));
+    const outcome = await begin(repeatOf(first));
+    expect(outcome).toMatchObject({
+      $case: 'completed',
+      value: { answer, record: { call: { id: first.id }, chargeNanoUsd: stored.chargeNanoUsd, tokens: used } },
+    });
+  });
+
+  it('are one of 50 that ask at once, over two replicas', async () => {
+    const second = await harness.replica({ leaseMs });
+    const first = keyedCall();
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => begin(repeatOf(first), {}, index % 2 === 0 ? service : second.service)),
+    );
+    const cases = outcomes.map(({ $case }) => $case);
+    expect(cases.filter(($case) => $case === 'reserved')).toHaveLength(1);
+    expect(cases.filter(($case) => $case === 'inProgress')).toHaveLength(49);
+  });
+
+  it('are told apart by fingerprint, and keys by account', async () => {
+    const first = keyedCall();
+    await begin(first);
+    expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
+      $case: 'mismatch',
+      value: { callId: first.id },
+    });
+    await record(service, ended(first));
+    expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
+      $case: 'mismatch',
+      value: { callId: first.id },
+    });
+    expect((await begin(call({ idempotencyKeyHash: first.idempotencyKeyHash }))).$case).toBe('reserved');
+  });
+
+  it('free their keys when they are given up, but no other call’s', async () => {
+    const first = keyedCall();
+    await begin(first);
+    const second = repeatOf(first);
+    await service.releaseIdempotencyKey({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
+    expect((await begin(second)).$case).toBe('inProgress');
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash: first.idempotencyKeyHash, callId: first.id });
+    expect((await begin(second)).$case).toBe('reserved');
+    await record(service, ended(second));
+    await service.releaseIdempotencyKey({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
+  });
+
+  it('free their keys when they end free of charge, and a repeat of the report changes nothing', async () => {
+    const first = keyedCall();
+    await begin(first);
+    const failed = ended(first, { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, storedAnswer: Buffer.alloc(0) });
+    await record(service, failed);
+    expect((await service.recordUsage(failed)).replayed).toBe(true);
+    const second = repeatOf(first);
+    expect((await begin(second)).$case).toBe('reserved');
+    expect((await service.recordUsage(failed)).replayed).toBe(true);
+    await record(service, ended(second));
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
+  });
+
+  it('say so when their answers are too large to be kept', async () => {
+    const first = keyedCall();
+    await begin(first);
+    await record(service, ended(first, { storedAnswer: Buffer.alloc(0) }));
+    expect(await begin(repeatOf(first))).toEqual({ $case: 'answerUnavailable', value: { callId: first.id, cause: Cause.CAUSE_TOO_LARGE } });
+    const second = keyedCall();
+    await begin(second);
+    await record(service, ended(second, { storedAnswer: Buffer.alloc(8 * 1024 * 1024) }));
+    expect(await begin(repeatOf(second))).toMatchObject({ $case: 'answerUnavailable' });
+  });
+
+  it('keep answers of some megabytes, byte for byte', async () => {
+    const first = keyedCall();
+    await begin(first);
+    const large = randomBytes(6 * 1024 * 1024);
+    await record(service, ended(first, { storedAnswer: large }));
+    const outcome = await begin(repeatOf(first));
+    expect(outcome.$case === 'completed' && outcome.value.answer.equals(large)).toBe(true);
+  });
+
+  it('lose their keys to a repeat when their gateway vanished before a checkpoint, and can never be charged then', async () => {
+    const first = keyedCall();
+    await begin(first);
+    harness.clock.advance(leaseMs - 1);
+    const second = repeatOf(first);
+    expect((await begin(second)).$case).toBe('inProgress');
+    harness.clock.advance(1);
+    expect((await begin(second)).$case).toBe('reserved');
+    await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
+    expect(await checkpoint(service, { call: first, tokens: used }, { call: second, tokens: used })).toEqual([false, true]);
+    await record(service, ended(second));
+    harness.clock.advance(2 * leaseMs);
+    await aWhile();
+    expect(await find(service, first.id)).toBeUndefined();
+    expect([...harness.ledger.settled.keys()]).toEqual([second.id]);
+    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
+  });
+
+  it('are recorded, however late their reports come, once their keys are anybody’s again', async () => {
+    const first = keyedCall();
+    await begin(first);
+    harness.clock.advance(86_400_000 + 1);
+    const second = repeatOf(first);
+    expect((await begin(second)).$case).toBe('reserved');
+    expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
+    await record(service, ended(call({ ...second, startedAtMs: BigInt(harness.clock.nowMs()) })));
+    expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
+  });
+
+  it('do not fail with one in their batch that lost its key', async () => {
+    const first = keyedCall();
+    await begin(first);
+    harness.clock.advance(leaseMs);
+    await begin(repeatOf(first));
+    const others = [call(), keyedCall(), call()];
+    await begin(others[1]!);
+    const results = await Promise.allSettled([...others, first].map((each) => record(service, ended(each))));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+  });
+
+  it('keep their keys as long as they are checkpointed', async () => {
+    const first = keyedCall();
+    await begin(first);
+    for (let times = 0; times < 4; times += 1) {
+      harness.clock.advance(leaseMs / 2);
+      expect(await checkpoint(service, { call: first, tokens: used })).toEqual([true]);
+      expect((await begin(repeatOf(first))).$case).toBe('inProgress');
+    }
+    expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+  });
+
+  it('end as lost with their gateway: charged for what was delivered, which a repeat is told', async () => {
+    const first = keyedCall();
+    await begin(first);
+    await checkpoint(service, { call: first, tokens: used });
+    harness.clock.advance(leaseMs);
+    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
+    harness.clock.advance(1);
+    await until(async () => (await find(service, first.id))?.settlement !== undefined);
+    expect(await begin(repeatOf(first))).toEqual({
+      $case: 'answerUnavailable',
+      value: { callId: first.id, cause: Cause.CAUSE_GATEWAY_LOST },
+    });
+    await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
+  });
+
+  it('that were taken for lost give their answers again once their gateway has reported after all', async () => {
+    const own = await Harness.create(engine);
+    try {
+      const { service: patient } = await own.replica({ leaseMs, lostGraceMs: 60_000 });
+      own.clock.advance(leaseMs);
+      const first = keyedCall();
+      await begin(first, {}, patient);
+      await checkpoint(patient, { call: first, tokens: tokens({ inputTokens: 100, outputTokens: 1 }) });
+      own.clock.advance(leaseMs + 1);
+      await until(async () => (await find(patient, first.id)) !== undefined);
+      expect((await begin(repeatOf(first), {}, patient)).$case).toBe('answerUnavailable');
+      expect((await record(patient, ended(first))).chargeNanoUsd).toBe(200_000n);
+      expect(await begin(repeatOf(first), {}, patient)).toMatchObject({
+        $case: 'completed',
+        value: { answer, record: { call: { id: first.id }, chargeNanoUsd: 200_000n } },
+      });
+      const [kept] = await own.db.knex('kept_total').select('answers', 'bytes');
+      const [key] = await own.db.knex('idempotency_key').select('kept_bytes');
+      expect([Number(kept.answers), Number(kept.bytes)]).toEqual([1, Number(key.kept_bytes)]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('free their keys when they are lost with nothing delivered', async () => {
+    const whole = keyedCall({ streaming: false });
+    const unbegun = keyedCall();
+    for (const each of [whole, unbegun]) await begin(each);
+    await checkpoint(service, { call: whole, tokens: used }, { call: unbegun, tokens: tokens() });
+    harness.clock.advance(leaseMs + 1);
+    for (const each of [whole, unbegun]) {
+      await until(async () => (await find(service, each.id)) !== undefined);
+      expect((await begin(repeatOf(each))).$case).toBe('reserved');
+      await expect(record(service, ended(each))).rejects.toMatchObject({ reason: 'call_closed' });
+    }
+  });
+
+  it('are not taken for lost because metering was away', async () => {
+    const first = keyedCall();
+    await begin(first);
+    harness.clock.advance(10 * leaseMs);
+    const restarted = await harness.replica({ leaseMs });
+    expect((await begin(repeatOf(first), {}, restarted.service)).$case).toBe('inProgress');
+    expect(await checkpoint(restarted.service, { call: first, tokens: used })).toEqual([true]);
+  });
+
+  it('are not taken for lost because the database was away', async () => {
+    const first = keyedCall();
+    await begin(first);
+    await harness.db.knex.schema.renameTable('open_call', 'away');
+    harness.clock.advance(2 * leaseMs);
+    await until(() => harness.lines.some((line) => line.msg === 'calls in flight could not be read'));
+    await harness.db.knex.schema.renameTable('away', 'open_call');
+    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
+    harness.clock.advance(leaseMs - 1);
+    expect(await checkpoint(service, { call: first, tokens: used })).toEqual([true]);
+    expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+  });
+
+  it('are forgotten with their answers when their time is over', async () => {
+    const [first, second] = [keyedCall(), keyedCall()];
+    for (const each of [first, second]) {
+      await begin(each);
+      await record(service, ended(each));
+    }
+    expect(await totals()).toEqual([1, 512 + answer.length, 1, 512 + answer.length]);
+    // One is asked for again at the very end, the other is only swept.
+    harness.clock.advance(86_400_000 - 1);
+    expect((await begin(repeatOf(first))).$case).toBe('completed');
+    harness.clock.advance(1);
+    await until(async () => (await countOf('idempotency_key')) === 0);
+    expect(await countOf('stored_answer')).toBe(0);
+    expect(await totals()).toEqual([0, 0, 0, 0]);
+    expect((await begin(repeatOf(first))).$case).toBe('reserved');
+  });
+
+  it('keep their keys for longer than answers are kept while they run', async () => {
+    const brief = await harness.replica({ leaseMs, keptAnswerTtlMs: 1000 });
+    const first = keyedCall();
+    await begin(first, {}, brief.service);
+    for (let times = 0; times < 3; times += 1) {
+      harness.clock.advance(5000);
+      await aWhile();
+      expect((await begin(repeatOf(first), {}, brief.service)).$case).toBe('inProgress');
+      expect(await checkpoint(brief.service, { call: first, tokens: used })).toEqual([true]);
+    }
+    expect((await record(brief.service, ended(first))).chargeNanoUsd).toBe(200_000n);
+  });
+
+  it('are refused, and their keys not reserved, when an account or all of them keep too much', async () => {
+    const small = await harness.replica({ leaseMs, keptBytesPerAccountMax: 1024, keptBytesMax: 2048 });
+    const accountId = newId('acct');
+    const keep = async (of: string): Promise<void> => {
+      const each = keyedCall({ accountId: of });
+      await begin(each);
+      await record(service, ended(each));
+    };
+    await keep(accountId);
+    expect((await begin(keyedCall({ accountId }), {}, small.service)).$case).toBe('reserved');
+    await keep(accountId);
+    const refused = keyedCall({ accountId });
+    await expect(begin(refused, {}, small.service)).rejects.toMatchObject({ reason: 'overloaded', details: { field: 'idempotency-key' } });
+    expect((await begin(refused)).$case).toBe('reserved');
+    expect((await begin(keyedCall(), {}, small.service)).$case).toBe('reserved');
+    for (let times = 0; times < 3; times += 1) await keep(newId('acct'));
+    harness.clock.advance(5001);
+    await expect(begin(keyedCall(), {}, small.service)).rejects.toMatchObject({ reason: 'overloaded' });
+  });
+});

@@ -1,0 +1,308 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
+import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { call, price, report, startedAtMs, tokens } from '../testing/calls.js';
+import { aWhile, checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
+
+const leaseMs = 30_000;
+
+describe.each(testEngines)('calls in flight on %s', (engine) => {
+  let harness: Harness;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+  });
+
+  afterEach(() => harness.close());
+
+  it('have their holds renewed at what they have cost so far', async () => {
+    const { service } = await harness.replica();
+    const [one, two] = [call(), call()];
+    expect(
+      await checkpoint(
+        service,
+        { call: one, tokens: tokens({ inputTokens: 10 }) },
+        { call: two, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) },
+      ),
+    ).toEqual([true, true]);
+    expect(harness.ledger.checkpoints).toEqual([
+      {
+        items: [
+          { holdId: one.id, accountId: one.accountId, costSoFarNanoUsd: 10_000n, ttlMs: 120_000 },
+          { holdId: two.id, accountId: two.accountId, costSoFarNanoUsd: 20_000n, ttlMs: 120_000 },
+        ],
+      },
+    ]);
+    expect((await outboxOf(service)).openCalls).toBe(2n);
+  });
+
+  it('that nobody checkpoints for the lease are recorded as lost, charged at the last checkpoint and settled', async () => {
+    const { service } = await harness.replica();
+    const lost = call();
+    harness.clock.advance(leaseMs);
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100, outputTokens: 1 }) });
+    harness.clock.advance(1000);
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100, outputTokens: 30 }) });
+    const lastSeenAtMs = harness.clock.nowMs();
+    harness.clock.advance(leaseMs);
+    await aWhile();
+    expect(await find(service, lost.id)).toBeUndefined();
+
+    harness.clock.advance(1);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+    expect(await find(service, lost.id)).toMatchObject({
+      call: lost,
+      tokens: { inputTokens: 100, outputTokens: 30 },
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      outcomeDetail: 'lease_expired',
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      chargeNanoUsd: 160_000n,
+      durationMs: lastSeenAtMs - Number(startedAtMs),
+    });
+    expect(harness.ledger.settled.get(lost.id)?.costNanoUsd).toBe(160_000n);
+    expect((await outboxOf(service)).openCalls).toBe(0n);
+  });
+
+  it('that are lost keep the attempts that were known at the last checkpoint', async () => {
+    const { service } = await harness.replica();
+    const failed = {
+      upstreamId: 'first',
+      upstreamModel: 'x',
+      offsetMs: 2,
+      durationMs: 30,
+      answered: false,
+      reason: 'upstream_failed',
+      httpStatus: 500,
+      upstreamRequestId: 'req_1',
+    };
+    const tried = {
+      ...failed,
+      upstreamId: 'second',
+      offsetMs: 32,
+      durationMs: undefined,
+      reason: '',
+      httpStatus: 0,
+      upstreamRequestId: '',
+    };
+    const lost = call({ attempts: [failed, tried] });
+    harness.clock.advance(leaseMs);
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    expect((await find(service, lost.id))?.call?.attempts).toEqual([failed, tried]);
+  });
+
+  it('are free when lost before an answer asked for whole, for none of it was delivered', async () => {
+    const { service } = await harness.replica();
+    const lost = call({ streaming: false });
+    harness.clock.advance(leaseMs);
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100, outputTokens: 30 }) });
+    expect(harness.ledger.checkpoints[0]?.items[0]).toMatchObject({ holdId: lost.id, costSoFarNanoUsd: 0n });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+    expect(await find(service, lost.id)).toMatchObject({
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      tokens: { outputTokens: 30 },
+      chargeNanoUsd: 0n,
+      lineItems: [],
+    });
+    expect(harness.ledger.settled.get(lost.id)?.costNanoUsd).toBe(0n);
+  });
+
+  it('that were taken for lost are closed to their gateway', async () => {
+    const { service } = await harness.replica();
+    const lost = call();
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 1 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+    expect(await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 2 }) })).toEqual([false]);
+    await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
+    expect((await outboxOf(service)).openCalls).toBe(0n);
+  });
+
+  it('that were taken for lost are recorded and charged as their gateway reports after all, once', async () => {
+    const { service } = await harness.replica({ lostGraceMs: 60_000 });
+    const other = await harness.replica({ lostGraceMs: 60_000 });
+    const whole = call({ streaming: false });
+    const streamed = call();
+    await checkpoint(
+      service,
+      { call: whole, tokens: tokens({ inputTokens: 100 }) },
+      { call: streamed, tokens: tokens({ inputTokens: 100 }) },
+    );
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, whole.id)) !== undefined && (await find(service, streamed.id)) !== undefined);
+    expect(await find(service, whole.id)).toMatchObject({
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      chargeNanoUsd: 0n,
+      settlement: undefined,
+    });
+    harness.clock.advance(59_000);
+    await aWhile();
+    expect(harness.ledger.deliveries).toBe(0);
+    const reports = [whole, streamed].map((each) => report({ call: each }));
+    for (const each of reports) {
+      // As two gateways with the same spool would, and one that did not hear the answer.
+      const answers = await Promise.all([service, other.service, service].map((replica) => record(replica, each)));
+      expect(answers.map((answer) => answer.chargeNanoUsd)).toEqual([200_000n, 200_000n, 200_000n]);
+    }
+    await until(async () => (await outboxOf(service)).pending === 0n && harness.ledger.settled.size === 2);
+    harness.clock.advance(120_000);
+    await aWhile();
+    for (const each of [whole, streamed]) {
+      expect(await find(service, each.id)).toMatchObject({
+        outcome: Outcome.OUTCOME_COMPLETED,
+        chargeNanoUsd: 200_000n,
+        settlement: { capturedNanoUsd: 200_000n, shortfallNanoUsd: 0n },
+      });
+      expect(harness.ledger.settled.get(each.id)?.costNanoUsd).toBe(200_000n);
+    }
+    expect(harness.ledger.deliveries).toBe(2);
+  });
+
+  it('that were taken for lost stay so once they are settled, and other accounts cannot touch them', async () => {
+    const { service } = await harness.replica({ lostGraceMs: 60_000 });
+    const lost = call();
+    await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+    await expect(record(service, report({ call: { ...lost, accountId: call().accountId } }))).rejects.toMatchObject({
+      reason: 'idempotency_mismatch',
+    });
+    harness.clock.advance(60_001);
+    await until(async () => (await find(service, lost.id))?.settlement !== undefined);
+    await expect(record(service, report({ call: lost }))).rejects.toMatchObject({ reason: 'call_closed' });
+    expect(await find(service, lost.id)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_LOST, chargeNanoUsd: 100_000n });
+  });
+
+  it('are given one lease to come back after the database was away', async () => {
+    const { service } = await harness.replica();
+    const running = call();
+    await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 1 }) });
+    await harness.db.knex.schema.renameTable('open_call', 'away');
+    harness.clock.advance(10 * leaseMs);
+    await until(() => harness.lines.some((line) => line.msg === 'calls in flight could not be read'));
+    await harness.db.knex.schema.renameTable('away', 'open_call');
+    await aWhile();
+    expect(await find(service, running.id)).toBeUndefined();
+    expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 2 }) })).toEqual([true]);
+    expect(harness.lines).toHaveLength(1);
+  });
+
+  it('are given one lease to come back after metering itself was away', async () => {
+    const before = await harness.replica();
+    const running = call();
+    await checkpoint(before.service, { call: running, tokens: tokens({ inputTokens: 1 }) });
+    await before.stop();
+    harness.clock.advance(10 * leaseMs);
+    const { service } = await harness.replica();
+    await aWhile();
+    expect(await find(service, running.id)).toBeUndefined();
+    expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 2 }) })).toEqual([true]);
+  });
+
+  it('are closed once, though several replicas look for them', async () => {
+    const replicas = [await harness.replica(), await harness.replica(), await harness.replica()];
+    const lost = Array.from({ length: 30 }, () => call());
+    const { service } = replicas[0]!;
+    await checkpoint(service, ...lost.map((each) => ({ call: each, tokens: tokens({ inputTokens: 100 }) })));
+    harness.clock.advance(leaseMs + 1);
+    await until(
+      async () =>
+        harness.ledger.settled.size === 30 && (await outboxOf(service)).openCalls === 0n && (await outboxOf(service)).pending === 0n,
+    );
+    expect(harness.ledger.deliveries).toBe(30);
+    expect(harness.lines.filter((line) => line.msg.includes('lost a call'))).toHaveLength(30);
+  });
+
+  it('that end in the moment they are taken for lost have one record and one charge', async () => {
+    const { service } = await harness.replica();
+    const calls = Array.from({ length: 40 }, () => call());
+    await checkpoint(service, ...calls.map((each) => ({ call: each, tokens: tokens({ inputTokens: 100 }) })));
+    harness.clock.advance(leaseMs + 1);
+    const outcomes = await Promise.all(
+      calls.map(async (each, index) => {
+        await new Promise((resolve) => setTimeout(resolve, index % 10));
+        return record(service, report({ call: each })).then(
+          () => 'recorded',
+          () => 'refused',
+        );
+      }),
+    );
+    await until(async () => (await outboxOf(service)).pending === 0n && (await outboxOf(service)).openCalls === 0n);
+    for (const [index, each] of calls.entries()) {
+      const stored = await find(service, each.id);
+      expect(stored?.outcome).toBe(outcomes[index] === 'recorded' ? Outcome.OUTCOME_COMPLETED : Outcome.OUTCOME_GATEWAY_LOST);
+      expect(harness.ledger.settled.get(each.id)?.costNanoUsd).toBe(stored?.chargeNanoUsd);
+    }
+  });
+
+  it('are closed to checkpoints that come after their record', async () => {
+    const { service } = await harness.replica();
+    const ended = report();
+    const running = call();
+    await record(service, ended);
+    expect(await checkpoint(service, { call: running, tokens: tokens() }, { call: ended.call, tokens: ended.tokens })).toEqual([
+      true,
+      false,
+    ]);
+    expect((await outboxOf(service)).openCalls).toBe(1n);
+    expect(harness.ledger.checkpoints[0]?.items.map((item) => item.holdId)).toEqual([running.id]);
+  });
+
+  it('leave nothing behind when a checkpoint overtook the record', async () => {
+    const { service } = await harness.replica();
+    const ended = report();
+    await checkpoint(service, { call: ended.call, tokens: ended.tokens });
+    const left = await harness.db.knex('open_call').first();
+    await record(service, ended);
+    await harness.db.knex('open_call').insert(left);
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await outboxOf(service)).openCalls === 0n);
+    expect(await find(service, ended.call!.id)).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, chargeNanoUsd: 200_000n });
+  });
+
+  it('must end when their hold has', async () => {
+    const { service } = await harness.replica();
+    const [held, unheld] = [call(), call()];
+    harness.ledger.closedHolds.add(unheld.id);
+    expect(await checkpoint(service, { call: held, tokens: tokens() }, { call: unheld, tokens: tokens() })).toEqual([true, false]);
+  });
+
+  it('go on and keep their checkpoints while the ledger is away', async () => {
+    const { service } = await harness.replica();
+    harness.ledger.away = true;
+    const running = call();
+    for (let second = 1; second <= 3; second += 1) {
+      expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 100, outputTokens: second }) })).toEqual([true]);
+    }
+    expect(harness.lines.filter((line) => line.msg.includes('the ledger is away'))).toHaveLength(1);
+    harness.ledger.away = false;
+    harness.clock.advance(leaseMs + 1);
+    await until(() => harness.ledger.settled.has(running.id));
+    expect(harness.ledger.settled.get(running.id)?.costNanoUsd).toBe(106_000n);
+  });
+
+  it('must end when they could never be recorded, while those beside them go on', async () => {
+    const { service } = await harness.replica();
+    const [before, after] = [call(), call()];
+    const unpriceable = call({ price: price({ inputNanoUsdPerMtok: unitPriceNanoUsdMax + 1n }) });
+    const items = [before, unpriceable, call({ id: 'x' }), after].map((each) => ({ call: each, tokens: tokens() }));
+    expect(await checkpoint(service, ...items, { call: undefined, tokens: undefined })).toEqual([true, false, false, true, false]);
+    expect(harness.ledger.checkpoints[0]?.items.map((item) => item.holdId)).toEqual([before.id, after.id]);
+    expect((await outboxOf(service)).openCalls).toBe(2n);
+    expect(harness.lines.filter((line) => line.msg.includes('can never be recorded')).map((line) => line.call_id)).toEqual([
+      unpriceable.id,
+      'x',
+      undefined,
+    ]);
+  });
+
+  it('are refused as a whole batch when one is named twice', async () => {
+    const { service } = await harness.replica();
+    const good = { call: call(), tokens: tokens() };
+    await expect(checkpoint(service, good, good)).rejects.toMatchObject({ details: { field: 'items' } });
+    expect((await outboxOf(service)).openCalls).toBe(0n);
+  });
+});

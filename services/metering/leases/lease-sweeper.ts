@@ -1,0 +1,104 @@
+// Closes calls whose gateway vanished: a call in flight that nobody checkpoints for its lease is recorded at its last checkpoint.
+import type { Clock } from '#kit/clock.js';
+import { isDatabaseAway, isDuplicate } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
+import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
+import type { MeteringConfig } from '../config.js';
+import type { LeaseGrace } from './lease-grace.js';
+import type { MeteringMetrics } from '../metering-metrics.js';
+import { recordInstants } from '../records/record-lane.js';
+import { insertLostRecord } from '../store/close-calls.js';
+import { findUnseenCalls, type OpenCall } from '../store/open-calls.js';
+import { releaseDeferred } from '../store/outbox.js';
+import { deliversNothingUntilRecorded, type PricedRecord, priceRecord } from '../records/usage-record.js';
+
+const callsPerSweepMax = 200;
+const uint32Max = 4_294_967_295;
+
+/** What the sweeper needs. */
+export interface LeaseSweeperDeps {
+  readonly config: MeteringConfig;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MeteringMetrics;
+  readonly grace: LeaseGrace;
+}
+
+/** Several replicas may sweep at once: the delete of the row of the call in flight decides which of them records it. */
+export class LeaseSweeper {
+  private stopSweeping: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: LeaseSweeperDeps) {}
+
+  /** Starts to sweep, one lease from now: while metering was away no call could be checkpointed, so first they all get their chance. */
+  start(): void {
+    const { clock, config, grace, log } = this.deps;
+    grace.begin();
+    this.stopSweeping = repeat(
+      config.sweepIntervalMs,
+      async () => {
+        try {
+          await releaseDeferred(this.deps.db, clock.nowMs());
+          if (!grace.isOn()) await this.sweep();
+        } catch (error) {
+          // Nor could they be checkpointed while the database was away.
+          grace.begin();
+          throw error;
+        }
+      },
+      (error) => log.error({ err: error }, 'calls in flight could not be read'),
+    );
+  }
+
+  stop(): Promise<void> {
+    return this.stopSweeping();
+  }
+
+  private async sweep(): Promise<void> {
+    const { clock, config, db, log } = this.deps;
+    for (const lost of await findUnseenCalls(db, clock.nowMs() - config.leaseMs, callsPerSweepMax)) {
+      try {
+        await this.close(lost);
+      } catch (error) {
+        // Its own record arrived between the look and the insert; that record stands, and the next sweep removes the rest.
+        if (isDuplicate(error)) continue;
+        if (isDatabaseAway(error)) throw error;
+        log.error({ err: error, call_id: lost.call.id }, 'a lost call could not be recorded; it will be tried again');
+      }
+    }
+  }
+
+  private async close(lost: OpenCall): Promise<void> {
+    const { clock, config, db, log, metrics } = this.deps;
+    const nowMs = clock.nowMs();
+    const record = lostRecord(lost, nowMs);
+    if (!(await insertLostRecord(db, lost, record, recordInstants(config, nowMs), nowMs + config.lostGraceMs))) return;
+    log.warn(
+      { call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs },
+      'a gateway lost a call; it is charged at its last checkpoint unless its own report comes',
+    );
+    metrics.recorded(record.record);
+  }
+}
+
+function lostRecord(lost: OpenCall, nowMs: number): PricedRecord {
+  const { call, tokens, lastSeenAtMs } = lost;
+  return priceRecord(
+    {
+      call,
+      tokens,
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      outcome: Outcome.OUTCOME_GATEWAY_LOST,
+      outcomeDetail: 'lease_expired',
+      firstOutputMs: undefined,
+      durationMs: Math.min(uint32Max, Math.max(0, lastSeenAtMs - Number(call.startedAtMs))),
+      free: deliversNothingUntilRecorded(call),
+      quarantined: false,
+      storedAnswer: Buffer.alloc(0),
+    },
+    nowMs,
+  );
+}

@@ -1,0 +1,26 @@
+// The opaque place between two pages of records: where the page before ended.
+import { AppError } from '#client/errors/app-error.js';
+import { idFromBytes } from '#kit/id.js';
+import { bytesOf } from '../store/record-rows.js';
+import type { Position } from '../store/queries.js';
+
+const bytesLength = 24;
+
+/** The token of the page that follows this position. */
+export function encodePageToken(position: Position): string {
+  const bytes = Buffer.alloc(bytesLength);
+  bytes.writeBigInt64BE(position.startedAtMs);
+  bytesOf('req', position.callId).copy(bytes, 8);
+  return bytes.toString('base64url');
+}
+
+/** The position of a token; undefined for the empty one, which asks for the first page. Raises invalid_request for any other text. */
+export function decodePageToken(token: string): Position | undefined {
+  if (token === '') return undefined;
+  const bytes = Buffer.from(token, 'base64url');
+  // Decoding skips what is not base64url; encoding again shows whether the text was exactly a token.
+  if (bytes.length !== bytesLength || bytes.toString('base64url') !== token) {
+    throw new AppError('invalid_request', 'page_token must be one that this service returned.', { details: { field: 'page_token' } });
+  }
+  return { startedAtMs: bytes.readBigInt64BE(), callId: idFromBytes('req', bytes.subarray(8)) };
+}

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import { report } from '../testing/calls.js';
+import { aWhile, find, Harness, outboxOf, record, until } from '../testing/harness.js';
+
+describe.each(testEngines)('settlements on %s', (engine) => {
+  let harness: Harness;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+  });
+
+  afterEach(() => harness.close());
+
+  /** Lets time pass until every settlement has been tried again and answered. */
+  async function settle(service: Parameters<typeof outboxOf>[0]): Promise<void> {
+    await until(async () => {
+      harness.clock.advance(1000);
+      return (await outboxOf(service)).pending === 0n;
+    });
+  }
+
+  it('wait while the ledger is away and are delivered once each when it is back', async () => {
+    const { service } = await harness.replica();
+    harness.ledger.away = true;
+    const startMs = harness.clock.nowMs();
+    const requests = Array.from({ length: 20 }, () => report());
+    await Promise.all(requests.map((request) => record(service, request)));
+    await aWhile();
+    expect(await outboxOf(service)).toMatchObject({ pending: 20n, oldestPendingAtMs: BigInt(startMs), failed: 0n });
+    expect((await find(service, requests[0]!.call!.id))?.settlement).toBeUndefined();
+
+    harness.ledger.away = false;
+    await settle(service);
+    expect([...harness.ledger.settled.keys()].sort()).toEqual(requests.map((request) => request.call!.id).sort());
+    expect(harness.lines.filter((line) => line.msg.includes('the ledger is away'))).toHaveLength(1);
+    expect((await outboxOf(service)).oldestPendingAtMs).toBe(0n);
+  });
+
+  it('whose answers got lost are asked again and take effect once', async () => {
+    const { service } = await harness.replica();
+    harness.ledger.losesAnswers = true;
+    const request = report();
+    await record(service, request);
+    await until(() => harness.ledger.deliveries === 1);
+    harness.ledger.losesAnswers = false;
+    await settle(service);
+    expect(harness.ledger.deliveries).toBeGreaterThan(1);
+    expect(harness.ledger.settled.size).toBe(1);
+    expect((await find(service, request.call!.id))?.settlement?.capturedNanoUsd).toBe(200_000n);
+  });
+
+  it('come less and less often while they fail, up to the longest pause', async () => {
+    const { service } = await harness.replica({ settleBackoffMaxMs: 4000 });
+    harness.ledger.losesAnswers = true;
+    await record(service, report());
+    await until(() => harness.ledger.deliveries === 1);
+    // Each pause is at most 4 s, so a step of 4 s brings the next attempt, and a step of 99 ms never does: the shortest pause is 100 ms.
+    for (let attempt = 2; attempt < 10; attempt += 1) {
+      await until(async () => (await attemptsOf(harness)) === attempt - 1);
+      harness.clock.advance(99);
+      await aWhile();
+      expect(harness.ledger.deliveries).toBe(attempt - 1);
+      harness.clock.advance(4000);
+      await until(() => harness.ledger.deliveries === attempt);
+    }
+  });
+
+  it('left by a crashed process are delivered by the next one at once', async () => {
+    harness.ledger.away = true;
+    const crashed = await harness.replica();
+    const requests = Array.from({ length: 5 }, () => report());
+    for (const request of requests) await record(crashed.service, request);
+    await until(async () => (await attemptsOf(harness)) >= 1);
+    await crashed.stop();
+    expect(harness.ledger.settled.size).toBe(0);
+
+    harness.ledger.away = false;
+    const { service } = await harness.replica();
+    await until(async () => (await outboxOf(service)).pending === 0n);
+    expect(harness.ledger.settled.size).toBe(5);
+  });
+
+  it('that a replica has claimed and never delivered go to another when the claim has passed', async () => {
+    const { service } = await harness.replica({ outboxClaimMs: 10_000 });
+    const request = report();
+    await record(service, request);
+    await until(async () => (await outboxOf(service)).pending === 0n);
+    // As a replica leaves it that dies between its commit and the delivery.
+    await harness.db.knex('outbox').insert({
+      ...(await rowOf(harness, request.call!.id)),
+      state: 0,
+      attempts: 0,
+      next_attempt_at_ms: harness.clock.nowMs() + 10_000,
+      created_at_ms: harness.clock.nowMs(),
+      last_error: '',
+    });
+    await aWhile();
+    expect(harness.ledger.deliveries).toBe(1);
+    harness.clock.advance(10_000);
+    await until(async () => (await outboxOf(service)).pending === 0n);
+    expect(harness.ledger.deliveries).toBe(2);
+    expect(harness.ledger.settled.size).toBe(1);
+  });
+
+  it('are shared between replicas without a second effect', async () => {
+    const [one, two] = [await harness.replica(), await harness.replica()];
+    const requests = Array.from({ length: 40 }, () => report());
+    await Promise.all(requests.map((request, index) => record((index % 2 === 0 ? one : two).service, request)));
+    await until(async () => (await outboxOf(one.service)).pending === 0n);
+    expect(harness.ledger.settled.size).toBe(40);
+    expect(harness.ledger.deliveries).toBe(40);
+  });
+
+  it('that the ledger refuses for good are kept, said aloud, and hold up nobody', async () => {
+    const { service } = await harness.replica({ settleConcurrency: 1 });
+    const refused = report();
+    const good = report();
+    harness.ledger.refused.add(refused.call!.id);
+    await record(service, refused);
+    await record(service, good);
+    await until(async () => (await find(service, good.call!.id))?.settlement !== undefined);
+    expect(await outboxOf(service)).toMatchObject({ pending: 0n, failed: 1n });
+    expect(harness.lines.filter((line) => line.call_id === refused.call!.id && line.level === 50)).toHaveLength(1);
+    harness.clock.advance(3_600_000);
+    await aWhile();
+    expect(harness.ledger.deliveries).toBe(2);
+  });
+
+  it('show what the account could not pay', async () => {
+    const { service } = await harness.replica();
+    harness.ledger.capturedMaxNanoUsd = 150_000n;
+    const request = report();
+    await record(service, request);
+    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    expect((await find(service, request.call!.id))?.settlement).toMatchObject({ capturedNanoUsd: 150_000n, shortfallNanoUsd: 50_000n });
+  });
+
+  it('in hand are finished before a stop ends, or left for later when that takes too long', async () => {
+    const metering = await harness.replica({ drainTimeoutMs: 100 });
+    const requests = Array.from({ length: 50 }, () => report());
+    await Promise.all(requests.map((request) => record(metering.service, request)));
+    await metering.stop();
+    expect(harness.ledger.settled.size).toBe(50);
+    expect((await outboxOf(metering.service)).pending).toBe(0n);
+
+    const stuck = await harness.replica({ drainTimeoutMs: 20 });
+    const original = harness.ledger.client.settle;
+    harness.ledger.client.settle = () => new Promise(() => {});
+    await record(stuck.service, report());
+    await stuck.stop();
+    expect((await outboxOf(stuck.service)).pending).toBe(1n);
+    harness.ledger.client.settle = original;
+  });
+});
+
+/** Failed attempts of the one settlement that waits, or of the first of several. */
+async function attemptsOf(harness: Harness): Promise<number> {
+  const row = await harness.db.knex('outbox').select('attempts').first();
+  return Number(row?.attempts ?? 0);
+}
+
+async function rowOf(harness: Harness, callId: string): Promise<Record<string, unknown>> {
+  return harness.db
+    .knex('usage_record')
+    .select('id', 'account_id', 'key_id', 'charge_nano_usd')
+    .where({ id: Buffer.from(callId.slice(4), 'hex') })
+    .first();
+}

@@ -1,0 +1,165 @@
+// Delivers settlements to the ledger: at least once from here, once there, because the ledger knows each call id.
+import { setTimeout as pause } from 'node:timers/promises';
+import { BatchLane } from '#kit/batch-lane.js';
+import type { Clock } from '#kit/clock.js';
+import { isDatabaseAway } from '#kit/db/errors.js';
+import type { Database } from '#kit/db/open.js';
+import { hasReason } from '#client/errors/app-error.js';
+import type { Logger } from '#kit/log.js';
+import { callContext } from '#client/call-context.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { MeteringConfig } from '../config.js';
+import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
+import { repeat } from '#kit/repeat.js';
+import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/outbox.js';
+
+const inHandMax = 10_000;
+const claimedPerPollMax = 500;
+const outcomesPerTransactionMax = 100;
+const backoffMinMs = 200;
+
+/** What the worker needs. */
+export interface OutboxWorkerDeps {
+  readonly config: MeteringConfig;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ledger: Pick<LedgerService, 'settle'>;
+  readonly outage: LedgerOutage;
+}
+
+/**
+ * Two roads lead to a delivery. Fresh records are handed over by `take` right after their commit, without a look into the
+ * database: the insert was the claim. Whatever is left behind by a crash, an outage or a full queue becomes due in the
+ * database and is claimed by the poll of any replica.
+ */
+export class OutboxWorker {
+  private readonly queue: PendingSettlement[] = [];
+  private readonly inHand = new Set<string>();
+  private readonly outcomes: BatchLane<Outcome>;
+  private delivering = 0;
+  private stopped = false;
+  private onIdle: (() => void) | undefined;
+  private stopPolling: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: OutboxWorkerDeps) {
+    this.outcomes = new BatchLane({
+      apply: async (outcomes) => {
+        await storeOutcomes(deps.db, outcomes, deps.clock.nowMs());
+        return outcomes.map(() => undefined);
+      },
+      isOfOneItem: (error) => !isDatabaseAway(error),
+      batchMax: outcomesPerTransactionMax,
+      queueMax: inHandMax,
+    });
+  }
+
+  /** Starts to deliver. What an earlier process left is due at once; should another replica have it in hand, the ledger tells the second delivery from the first. */
+  async start(): Promise<void> {
+    const { config, db, clock, log } = this.deps;
+    await makeAllDue(db, clock.nowMs());
+    this.stopPolling = repeat(
+      config.outboxPollMs,
+      () => this.poll(),
+      (error) => log.error({ err: error }, 'the outbox could not be read'),
+    );
+  }
+
+  /** Delivers settlements that are claimed by this replica. Beyond the bound they are left to the poll, once their claim has passed. */
+  take(items: readonly PendingSettlement[]): void {
+    if (this.stopped) return;
+    for (const item of items) {
+      if (this.inHand.size >= inHandMax || this.inHand.has(item.callId)) continue;
+      this.inHand.add(item.callId);
+      this.queue.push(item);
+    }
+    this.pump();
+  }
+
+  /** Takes no more, and waits for what is in hand, at most the drain timeout. The rest stays in the database. */
+  async stop(): Promise<void> {
+    await this.stopPolling();
+    if (this.inHand.size > 0) {
+      const idle = new Promise<void>((resolve) => (this.onIdle = resolve));
+      await Promise.race([idle, pause(this.deps.config.drainTimeoutMs, undefined, { ref: false })]);
+    }
+    this.stopped = true;
+    this.queue.length = 0;
+    await this.outcomes.idle();
+  }
+
+  private async poll(): Promise<void> {
+    const { config, db, clock } = this.deps;
+    const room = Math.min(claimedPerPollMax, inHandMax - this.inHand.size);
+    if (room <= 0) return;
+    const nowMs = clock.nowMs();
+    this.take(await claimDue(db, nowMs, nowMs + config.outboxClaimMs, room));
+  }
+
+  private pump(): void {
+    while (this.delivering < this.deps.config.settleConcurrency) {
+      const item = this.queue.shift();
+      if (item === undefined) return;
+      this.delivering += 1;
+      void this.deliver(item).finally(() => {
+        this.delivering -= 1;
+        this.inHand.delete(item.callId);
+        if (this.inHand.size === 0) this.onIdle?.();
+        this.pump();
+      });
+    }
+  }
+
+  private async deliver(item: PendingSettlement): Promise<void> {
+    const outcome = await this.attempt(item);
+    // After the stop the database may be closed; the settlement is delivered again by whoever finds it.
+    if (this.stopped) return;
+    try {
+      await this.outcomes.add(outcome);
+    } catch (error) {
+      this.deps.log.error(
+        { err: error, call_id: item.callId },
+        'the outcome of a settlement could not be stored; it will be delivered again',
+      );
+    }
+  }
+
+  private async attempt(item: PendingSettlement): Promise<Outcome> {
+    const { config, ledger, log, outage } = this.deps;
+    try {
+      const { hold } = await ledger.settle(
+        { holdId: item.callId, accountId: item.accountId, costNanoUsd: item.chargeNanoUsd, keyId: item.keyId },
+        callContext({ caller: 'metering', timeoutMs: config.settleTimeoutMs }),
+      );
+      if (hold === undefined) throw new Error('The ledger answered a settlement without its hold.');
+      outage.ended();
+      return { kind: 'settled', item, capturedNanoUsd: hold.capturedNanoUsd, shortfallNanoUsd: hold.shortfallNanoUsd };
+    } catch (error) {
+      if (isRefusal(error)) {
+        log.error(
+          { err: error, call_id: item.callId, account_id: item.accountId },
+          'the ledger refused a settlement for good; it is kept for operators',
+        );
+        return { kind: 'failed', item, error: textOf(error) };
+      }
+      if (isLedgerAway(error)) outage.began(error);
+      else log.error({ err: error, call_id: item.callId, attempts: item.attempts + 1 }, 'a settlement failed; it will be tried again');
+      return { kind: 'postponed', item, nextAttemptAtMs: this.nextAttemptAtMs(item), error: textOf(error) };
+    }
+  }
+
+  /** Doubling pauses up to the maximum. The jitter keeps what failed together from coming back together. */
+  private nextAttemptAtMs(item: PendingSettlement): number {
+    const pauseMs = Math.min(this.deps.config.settleBackoffMaxMs, backoffMinMs * 2 ** Math.min(item.attempts, 20));
+    return this.deps.clock.nowMs() + Math.ceil(pauseMs * (0.5 + Math.random() / 2));
+  }
+}
+
+/** Whether a repeat would get the same answer. */
+function isRefusal(error: unknown): boolean {
+  return hasReason(error, 'invalid_request', 'idempotency_mismatch', 'hold_closed', 'not_found', 'failed_precondition');
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
