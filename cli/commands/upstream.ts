@@ -83,7 +83,7 @@ export function upstreamCommand(cli: Cli): Command {
         cli.out.show(upstreamView, await present(inference, id));
         cli.out.note(`\nNext: see that it works: tollgate upstream test ${id}`);
         cli.out.note(
-          `Then name it in a model's routes: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
+          `Then add it to a model's targets: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
         );
       });
     });
@@ -165,7 +165,7 @@ async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Pro
     .map(({ id }) => id);
   if (used.length === 0) return;
   throw new CliError(`Models are routed to ${upstreamId}: ${used.join(', ')}.`, {
-    fix: 'Change their routes first, disable the upstream, or say --force.',
+    fix: 'Change their targets first, disable the upstream, or say --force.',
   });
 }
 

@@ -89,9 +89,9 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
         ['spare', 'text'],
       ],
     };
-    for (const [name, routes] of Object.entries(models)) {
+    for (const [name, targets] of Object.entries(models)) {
       await addModel(system, `test/${name}`, '', '', {
-        routes: routes.map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model })),
+        targets: targets.map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model })),
       });
     }
     await eventually(async () =>
@@ -232,7 +232,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
 
   it('are what was known when the caller left', async () => {
     await addModel(system, 'test/left', '', '', {
-      routes: [
+      targets: [
         { upstream_id: 'nobody', upstream_model: 'x' },
         { upstream_id: 'spare', upstream_model: 'slow-headers' },
       ],

@@ -56,7 +56,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     const name = `m-${randomUUID()}`;
     stub.script(name, ...scripts);
     const path = join(system.dataDir, 'model.json');
-    const routes = [{ upstream_id: 'openai', upstream_model: name }];
+    const targets = [{ upstream_id: 'openai', upstream_model: name }];
     writeFileSync(
       path,
       JSON.stringify({
@@ -64,7 +64,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
         display_name: name,
         context_limit_tokens: 100_000,
         output_limit_tokens: 4000,
-        routes,
+        targets,
         tokenizer: 'o200k',
       }),
     );

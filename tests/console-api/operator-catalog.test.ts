@@ -47,7 +47,7 @@ interface ModelView {
   served: boolean;
   not_served_because: string | null;
   prices: (PriceView & { state: string; effective_until: string | null })[];
-  routes: { state: string }[];
+  targets: { state: string }[];
 }
 
 const figures = (input: string, output: string, more: Partial<Figures> = {}): Figures => ({
@@ -68,7 +68,7 @@ const newModel = {
   input_modalities: ['text'],
   output_modalities: ['text'],
   capabilities: ['tools', 'sampling'],
-  routes: [{ upstream_id: 'acme', upstream_model: 'text' }],
+  targets: [{ upstream_id: 'acme', upstream_model: 'text' }],
   tokenizer: 'o200k',
 };
 
@@ -133,8 +133,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
   it('shows every model with its price, and says which are served', async () => {
     const { data } = await operator.get<{ data: ModelView[] }>('/operator/models');
     const echo = data.find(({ id }) => id === 'sandbox/echo')!;
-    expect(echo).toMatchObject({ pricing: 'priced', served: true, not_served_because: null, routes: [{ state: 'ok' }], draft: null });
-    const away = data.find(({ routes }) => routes.every(({ state }) => state === 'unknown_upstream'))!;
+    expect(echo).toMatchObject({ pricing: 'priced', served: true, not_served_because: null, targets: [{ state: 'ok' }], draft: null });
+    const away = data.find(({ targets }) => targets.every(({ state }) => state === 'unknown_upstream'))!;
     expect(away).toMatchObject({ served: false, not_served_because: 'no_enabled_upstream' });
     const exported = JSON.parse(await (await operator.ask('GET', '/operator/catalog.json')).text()) as {
       models: { id: string; usd_per_million_tokens: Figures }[];
@@ -234,9 +234,9 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       'invalid_request',
       'model.output_limit_tokens',
     ]);
-    expect(await fault('POST', '/operator/models', { model: { ...newModel, routes: [{ upstream_id: '', upstream_model: 'x' }] } })).toEqual(
-      [400, 'invalid_request', 'model.routes[0].upstream_id'],
-    );
+    expect(
+      await fault('POST', '/operator/models', { model: { ...newModel, targets: [{ upstream_id: '', upstream_model: 'x' }] } }),
+    ).toEqual([400, 'invalid_request', 'model.targets[0].upstream_id']);
     expect(await fault('POST', '/operator/models', { model: { ...newModel, id: 'sandbox/echo' } })).toEqual([
       409,
       'already_exists',
@@ -396,7 +396,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     await operator.must(
       'POST',
       '/operator/models',
-      { model: { ...newModel, id: 'acme/slow', routes: [{ upstream_id: 'openai', upstream_model: 'slow' }] } },
+      { model: { ...newModel, id: 'acme/slow', targets: [{ upstream_id: 'openai', upstream_model: 'slow' }] } },
       201,
     );
     const admitted = await publish('acme/slow', await draft('acme/slow', figures('1', '5')));
@@ -509,7 +509,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       '/operator/models/sandbox/echo',
       {
         model: {
-          routes: [
+          targets: [
             { upstream_id: 'sandbox', upstream_model: 'echo' },
             { upstream_id: 'used', upstream_model: 'text' },
           ],

@@ -73,12 +73,12 @@ export async function furnish(system: System): Promise<Furnished> {
 
 /** A call of a model whose first upstream cannot be reached and whose second refuses it; its id. */
 async function callThatFailsTwice(system: System, secret: string): Promise<string> {
-  const routes = [
+  const targets = [
     ['own-server', 'assistant-large'],
     ['sandbox', 'fail-429'],
     ['sandbox', 'echo'],
   ].map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model }));
-  await addModel(system, 'acme/assistant', '', '', { display_name: 'Acme Assistant', routes });
+  await addModel(system, 'acme/assistant', '', '', { display_name: 'Acme Assistant', targets });
   return eventually(async () => {
     const response = await chat(system, secret, {
       model: 'acme/assistant',

@@ -184,7 +184,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.getByText('Served', { exact: true }).waitFor();
 
     // An edit sends only what was changed here, so that it does not undo what another operator did meanwhile.
-    await page.getByRole('tab', { name: 'Details and routes' }).click();
+    await page.getByRole('tab', { name: 'Details and targets' }).click();
     await page.getByLabel('Aliases').fill('fast');
     await operator.context.request.patch('console/api/operator/models/acme/fast', {
       data: { model: { description: 'Quick.' } },

@@ -385,7 +385,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     for (const { email } of [owner, operator]) await system.cli('member', 'put', email, '--role', 'owner', '--account', id);
     await addUpstream(system, 'vendor', 'chat-completions', stub.baseUrl, stubApiKey);
     await addModel(system, 'test/second', '', '', {
-      routes: [
+      targets: [
         { upstream_id: 'vendor', upstream_model: 'status-503' },
         { upstream_id: 'vendor', upstream_model: 'text' },
       ],

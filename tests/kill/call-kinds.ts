@@ -88,7 +88,7 @@ function stubModel(id: string, upstreamId: string): object {
     input_modalities: ['text'],
     output_modalities: ['text'],
     capabilities: ['sampling'],
-    routes: [{ upstream_id: upstreamId, upstream_model: 'slow' }],
+    targets: [{ upstream_id: upstreamId, upstream_model: 'slow' }],
     tokenizer: 'o200k',
     state: 'active',
   };

@@ -74,7 +74,7 @@ describe.each(modes)('charges, %s', (mode) => {
   async function addPriced(upstream: Upstream, pricing: Pricing): Promise<void> {
     const id = `${upstream}/${pricing}`;
     const file = join(stage.system.dataDir, 'priced.json');
-    const routes = [{ upstream_id: upstream === 'messages' ? 'messages' : 'openai', upstream_model: upstream }];
+    const targets = [{ upstream_id: upstream === 'messages' ? 'messages' : 'openai', upstream_model: upstream }];
     writeFileSync(
       file,
       JSON.stringify({
@@ -85,7 +85,7 @@ describe.each(modes)('charges, %s', (mode) => {
         input_modalities: ['text', 'image', 'document'],
         image_tokens_max: imageTokensMax,
         capabilities: ['tools', 'reasoning'],
-        routes,
+        targets,
       }),
     );
     await stage.system.cli('model', 'put', file);

@@ -270,7 +270,7 @@ describe.each(modes)('money, %s', (mode) => {
         display_name: 'Dear',
         context_limit_tokens: 1000,
         output_limit_tokens: 100,
-        routes: [{ upstream_id: 'sandbox', upstream_model: 'echo' }],
+        targets: [{ upstream_id: 'sandbox', upstream_model: 'echo' }],
       }),
     );
     await system.cli('model', 'put', file);

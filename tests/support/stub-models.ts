@@ -37,7 +37,7 @@ export async function addModel(
     input_modalities: ['text'],
     output_modalities: ['text'],
     capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
-    routes: [{ upstream_id: upstream, upstream_model: upstreamModel }],
+    targets: [{ upstream_id: upstream, upstream_model: upstreamModel }],
     tokenizer: 'o200k',
     state: 'active',
     ...fields,

@@ -77,22 +77,22 @@ export type ModelState = 'active' | 'deprecated' | 'retired';
 export interface ModelFields {
   readonly display_name: string;
   readonly description: string;
-  readonly owner: string;
+  readonly provider: string;
   readonly context_limit_tokens: number;
   readonly output_limit_tokens: number;
   readonly input_modalities: readonly string[];
   readonly output_modalities: readonly string[];
   readonly capabilities: readonly string[];
-  readonly routes: readonly { readonly upstream_id: string; readonly upstream_model: string }[];
+  readonly targets: readonly { readonly upstream_id: string; readonly upstream_model: string }[];
   readonly tokenizer: string;
   readonly state: ModelState;
   readonly image_tokens_max: number;
   readonly aliases: readonly string[];
 }
 
-export interface OperatorModel extends Omit<ModelFields, 'routes'> {
+export interface OperatorModel extends Omit<ModelFields, 'targets'> {
   readonly id: string;
-  readonly routes: readonly {
+  readonly targets: readonly {
     readonly upstream_id: string;
     readonly upstream_model: string;
     readonly state: 'ok' | 'disabled' | 'unknown_upstream';

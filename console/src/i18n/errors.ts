@@ -214,7 +214,7 @@ export const sentences: readonly (readonly [string, string | ((...facts: string[
     '自您比较之后，此草稿要替换的“{}”的价格已变更。请重新查看差异',
   ],
   [
-    'These models are routed to "{}": {}. Change their routes first, or disable the upstream',
+    'These models are routed to "{}": {}. Change their targets first, or disable the upstream',
     '以下模型使用上游“{}”：{}。请先更改其路由，或停用该上游',
   ],
   ['The upstream "{}" is built in or set by configuration, and is not changed here', '上游“{}”为内置或由配置设定，不能在此更改'],

@@ -53,13 +53,13 @@ export function renderModelFields(model: Model): Record<string, unknown> {
     id: model.id,
     display_name: model.displayName,
     description: model.description,
-    owner: model.provider,
+    provider: model.provider,
     context_limit_tokens: model.contextLimitTokens,
     output_limit_tokens: model.outputLimitTokens,
     input_modalities: model.inputModalities.map(words.modality.of),
     output_modalities: model.outputModalities.map(words.modality.of),
     capabilities: model.capabilities.map(words.capability.of),
-    routes: model.targets.map((route) => ({ upstream_id: route.upstreamId, upstream_model: route.upstreamModel })),
+    targets: model.targets.map((target) => ({ upstream_id: target.upstreamId, upstream_model: target.upstreamModel })),
     tokenizer: words.tokenizer.of(model.tokenizer),
     state: words.state.of(model.state),
     image_tokens_max: model.imageTokensMax,
@@ -69,19 +69,19 @@ export function renderModelFields(model: Model): Record<string, unknown> {
 
 /** A model with its price, and whether calls of it are served, and why not. */
 export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): Record<string, unknown> {
-  const routes = model.targets.map((route) => ({
-    upstream_id: route.upstreamId,
-    upstream_model: route.upstreamModel,
-    state: routeState(upstreams.get(route.upstreamId)),
+  const targets = model.targets.map((target) => ({
+    upstream_id: target.upstreamId,
+    upstream_model: target.upstreamModel,
+    state: targetState(upstreams.get(target.upstreamId)),
   }));
   const next = scheduled.find(({ modelId }) => modelId === model.id);
   const reason = whyNotServed(
     model,
-    routes.some(({ state }) => state === 'ok'),
+    targets.some(({ state }) => state === 'ok'),
   );
   return {
     ...renderModelFields(model),
-    routes,
+    targets,
     // Three things that a 0 would not tell apart: nobody has priced it, and so it is refused; it costs nothing; it costs something.
     pricing: model.price === undefined ? 'unpriced' : isFree(model.price) ? 'free' : 'priced',
     price: maybe(model.price, renderPrice),
@@ -93,7 +93,7 @@ export function renderOperatorModel(model: Model, { upstreams, scheduled, draft 
   };
 }
 
-function routeState(upstream: Upstream | undefined): 'ok' | 'disabled' | 'unknown_upstream' {
+function targetState(upstream: Upstream | undefined): 'ok' | 'disabled' | 'unknown_upstream' {
   if (upstream === undefined) return 'unknown_upstream';
   return upstream.enabled ? 'ok' : 'disabled';
 }

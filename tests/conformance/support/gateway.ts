@@ -223,7 +223,7 @@ async function addSubject(system: System, upstream: string, format: WireName): P
     output_limit_tokens: 8000,
     input_modalities: ['text', 'image', 'document'],
     capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
-    routes: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
+    targets: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
     aliases: [`${modelOf[format]}-alias`],
     state: 'active',
   };

@@ -12,8 +12,8 @@ describe('the faults of a form', () => {
       ['model.output_limit_tokens'],
     ]);
     expect(
-      formFaults(refused('model.routes[0].upstream_id', 'model.routes[0].upstream_id: Field required'), 'model').at(
-        'routes[0].upstream_id',
+      formFaults(refused('model.targets[0].upstream_id', 'model.targets[0].upstream_id: Field required'), 'model').at(
+        'targets[0].upstream_id',
       ),
     ).toBe('Field required');
   });

@@ -26,13 +26,13 @@ import { formFaults } from './form-faults.js';
 const blank: ModelFields = {
   display_name: '',
   description: '',
-  owner: '',
+  provider: '',
   context_limit_tokens: 128_000,
   output_limit_tokens: 8192,
   input_modalities: ['text'],
   output_modalities: ['text'],
   capabilities: ['tools', 'sampling'],
-  routes: [{ upstream_id: '', upstream_model: '' }],
+  targets: [{ upstream_id: '', upstream_model: '' }],
   tokenizer: 'o200k',
   state: 'active',
   image_tokens_max: 0,
@@ -166,7 +166,12 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
         onChange={(event) => put({ display_name: event.target.value })}
         error={at('display_name')}
       />
-      <TextField label={t.owner} value={fields.owner} onChange={(event) => put({ owner: event.target.value })} error={at('owner')} />
+      <TextField
+        label={t.provider}
+        value={fields.provider}
+        onChange={(event) => put({ provider: event.target.value })}
+        error={at('owner')}
+      />
       <TextAreaField
         label={t.descriptionField}
         value={fields.description}
@@ -223,7 +228,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
         error={at('aliases')}
         spellCheck={false}
       />
-      <Routes routes={fields.routes} onChange={(routes) => put({ routes })} at={at} />
+      <Targets targets={fields.targets} onChange={(targets) => put({ targets })} at={at} />
       <div className="sm:col-span-2">
         <FormError error={error} fields={[...shown, ...known.map((name) => `model.${name}`)]} />
         <Button type="submit" look="primary" busy={busy}>
@@ -243,9 +248,9 @@ function differences(before: ModelFields, after: ModelFields): Partial<ModelFiel
 
 /** The fields alone: a model from the API has more. */
 function fieldsOf(model: WholeModel): ModelFields {
-  const routes = model.routes.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model }));
+  const targets = model.targets.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model }));
   return Object.fromEntries(
-    Object.keys(blank).map((name) => [name, name === 'routes' ? routes : model[name as keyof ModelFields]]),
+    Object.keys(blank).map((name) => [name, name === 'targets' ? targets : model[name as keyof ModelFields]]),
   ) as unknown as ModelFields;
 }
 
@@ -284,60 +289,60 @@ function Choices({
   );
 }
 
-function Routes({
-  routes,
+function Targets({
+  targets,
   onChange,
   at,
 }: {
-  routes: ModelFields['routes'];
-  onChange: (routes: ModelFields['routes']) => void;
+  targets: ModelFields['targets'];
+  onChange: (targets: ModelFields['targets']) => void;
   at: (field: string) => string | undefined;
 }) {
   const t = useText(modelsText);
   const upstreams = useQuery({ queryKey: catalogKeys.upstreams, queryFn: ({ signal }) => listUpstreams(signal) });
-  const put = (index: number, changes: Partial<ModelFields['routes'][number]>): void =>
-    onChange(routes.map((route, each) => (each === index ? { ...route, ...changes } : route)));
+  const put = (index: number, changes: Partial<ModelFields['targets'][number]>): void =>
+    onChange(targets.map((target, each) => (each === index ? { ...target, ...changes } : target)));
   const options = (present: string) => {
     const ids = new Set([...(upstreams.data?.data.map(({ id }) => id) ?? []), present].filter((id) => id !== ''));
     return [{ value: '', label: t.chooseUpstream }, ...[...ids].map((id) => ({ value: id, label: id }))];
   };
   return (
     <fieldset className="sm:col-span-2">
-      <legend className="text-sm font-medium">{t.routesTitle}</legend>
+      <legend className="text-sm font-medium">{t.targetsTitle}</legend>
       <p className="mb-2 text-sm text-soft">{t.routesHint}</p>
       <ol className="flex flex-col gap-3">
-        {routes.map((route, index) => (
+        {targets.map((target, index) => (
           <li key={index} className="flex items-start gap-2">
             <div className="grid flex-1 gap-2 sm:grid-cols-2">
               <SelectField
                 label={t.upstream}
-                value={route.upstream_id}
+                value={target.upstream_id}
                 onChange={(upstream_id) => put(index, { upstream_id })}
-                options={options(route.upstream_id)}
-                error={at(`routes[${index}].upstream_id`)}
+                options={options(target.upstream_id)}
+                error={at(`targets[${index}].upstream_id`)}
               />
               <TextField
                 label={t.upstreamModel}
-                value={route.upstream_model}
+                value={target.upstream_model}
                 onChange={(event) => put(index, { upstream_model: event.target.value })}
-                error={at(`routes[${index}].upstream_model`)}
+                error={at(`targets[${index}].upstream_model`)}
                 spellCheck={false}
               />
             </div>
             <IconButton
-              label={t.removeRoute({ number: index + 1 })}
+              label={t.removeTarget({ number: index + 1 })}
               className="mt-6"
-              onClick={() => onChange(routes.filter((_, each) => each !== index))}
+              onClick={() => onChange(targets.filter((_, each) => each !== index))}
             >
               <Trash2 size={16} aria-hidden />
             </IconButton>
           </li>
         ))}
       </ol>
-      {at('routes') !== undefined && <p className="text-sm text-bad">{at('routes')}</p>}
-      <Button size="small" className="mt-2" onClick={() => onChange([...routes, { upstream_id: '', upstream_model: '' }])}>
+      {at('targets') !== undefined && <p className="text-sm text-bad">{at('targets')}</p>}
+      <Button size="small" className="mt-2" onClick={() => onChange([...targets, { upstream_id: '', upstream_model: '' }])}>
         <Plus size={14} aria-hidden />
-        {t.addRoute}
+        {t.addTarget}
       </Button>
     </fieldset>
   );

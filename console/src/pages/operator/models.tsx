@@ -96,7 +96,7 @@ function ModelList({
   };
   const wanted = words.toLowerCase().split(/\s+/);
   const shown = models.filter((model) => {
-    const text = [model.id, model.display_name, model.owner, ...model.aliases, ...model.routes.map(({ upstream_id }) => upstream_id)]
+    const text = [model.id, model.display_name, model.provider, ...model.aliases, ...model.targets.map(({ upstream_id }) => upstream_id)]
       .join('\n')
       .toLowerCase();
     return isShown[show](model) && wanted.every((word) => text.includes(word));
@@ -139,7 +139,7 @@ function ModelList({
               { name: t.input, numeric: true, cell: ({ price }) => <Usd value={price?.usd_per_million_tokens.input ?? null} /> },
               { name: t.output, numeric: true, cell: ({ price }) => <Usd value={price?.usd_per_million_tokens.output ?? null} /> },
               { name: t.context, numeric: true, cell: (model) => count(model.context_limit_tokens) },
-              { name: t.routes, cell: (model) => <Routes routes={model.routes} /> },
+              { name: t.targets, cell: (model) => <Targets targets={model.targets} /> },
             ]}
           />
         </Card>
@@ -204,9 +204,9 @@ export function StateBadges({
   );
 }
 
-function Routes({ routes }: { routes: OperatorModel['routes'] }) {
+function Targets({ targets }: { targets: OperatorModel['targets'] }) {
   const t = useText(modelsText);
-  return routes.map(({ upstream_id, upstream_model, state }) => (
+  return targets.map(({ upstream_id, upstream_model, state }) => (
     <span key={`${upstream_id} ${upstream_model}`} className="block">
       {upstream_id}
       {state !== 'ok' && <span className="text-soft"> ({state === 'disabled' ? t.upstreamDisabled : t.upstreamUnknown})</span>}

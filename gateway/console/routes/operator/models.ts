@@ -114,14 +114,14 @@ function changed(model: Model, body: Changes): Model {
     ...model,
     displayName: body.display_name ?? model.displayName,
     description: body.description ?? model.description,
-    provider: body.owner ?? model.provider,
+    provider: body.provider ?? model.provider,
     contextLimitTokens: body.context_limit_tokens ?? model.contextLimitTokens,
     outputLimitTokens: body.output_limit_tokens ?? model.outputLimitTokens,
     inputModalities: maybe(body.input_modalities, model.inputModalities, (list) => list.map(words.modality.value)),
     outputModalities: maybe(body.output_modalities, model.outputModalities, (list) => list.map(words.modality.value)),
     capabilities: maybe(body.capabilities, model.capabilities, (list) => list.map(words.capability.value)),
-    targets: maybe(body.routes, model.targets, (list) =>
-      list.map((route) => ({ upstreamId: route.upstream_id, upstreamModel: route.upstream_model })),
+    targets: maybe(body.targets, model.targets, (list) =>
+      list.map((target) => ({ upstreamId: target.upstream_id, upstreamModel: target.upstream_model })),
     ),
     tokenizer: maybe(body.tokenizer, model.tokenizer, words.tokenizer.value),
     state: maybe(body.state, model.state, words.state.value),

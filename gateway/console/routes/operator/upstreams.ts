@@ -89,7 +89,7 @@ export function deleteUpstream(deps: ConsoleDeps): Middleware {
     if (used.length > 0 && queryText(ctx, 'force') !== 'true') {
       throw new AppError(
         'failed_precondition',
-        `These models are routed to "${id}": ${used.slice(0, 10).join(', ')}${used.length > 10 ? ` and ${used.length - 10} more` : ''}. Change their routes first, or disable the upstream.`,
+        `These models are routed to "${id}": ${used.slice(0, 10).join(', ')}${used.length > 10 ? ` and ${used.length - 10} more` : ''}. Change their targets first, or disable the upstream.`,
       );
     }
     await deps.peers.inference.deleteUpstream({ upstreamId: id }, contextOf(deps));
