@@ -5,6 +5,7 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { KnownOutcome } from '#rules/outcomes.js';
 import { Call, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
 import { type PricedRecord, priceRecord } from '#services/metering/records/usage-record.js';
@@ -16,7 +17,7 @@ const rowsPerTransaction = 10_000;
 const rowsPerStatement = { sqlite: 1, mysql: 500 };
 
 /** Of a hundred calls, so many end so. */
-const outcomes: readonly (readonly [Outcome, number])[] = [
+const outcomes: readonly (readonly [KnownOutcome, number])[] = [
   [Outcome.OUTCOME_COMPLETED, 88],
   [Outcome.OUTCOME_MAX_TOKENS, 5],
   [Outcome.OUTCOME_CLIENT_DISCONNECTED, 4],
@@ -184,7 +185,7 @@ function recordOf(
   );
 }
 
-function outcomeOf(percentile: number): Outcome {
+function outcomeOf(percentile: number): KnownOutcome {
   let upTo = 0;
   for (const [outcome, share] of outcomes) {
     upTo += share;

@@ -65,6 +65,7 @@ export class AttemptLog {
 }
 
 const failures: readonly Outcome[] = [
+  Outcome.OUTCOME_REJECTED,
   Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
   Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
   Outcome.OUTCOME_TIMEOUT,

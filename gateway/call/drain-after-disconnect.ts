@@ -8,7 +8,7 @@ export interface Readable {
   readonly hasStarted: boolean;
   /** Output tokens read up to now, delivered or not. */
   readonly outputTokensRead: number;
-  /** The caller has left: what comes from now on is read on. */
+  /** Notes that the client disconnected. */
   leave(): void;
 }
 
@@ -36,8 +36,8 @@ export class ReadOn {
     let tokensMax = Number.POSITIVE_INFINITY;
     const stop = (): void => over.abort(left.reason);
     const leave = (): void => {
-      if (!answer.hasStarted || !this.#hasRoom()) return stop();
       answer.leave();
+      if (!answer.hasStarted || !this.#hasRoom()) return stop();
       tokensMax = answer.outputTokensRead + readOnTokensMax;
       this.#stops.add(stop);
       timer = setTimeout(stop, readOnTimeMs);

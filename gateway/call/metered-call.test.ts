@@ -280,9 +280,14 @@ describe('a metered call', () => {
       { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true },
     ],
     [
-      'an upstream refusal is free',
+      'a request that the upstream rejects is free',
       failing([], 'upstream_rejected'),
-      { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, outcomeDetail: 'upstream_rejected' },
+      { outcome: Outcome.OUTCOME_REJECTED, free: true, outcomeDetail: 'upstream_rejected' },
+    ],
+    [
+      'a request that the model cannot serve is free, and no fault of ours',
+      failing([], 'unsupported_field'),
+      { outcome: Outcome.OUTCOME_REJECTED, free: true, outcomeDetail: 'unsupported_field' },
     ],
     [
       'an upstream error after output is charged',

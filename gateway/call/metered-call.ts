@@ -13,7 +13,8 @@ import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from '../config.js';
-import { outcomeOf, noTokens, type Outcome, Progress, reportOf } from './outcome.js';
+import { type CallOutcome, outcomeOf, reportOf } from './outcome.js';
+import { noTokens, Progress } from './progress.js';
 import type { ParsedCall } from '../formats/format.js';
 import { assertForms, assertPermitted, assertReads } from './model-checks.js';
 import type { GatewayPeers } from '../peers.js';
@@ -106,7 +107,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const closed = new AbortController();
   const reading = deps.readOn.watch(request.left, progress);
   // What is free stays free should we vanish before it is on record.
-  let outcome: Outcome | undefined;
+  let outcome: CallOutcome | undefined;
   const close = deps.checkpoints.open({
     call,
     tokens: () => (outcome?.free === true ? noTokens : progress.tokens),
@@ -147,7 +148,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   } finally {
     reading.end();
     // Also when the consumer returned early: then the block above was left without an error.
-    outcome = outcomeOf(progress, failure, request.left.aborted);
+    outcome = outcomeOf(progress, failure);
     progress.attempts.end(outcome.code, outcome.detail);
     const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
     const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer));

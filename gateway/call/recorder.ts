@@ -1,12 +1,13 @@
 // Puts ended calls on record: with metering, or durably in the spool when metering does not take them in time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Outcome, type RecordUsageRequest, type UsageRecord } from '#proto/metering/v1/metering.js';
+import type { RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { Outage } from './outage.js';
+import { withheld } from './outcome.js';
 import type { GatewayPeers } from '../peers.js';
 import { isMeteringAway, isRefusal } from './spool/poster.js';
 import type { Spool } from './spool/spool.js';
@@ -197,18 +198,5 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
         throw error;
       }
     },
-  };
-}
-
-/** The record of a call whose end was withheld: of a whole answer then nothing was delivered, and nothing is charged. */
-function withheld(request: RecordUsageRequest): RecordUsageRequest {
-  const isFinished = request.outcome === Outcome.OUTCOME_COMPLETED || request.outcome === Outcome.OUTCOME_MAX_TOKENS;
-  if (request.call!.streaming || !isFinished) return request;
-  return {
-    ...request,
-    outcome: Outcome.OUTCOME_GATEWAY_ERROR,
-    outcomeDetail: 'service_unavailable',
-    free: true,
-    storedAnswer: Buffer.alloc(0),
   };
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, type Combination, combinations, type Seen } from '../support/answers.js';
-import { createKey, get, settled, type UsageRow } from '../support/calls.js';
+import { createKey, get, post, settled, type UsageRow } from '../support/calls.js';
 import { broken, cases, type Expected, lingers, maxTokens, ours, part, type Tokens } from '../support/outcome-cases.js';
 import { eventually } from '../support/process.js';
 import { killOne } from '../support/processes.js';
@@ -194,6 +194,17 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     },
     120_000,
   );
+
+  it('rejected: a request for more answers than the model gives, is free', async () => {
+    const spentBefore = await spent();
+    const clientRequestId = `case-${(calls += 1)}`;
+    const body = { model: 'm/case', n: 2, max_tokens: maxTokens, messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await post(system, '/v1/chat/completions', system.firstKey, body, { headers: { 'x-request-id': clientRequestId } });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'n' } }]);
+    const record = (await recordsOf([clientRequestId])).get(clientRequestId);
+    expect(record).toMatchObject({ outcome: 'rejected', outcome_detail: 'unsupported_field', charge_nano_usd: '0' });
+    expect(await spent()).toBe(spentBefore);
+  });
 
   it('gateway_error: before output, is free', async () => {
     // Calls of somebody else take all the room that there is for calls of an upstream.

@@ -167,6 +167,28 @@ export const cases: readonly Case[] = [
     inDistributed: true,
   },
   {
+    row: 'rejected',
+    what: 'by the upstream, is free',
+    script: () => ({
+      fault: {
+        kind: 'status',
+        status: 400,
+        body: { type: 'error', error: { type: 'invalid_request_error', message: 'no', code: null, param: null } },
+      },
+    }),
+    expected: () => ({
+      outcome: 'rejected',
+      detail: 'upstream_rejected',
+      source: 'estimated',
+      tokens: { input: 0, cacheRead: 0, output: 0 },
+      free: true,
+      status: 400,
+      text: '',
+      isComplete: false,
+      hasError: true,
+    }),
+  },
+  {
     row: 'upstream_error_before_output',
     what: 'as an answer of its own, is free',
     script: () => ({

@@ -6,6 +6,7 @@ export const outcomes = [
   'completed',
   'max_tokens',
   'client_disconnected',
+  'rejected',
   'upstream_error_before_output',
   'upstream_error_after_output',
   'timeout',

@@ -183,7 +183,8 @@ export const usageText = dictionary(
 
     outcome_completed: 'Completed',
     outcome_max_tokens: 'Output cap reached',
-    outcome_client_disconnected: 'Caller left',
+    outcome_client_disconnected: 'Client disconnected',
+    outcome_rejected: 'Rejected',
     outcome_upstream_error_before_output: 'Upstream failed at once',
     outcome_upstream_error_after_output: 'Upstream failed midway',
     outcome_timeout: 'Timed out',
@@ -194,11 +195,12 @@ export const usageText = dictionary(
     rule_max_tokens: 'The answer reached its output cap. All tokens are charged.',
     rule_client_disconnected:
       'The caller closed the connection before the end. Nothing is charged if the model had not begun to answer; else the input and the output up to then, or to the end where that came shortly after.',
-    rule_upstream_error_before_output: 'The upstream refused, failed or broke off before any output. Nothing is charged.',
+    rule_rejected: 'The model or the upstream cannot serve the request as it was sent. Nothing is charged.',
+    rule_upstream_error_before_output: 'The upstream failed or broke off before any output. Nothing is charged.',
     rule_upstream_error_after_output:
       'The upstream failed or broke off after output had begun. The input and the output that was delivered are charged.',
     rule_timeout: 'A time limit of ours or of the vendor ended the call. Nothing is charged before output, else what was delivered.',
-    rule_gateway_error: 'A fault of ours ended the call. Nothing is charged before output, else what was delivered.',
+    rule_gateway_error: 'The gateway failed. Nothing is charged before output; otherwise what was delivered.',
     rule_gateway_lost: 'The gateway that ran the call vanished. The tokens of the call’s last checkpoint are charged.',
   },
   {
@@ -380,6 +382,7 @@ export const usageText = dictionary(
     outcome_completed: '已完成',
     outcome_max_tokens: '达到输出上限',
     outcome_client_disconnected: '调用方离开',
+    outcome_rejected: '已拒绝',
     outcome_upstream_error_before_output: '上游立即失败',
     outcome_upstream_error_after_output: '上游中途失败',
     outcome_timeout: '超时',
@@ -390,6 +393,7 @@ export const usageText = dictionary(
     rule_max_tokens: '应答达到输出上限。收取全部 token 的费用。',
     rule_client_disconnected:
       '调用方在结束前关闭了连接。模型尚未开始应答时不收费；否则收取输入和到那时为止的输出（若随后很快结束，则到结束为止）。',
+    rule_rejected: '模型或上游无法按原样处理该请求。不收费。',
     rule_upstream_error_before_output: '上游在有输出前拒绝、失败或中断。不收费。',
     rule_upstream_error_after_output: '上游在开始输出后失败或中断。收取输入和已送达的输出。',
     rule_timeout: '我们或供应商的时限结束了调用。有输出前不收费，否则收取已送达的部分。',

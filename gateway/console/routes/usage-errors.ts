@@ -1,20 +1,12 @@
 // The newest calls of an account that failed.
 import type { Context, Middleware } from 'koa';
-import { Outcome, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { errorOutcomes } from '#rules/outcomes.js';
+import { type Outcome, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import { contextOf } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { accountOf } from '../session.js';
-
-/** What counts as a failure in sums, too: neither a caller who left, nor an output cap that was reached. */
-const failures = [
-  Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
-  Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
-  Outcome.OUTCOME_TIMEOUT,
-  Outcome.OUTCOME_GATEWAY_LOST,
-  Outcome.OUTCOME_GATEWAY_ERROR,
-];
 
 /** GET usage/errors?limit=…: a range of an index for each way to fail, so it is fast also where nothing has. */
 export function listErrors(deps: ConsoleDeps): Middleware {
@@ -26,7 +18,7 @@ export function listErrors(deps: ConsoleDeps): Middleware {
         { filter: UsageFilter.fromPartial({ accountId, outcome }), pageSize, pageToken: '' },
         contextOf(deps),
       );
-    const found = (await Promise.all(failures.map(newest))).flatMap(({ records }) => records);
+    const found = (await Promise.all(errorOutcomes.map(newest))).flatMap(({ records }) => records);
     ctx.body = { data: found.toSorted(newestFirst).slice(0, pageSize).map(renderUsageRecord) };
   };
 }

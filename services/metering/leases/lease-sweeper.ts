@@ -12,7 +12,8 @@ import { recordInstants } from '../records/record-lane.js';
 import { insertLostRecord } from '../store/close-calls.js';
 import { findUnseenCalls, type OpenCall } from '../store/open-calls.js';
 import { releaseDeferred } from '../store/outbox.js';
-import { deliversNothingUntilRecorded, type PricedRecord, priceRecord } from '../records/usage-record.js';
+import { isFreeIfLost } from '#rules/outcomes.js';
+import { type PricedRecord, priceRecord } from '../records/usage-record.js';
 
 const callsPerSweepMax = 200;
 const uint32Max = 4_294_967_295;
@@ -95,7 +96,7 @@ function lostRecord(lost: OpenCall, nowMs: number): PricedRecord {
       outcomeDetail: 'lease_expired',
       firstOutputMs: undefined,
       durationMs: Math.min(uint32Max, Math.max(0, lastSeenAtMs - Number(call.startedAtMs))),
-      free: deliversNothingUntilRecorded(call),
+      free: isFreeIfLost(call.streaming),
       quarantined: false,
       storedAnswer: Buffer.alloc(0),
     },

@@ -1,7 +1,8 @@
 // Makes the record of an ended call: the one place where the rule of an outcome, the validity of its token counts and its price
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { type KnownOutcome, outcomeRules } from '#rules/outcomes.js';
 import { chargeFor } from '#rules/pricing.js';
 import { outcomeDetailOf, type PricedCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
@@ -11,7 +12,7 @@ export interface EndedCall {
   readonly call: PricedCall;
   readonly tokens: TokenCounts;
   readonly source: UsageSource;
-  readonly outcome: Outcome;
+  readonly outcome: KnownOutcome;
   readonly outcomeDetail: string;
   readonly firstOutputMs: number | undefined;
   readonly durationMs: number;
@@ -32,16 +33,11 @@ export interface PricedRecord {
   readonly storedAnswer: Buffer;
 }
 
-/** Whether none of the answer leaves before the call is on record: so it is with one that is asked for whole. Lost, such a call is free. */
-export function deliversNothingUntilRecorded(call: Pick<PricedCall, 'streaming'>): boolean {
-  return !call.streaming;
-}
-
 /** Prices an ended call. Token counts that break a rule are brought within it and quarantine the record. */
 export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecord {
   const { tokens, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call.outputCapTokens);
   const broken = brokenRules.length > 0;
-  const free = ended.free || ended.outcome === Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT;
+  const free = ended.free || outcomeRules[ended.outcome].charged === 'never';
   const charge = chargeFor(tokens, ended.call.price);
   return {
     free,

@@ -4,7 +4,7 @@ import { isId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Attempt, type Call, Outcome } from '#proto/metering/v1/metering.js';
+import { type Attempt, type Call } from '#proto/metering/v1/metering.js';
 import { pricesOutOfBounds, tokensMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
 
 const nameCharsMax = 200;
@@ -118,9 +118,4 @@ function isUint32(value: number): boolean {
 
 function isInstant(valueMs: bigint): boolean {
   return valueMs >= 0n && valueMs <= instantMsMax;
-}
-
-/** Whether the value is an outcome that this version knows. */
-export function isOutcome(value: Outcome): boolean {
-  return value >= Outcome.OUTCOME_COMPLETED && value <= Outcome.OUTCOME_GATEWAY_ERROR;
 }

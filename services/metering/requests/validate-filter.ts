@@ -1,6 +1,7 @@
 // The form of a filter over usage records.
 import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
-import { isOutcome, requireId, requireThat } from './validate-call.js';
+import { isKnownOutcome } from '#rules/outcomes.js';
+import { requireId, requireThat } from './validate-call.js';
 
 const modelIdCharsMax = 200;
 
@@ -14,6 +15,10 @@ export function validateFilter(filter: UsageFilter | undefined): UsageFilter {
   requireThat(filter.modelId.length <= modelIdCharsMax, 'filter.model_id', `must have at most ${modelIdCharsMax} characters`);
   requireThat(filter.fromMs >= 0n, 'filter.from_ms', 'must be zero or more');
   requireThat(filter.untilMs >= 0n, 'filter.until_ms', 'must be zero or more');
-  requireThat(filter.outcome === Outcome.OUTCOME_UNSPECIFIED || isOutcome(filter.outcome), 'filter.outcome', 'must be a known outcome');
+  requireThat(
+    filter.outcome === Outcome.OUTCOME_UNSPECIFIED || isKnownOutcome(filter.outcome),
+    'filter.outcome',
+    'must be a known outcome',
+  );
   return filter;
 }

@@ -1,15 +1,6 @@
 // What is summed of calls: once as columns of usage_sum and once as expressions over usage_record. Pure.
 import { asBigInt } from '#kit/db/values.js';
-import { Outcome } from '#proto/metering/v1/metering.js';
-
-/** The calls that failed. A caller who left, or an output cap that was reached, is no failure. */
-export const errorOutcomes: readonly Outcome[] = [
-  Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT,
-  Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
-  Outcome.OUTCOME_TIMEOUT,
-  Outcome.OUTCOME_GATEWAY_LOST,
-  Outcome.OUTCOME_GATEWAY_ERROR,
-];
+import { errorOutcomes } from '#rules/outcomes.js';
 
 /** Of each sum: its column in usage_sum, and what one row of usage_record (`r`) adds to it. */
 const expressions = {

@@ -12,7 +12,7 @@ import { chargeFor } from '#rules/pricing.js';
 import type { RpcDeps } from '../deps.js';
 import { isLedgerAway } from '../settlement/ledger-outage.js';
 import { type OpenCall, putOpenCalls } from '../store/open-calls.js';
-import { deliversNothingUntilRecorded } from '../records/usage-record.js';
+import { isFreeIfLost } from '#rules/outcomes.js';
 import { requireThat, requireTokens, validateCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 
@@ -70,6 +70,6 @@ function openCallOf(item: CheckpointUsageRequest_Item, nowMs: number, log: RpcDe
 
 /** The cost is what the ledger captures if nobody ever settles. */
 function checkpointOf({ call, tokens }: OpenCall, ttlMs: number): CheckpointRequest_Item {
-  const costSoFarNanoUsd = deliversNothingUntilRecorded(call) ? 0n : chargeFor(tokens, call.price).chargeNanoUsd;
+  const costSoFarNanoUsd = isFreeIfLost(call.streaming) ? 0n : chargeFor(tokens, call.price).chargeNanoUsd;
   return { holdId: call.id, accountId: call.accountId, costSoFarNanoUsd, ttlMs };
 }

@@ -9,7 +9,8 @@ import { replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
 import { findRecord } from '../store/records.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage-record.js';
-import { isOutcome, requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
+import { isKnownOutcome } from '#rules/outcomes.js';
+import { requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
 
 /** What fits one statement on a MySQL server as it comes: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;
@@ -70,14 +71,15 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
     'source',
     'must say where the counts came from',
   );
+  const { outcome } = request;
   requireThat(
-    isOutcome(request.outcome) && request.outcome !== Outcome.OUTCOME_GATEWAY_LOST,
+    isKnownOutcome(outcome) && outcome !== Outcome.OUTCOME_GATEWAY_LOST,
     'outcome',
     'must be a known outcome other than GATEWAY_LOST',
   );
   if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
   requireUint32(request.durationMs, 'duration_ms');
-  const { source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined } = request;
+  const { source, outcomeDetail, firstOutputMs, durationMs, free, quarantined } = request;
   // An answer that is too large is no reason to lose a record.
   const storedAnswer = request.storedAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.storedAnswer;
   return { call, tokens, source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined, storedAnswer };

@@ -21,7 +21,7 @@ function openCall(lastSeenAtMs: number): OpenCall {
 function lostRecord({ call: lost, tokens: used }: OpenCall) {
   const usage = {
     source: UsageSource.USAGE_SOURCE_ESTIMATED,
-    outcome: Outcome.OUTCOME_GATEWAY_LOST,
+    outcome: Outcome.OUTCOME_GATEWAY_LOST as const,
     outcomeDetail: '',
     firstOutputMs: undefined,
     durationMs: 1,

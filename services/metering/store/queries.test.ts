@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Outcome, GroupBy, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { errorOutcomes } from '#rules/outcomes.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
 
@@ -130,7 +131,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
         (total, stored) => total + stored.lineItems.reduce((lines, item) => lines + item.amountNanoUsd, 0n),
         0n,
       ),
-      errors: sum((stored) => Number(stored.outcome >= Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT)),
+      errors: sum((stored) => Number(errorOutcomes.includes(stored.outcome as never))),
       quarantined: sum((stored) => Number(stored.quarantined)),
       durationMs: sum((stored) => stored.durationMs),
       firstOutputCalls: sum((stored) => Number(stored.firstOutputMs !== undefined)),

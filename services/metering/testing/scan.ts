@@ -1,5 +1,6 @@
 // Sums as a plain scan of the records finds them, for tests that compare.
 import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { errorOutcomes } from '#rules/outcomes.js';
 
 /** All that can be grouped by. */
 export const groupings = [
@@ -85,7 +86,7 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
     sums.cacheReadTokens += BigInt(used.cacheReadTokens);
     sums.cacheWriteTokens += BigInt(used.cacheWrite5mTokens + used.cacheWrite1hTokens);
     sums.outputTokens += BigInt(used.outputTokens);
-    sums.errors += BigInt(stored.outcome >= Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT);
+    sums.errors += BigInt(errorOutcomes.includes(stored.outcome as never));
     sums.quarantined += BigInt(stored.quarantined);
     sums.durationMs += BigInt(stored.durationMs);
     sums.firstOutputCalls += BigInt(stored.firstOutputMs !== undefined);

@@ -8,6 +8,7 @@ const looks: Record<Outcome, { tone: 'good' | 'info' | 'warn' | 'bad'; icon: 'ok
   completed: { tone: 'good', icon: 'ok' },
   max_tokens: { tone: 'info', icon: 'paused' },
   client_disconnected: { tone: 'warn', icon: 'stopped' },
+  rejected: { tone: 'bad', icon: 'stopped' },
   upstream_error_before_output: { tone: 'bad', icon: 'fault' },
   upstream_error_after_output: { tone: 'bad', icon: 'fault' },
   timeout: { tone: 'bad', icon: 'waiting' },

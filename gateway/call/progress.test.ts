@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { Call, Outcome, RecordUsageRequest } from '#proto/metering/v1/metering.js';
-import { Progress, reportOf } from './outcome.js';
+import { reportOf } from './outcome.js';
+import { Progress } from './progress.js';
 
 const startedAtMs = 1_800_000_000_000;
 
