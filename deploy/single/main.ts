@@ -176,7 +176,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
     stop: async () => undefined,
   };
-  const following = followCallers({ directory: access.callers, source: auth.callers.service, caller: 'auth', clock, log });
+  const following = followCallers({ access, source: auth.callers.service, caller: 'auth', clock, log });
   return [
     databasesPart,
     auth,

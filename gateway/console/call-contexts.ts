@@ -54,6 +54,7 @@ export function patient(): CallContext {
   return contextWithin(patientTimeoutMs);
 }
 
-function contextWithin(timeoutMs: number): CallContext {
+/** For calls that take a time of their own. */
+export function contextWithin(timeoutMs: number): CallContext {
   return callContext({ caller: 'gateway', timeoutMs, actorToken: acting.getStore()?.token() });
 }

@@ -19,6 +19,7 @@ export interface Visitor {
 }
 
 const visitors = new WeakMap<object, Visitor>();
+const actings = new WeakMap<object, Acting>();
 
 /** Who is asking; set by `signedIn`. */
 export function visitorOf(ctx: Context): Visitor {
@@ -44,10 +45,9 @@ export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>):
     }
     const { session, user, memberships, actorToken } = found;
     visitors.set(ctx, { session: session!, user: user!, memberships });
-    await actingAs(
-      actingBy(actorToken, async () => (await read()).actorToken, deps),
-      next,
-    );
+    const acting = actingBy(actorToken, async () => (await read()).actorToken, deps);
+    actings.set(ctx, acting);
+    await actingAs(acting, next);
   };
 }
 
@@ -78,6 +78,12 @@ export async function visitorIf(ctx: Context, deps: ConsoleDeps): Promise<Visito
     if (hasReason(error, 'session_unknown')) return undefined;
     throw error;
   }
+}
+
+/** Runs the function for the user whom `visitorIf` has found, if any. */
+export function asVisitor<T>(ctx: Context, run: () => T): T {
+  const acting = actings.get(ctx);
+  return acting === undefined ? run() : actingAs(acting, run);
 }
 
 /** From where somebody asks. */

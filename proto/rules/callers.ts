@@ -6,12 +6,6 @@ export const grants: readonly string[] = [...new Set(Object.values(accessTable).
   .filter((grant) => grant !== '')
   .sort();
 
-/**
- * Whether the gateway holds its grants for users. When it is true, an RPC that requires a role is admitted from the gateway only with the
- * token of a signed-in user who has that role.
- */
-const gatewayActsForUsers = false;
-
 /** What each process calls, and nothing else. The operator may call everything. */
 export const builtInCallers = {
   operator: { grants: 'all', forUsers: false },
@@ -40,7 +34,8 @@ export const builtInCallers = {
       'metering.settle',
       'process.read',
     ],
-    forUsers: gatewayActsForUsers,
+    // With the token of a signed-in user who has the required role, and not without.
+    forUsers: true,
   },
   metering: { grants: ['audit.append', 'auth.directory', 'catalog.read', 'ledger.hold', 'ledger.read', 'ledger.settle'], forUsers: false },
   ledger: { grants: ['audit.append', 'auth.directory'], forUsers: false },

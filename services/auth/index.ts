@@ -17,6 +17,7 @@ import { callerService } from './callers/service.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
+import { withActorRules } from './users/actor-rules.js';
 import type { PeopleDeps } from './users/deps.js';
 import { Postman } from './users/mail/mail-sender.js';
 import { peopleService } from './users/service.js';
@@ -130,7 +131,10 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     },
     ready,
     // Started and stopped with the module around them.
-    users: partOfAuth('users', peopleService(users)),
-    callers: partOfAuth('callers', callerService({ callers: new CallerStore(db), accounts, audit, feed, heartbeatIntervalMs, clock, log })),
+    users: partOfAuth('users', withActorRules(peopleService(users), users)),
+    callers: partOfAuth(
+      'callers',
+      callerService({ callers: new CallerStore(db), signingKeys, accounts, audit, feed, heartbeatIntervalMs, clock, log }),
+    ),
   };
 }

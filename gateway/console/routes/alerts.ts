@@ -2,11 +2,10 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { parseUsd } from '#rules/money.js';
-import { callContext } from '#client/call-context.js';
 import type { Role } from '#proto/auth/v1/users.js';
 import { permissionsOf } from '../access.js';
 import { noteAudit } from '../audit.js';
-import { contextOf } from '../call-contexts.js';
+import { contextOf, contextWithin } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { pageOf } from '../paging.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
@@ -56,7 +55,7 @@ export function putAlert(deps: ConsoleDeps): Middleware {
 export function testAlert(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { accountId } = accountOf(ctx, 'change money');
-    const { deliveries } = await deps.peers.alerts.testAlert({ accountId }, callContext({ caller: 'gateway', timeoutMs: testTimeoutMs }));
+    const { deliveries } = await deps.peers.alerts.testAlert({ accountId }, contextWithin(testTimeoutMs));
     await noteAudit(ctx, deps, { accountId, action: 'alert.test', targetId: accountId });
     ctx.body = { data: deliveries.map((delivery) => renderDelivery(delivery, true)) };
   };

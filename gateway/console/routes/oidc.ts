@@ -9,7 +9,7 @@ import { pagePath } from '../oidc/page-path.js';
 import type { OidcProvider } from '../oidc/provider.js';
 import { queryText } from '../paging.js';
 import { publicAddress } from '../public-address.js';
-import { clientOf, setSession, visitorIf, visitorOf } from '../session.js';
+import { asVisitor, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
 
 /** GET oidc/start?to=…: sends the browser to the provider. */
 export function startOidc(deps: ConsoleDeps, oidc: OidcProvider | undefined): Middleware {
@@ -72,7 +72,7 @@ async function connected(
   const visitor = await visitorIf(ctx, deps);
   if (visitor?.session.id !== sessionId)
     throw new AppError('sign_in_refused', 'Somebody else is signed in now.', { details: { why: 'expired' } });
-  const { identity } = await deps.peers.users.connectIdentity({ sessionId, claims }, patient());
+  const { identity } = await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, claims }, patient()));
   await noteAudit(ctx, deps, {
     accountId: '',
     action: 'profile.connect',

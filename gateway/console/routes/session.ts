@@ -6,7 +6,7 @@ import { bodies } from '../bodies.js';
 import { patient } from '../call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import { renderInvitation, renderMe, renderSession } from '../render/people.js';
-import { clearSession, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
+import { asVisitor, clearSession, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
 
 function begin(ctx: Context, signedIn: SignedIn | undefined): void {
   setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
@@ -95,7 +95,7 @@ export function acceptInvitation(deps: ConsoleDeps): Middleware {
     const { invitation } = await users.getInvitation({ token }, patient());
     const present = await visitorIf(ctx, deps);
     const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
-    const { signedIn } = await users.acceptInvitation(request, patient());
+    const { signedIn } = await asVisitor(ctx, () => users.acceptInvitation(request, patient()));
     begin(ctx, signedIn);
     const { user, session } = signedIn!;
     await noteAudit(ctx, deps, {
@@ -107,6 +107,8 @@ export function acceptInvitation(deps: ConsoleDeps): Middleware {
     });
     // The browser has the new session in the place of the one before, which nobody could end any more.
     if (present !== undefined && present.session.id !== session!.id)
-      await users.revokeSessions(RevokeSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient());
+      await asVisitor(ctx, () =>
+        users.revokeSessions(RevokeSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }), patient()),
+      );
   };
 }

@@ -102,12 +102,13 @@ describe.each(testEngines)('actors on %s', (engine) => {
 
   it('publish the next key before they sign under it, and the former one until its tokens have expired', async () => {
     const { keys, tokens } = await replica();
-    let changes = 0;
-    keys.onChange(() => (changes += 1));
+    const first = keys.published();
+    await keys.refresh();
+    expect(keys.published()).toBe(first);
     const before = keys.current().kid;
     clock.advance(lifeMs);
     await keys.refresh();
-    expect([keys.published().length, changes, keys.current().kid]).toEqual([2, 1, before]);
+    expect([keys.published().length, keys.current().kid]).toEqual([2, before]);
     const last = await tokens.sign(acting());
 
     clock.advance(publishedBeforeUseMs);
@@ -120,7 +121,6 @@ describe.each(testEngines)('actors on %s', (engine) => {
     clock.advance(600_000);
     await keys.refresh();
     expect(keys.published().map(({ kid }) => kid)).toEqual([keys.current().kid]);
-    expect(changes).toBe(2);
   });
 
   it('keep private keys sealed in the database, and say so when they cannot be opened', async () => {

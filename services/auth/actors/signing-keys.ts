@@ -29,8 +29,8 @@ export interface SigningKeyDeps {
 /** The present keys. */
 export class SigningKeys {
   private stored: readonly StoredSigningKey[] = [];
+  private keys: readonly ActorKey[] = [];
   private readonly opened = new Map<string, KeyObject>();
-  private readonly watchers = new Set<() => void>();
   private stopReading: (() => Promise<void>) | undefined;
 
   constructor(private readonly deps: SigningKeyDeps) {}
@@ -55,15 +55,9 @@ export class SigningKeys {
     return { kid: key.kid, privateKey: this.open(key) };
   }
 
-  /** The public keys under which valid tokens may be signed, now or within a minute. */
-  published(): ActorKey[] {
-    return this.stored.map(({ kid, publicKey }) => ({ kid, publicKey }));
-  }
-
-  /** Calls the function after each change of the published keys; the function returned ends that. */
-  onChange(changed: () => void): () => void {
-    this.watchers.add(changed);
-    return () => this.watchers.delete(changed);
+  /** The public keys under which valid tokens may be signed, now or within a minute: the same array until they change. */
+  published(): readonly ActorKey[] {
+    return this.keys;
   }
 
   /** Reads what other replicas did, replaces a key whose time is over, and removes those that nothing is signed under any more. */
@@ -83,9 +77,9 @@ export class SigningKeys {
       stored = stored.slice(isOver);
     }
     for (const key of stored) this.open(key);
-    const hasChanged = stored.map(({ kid }) => kid).join() !== this.stored.map(({ kid }) => kid).join();
     this.stored = stored;
-    if (hasChanged) for (const changed of this.watchers) changed();
+    const hasChanged = stored.map(({ kid }) => kid).join() !== this.keys.map(({ kid }) => kid).join();
+    if (hasChanged) this.keys = stored.map(({ kid, publicKey }) => ({ kid, publicKey }));
   }
 
   private presentIndex(): number {

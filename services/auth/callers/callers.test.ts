@@ -146,6 +146,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
       }
     };
     await until(() => messages.length > 0);
+    expect(messages.map(({ signingKeys }) => signingKeys.length)).toEqual([1, ...messages.slice(1).map(() => 0)]);
     expect(messages[0]).toMatchObject({ isSnapshot: true, callers: [{ name: 'billing-team', grants: ['ledger.read'] }] });
     await create({ name: 'other' });
     await callers.revokeCaller({ name: 'billing-team' }, operator);

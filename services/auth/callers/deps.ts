@@ -2,6 +2,7 @@
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import type { SigningKeys } from '../actors/signing-keys.js';
 import type { ChangeFeed } from '../change-feed.js';
 import type { AccountStore } from '../store/accounts.js';
 import type { CallerStore } from './caller-store.js';
@@ -9,6 +10,7 @@ import type { CallerStore } from './caller-store.js';
 /** Handed to every RPC. */
 export interface CallerDeps {
   readonly callers: CallerStore;
+  readonly signingKeys: Pick<SigningKeys, 'published'>;
   readonly accounts: AccountStore;
   readonly audit: AuditLog;
   readonly feed: ChangeFeed;

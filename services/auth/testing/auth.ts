@@ -5,9 +5,9 @@ import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
-import { callContext } from '#client/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
-import type { UserService } from '#proto/auth/v1/users.js';
+import type { UserService, SignedIn } from '#proto/auth/v1/users.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
@@ -15,6 +15,13 @@ import { type AuthModule, authSettings, createAuth } from '../index.js';
 
 /** As the operator calls. */
 export const operator = callContext({ caller: 'operator' });
+
+/** As the gateway calls for the user of a session, once the chain has verified the user's token. */
+export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<string, string>> = {}): CallContext {
+  const { id: userId, email, isOperator } = user!;
+  const actor = { userId, sessionId: session!.id, email, isOperator, roles: new Map(Object.entries(roles)), clientAddress: '192.0.2.1' };
+  return { ...callContext({ caller: 'gateway' }), actor };
+}
 
 /** Auth and what surrounds it. */
 export interface TestAuth {

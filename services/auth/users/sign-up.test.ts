@@ -12,7 +12,8 @@ import {
   UpdateUserRequest,
   type User,
 } from '#proto/auth/v1/users.js';
-import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import type { CallContext } from '#client/call-context.js';
+import { actingAs, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
@@ -201,11 +202,14 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id },
       operator,
     );
-    const accept = (sessionId: string) =>
-      auth.users.acceptInvitation({ token, name: '', password: '', client: client(), sessionId }, operator);
-    await expect(accept(stranger!.session!.id)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    const accept = ({ session }: SignedIn, context: CallContext) =>
+      auth.users.acceptInvitation({ token, name: '', password: '', client: client(), sessionId: session!.id }, context);
+    await expect(accept(stranger!, actingAs(stranger!))).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    // The id of a session is no secret: it counts with the token of its user only.
+    await expect(accept(signedIn!, operator)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    await expect(accept(signedIn!, actingAs(stranger!))).rejects.toMatchObject({ reason: 'sign_in_refused' });
     auth.clock.advance(1);
-    const accepted = (await accept(signedIn!.session!.id)).signedIn!;
+    const accepted = (await accept(signedIn!, actingAs(signedIn!))).signedIn!;
     expect((await sessionOf(accepted.token)).memberships).toMatchObject([
       { account: { name: 'Grace' } },
       { account: { name: 'Club' }, role: Role.ROLE_BILLING },

@@ -64,11 +64,8 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
       build(config, host) {
         const access = options.access ?? new Access();
         const { parts, offers, callers } = options.build(config.service, { ...host, access });
-        const directory = access.callers;
         const following =
-          callers === undefined
-            ? []
-            : [followCallers({ directory, source: callers, caller: options.name, clock: host.clock, log: host.log })];
+          callers === undefined ? [] : [followCallers({ access, source: callers, caller: options.name, clock: host.clock, log: host.log })];
         return [...parts, ...following, grpcPart({ address: config.server.listen, offers, access, tls: host.tls }, host)];
       },
     },

@@ -3,11 +3,10 @@ import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
-import { callContext } from '#client/call-context.js';
 import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import { leaving } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
-import { contextOf, stillActing } from '../../call-contexts.js';
+import { contextOf, stillActing, contextWithin } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { pageOf, queryText } from '../../paging.js';
 import { renderAuditEntry } from '../../render/operator.js';
@@ -107,7 +106,7 @@ function verifyAuditLog(deps: ConsoleDeps): Middleware {
         details: { field: number == null ? 'number' : 'hash' },
       });
     const seen = { number: BigInt(number ?? 0), hash: Buffer.from(hash ?? '', 'hex') };
-    const found = await deps.peers.users.verifyAuditLog(seen, callContext({ caller: 'gateway', timeoutMs: verifyTimeoutMs }));
+    const found = await deps.peers.users.verifyAuditLog(seen, contextWithin(verifyTimeoutMs));
     ctx.body = {
       ok: found.fault === '',
       fault: orNull(found.fault),

@@ -4,11 +4,12 @@ import type { Context, Middleware } from 'koa';
 import { toAppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import { thisProcess } from '#kit/process/process-info.js';
-import { type CallContext, callContext } from '#client/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, type Reconciliation } from '#proto/metering/v1/metering.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
+import { contextWithin } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { instant, orNull } from '../../render/values.js';
 
@@ -16,7 +17,7 @@ import { instant, orNull } from '../../render/values.js';
 const askTimeoutMs = 2000;
 /** Rebuilding all balances reads the whole journal. */
 const checkTimeoutMs = 10 * 60_000;
-const ask = (): CallContext => callContext({ caller: 'gateway', timeoutMs: askTimeoutMs });
+const ask = (): CallContext => contextWithin(askTimeoutMs);
 
 /** Adds the routes below `base`, behind what lets in operators alone. */
 export function healthRoutes(router: Router, base: string, deps: ConsoleDeps): void {
@@ -93,7 +94,7 @@ function getHealth(deps: ConsoleDeps): Middleware {
 /** POST health/ledger-check: rebuilds all balances from the journal and the holds now. */
 function checkLedger({ peers, clock }: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
-    const found = await peers.ledger.verify({ accountId: '' }, callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs }));
+    const found = await peers.ledger.verify({ accountId: '' }, contextWithin(checkTimeoutMs));
     const { accountsChecked, entriesChecked, sumNanoUsd, drifts } = found;
     ctx.body = {
       ...renderCheck({ finishedAtMs: BigInt(clock.nowMs()), accountsChecked, entriesChecked, sumNanoUsd, drifts: drifts.length }),

@@ -1,12 +1,11 @@
 // Upstreams for operators. Their secrets go in and never come out.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
-import { callContext } from '#client/call-context.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { noteAudit } from '../../audit.js';
-import { contextOf } from '../../call-contexts.js';
+import { contextOf, contextWithin } from '../../call-contexts.js';
 import type { ConsoleDeps } from '../../deps.js';
 import { queryText } from '../../paging.js';
 import { words } from '../../render/catalog-words.js';
@@ -103,7 +102,7 @@ export function testUpstream(deps: ConsoleDeps): Middleware {
   return async (ctx: Context) => {
     const { upstream_model } = await catalogBodies.testUpstream(ctx);
     const { id } = await mustFind(ctx, deps);
-    const context = callContext({ caller: 'gateway', timeoutMs: testTimeoutMs });
+    const context = contextWithin(testTimeoutMs);
     const { test } = await deps.peers.inference.testUpstream(
       { upstreamId: id, ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) },
       context,

@@ -73,8 +73,11 @@ export class Access {
   /** Goes on with the actor whom the call's token proves; at once where there is no token, as in every call of the hot path. */
   private withActor(context: CallContext, goOn: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
     const { actorToken, caller } = context;
-    // Without keys nothing is proven, and an RPC that requires a user refuses the call.
-    if (actorToken === undefined || !this.actors.hasKeys()) return goOn(context);
+    if (actorToken === undefined) return goOn(context);
+    if (!this.actors.hasKeys()) {
+      const message = 'The acting user cannot be verified at the moment; try again.';
+      throw new AppError('service_unavailable', message, { retryAfterMs: 1000 });
+    }
     const actor = this.actors.verify(actorToken, caller);
     return actor instanceof Promise ? actor.then((proven) => goOn({ ...context, actor: proven })) : goOn({ ...context, actor });
   }

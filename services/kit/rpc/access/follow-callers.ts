@@ -1,4 +1,4 @@
-// Keeps a process's copy of the callers current, as auth pushes them, and reports back when callers were last seen.
+// Keeps a process's copy of the callers and of the keys of actor tokens current, as auth pushes them, and reports back when callers were last seen.
 import type { CallerService, WatchCallersResponse } from '#proto/auth/v1/callers.js';
 import type { Clock } from '../../clock.js';
 import type { Part } from '../../lifecycle.js';
@@ -6,14 +6,15 @@ import type { Logger } from '../../log.js';
 import { repeat } from '../../repeat.js';
 import { callContext } from '#client/call-context.js';
 import { watch, type Watch } from '../watch.js';
-import type { CallerDirectory, RegisteredCaller } from './caller-directory.js';
+import type { Access } from './access.js';
+import type { RegisteredCaller } from './caller-directory.js';
 
 /** Where callers are kept: auth, in this process or another. */
 export type CallerSource = Pick<CallerService, 'watchCallers' | 'reportCallersSeen'>;
 
 /** Options of `followCallers`. */
 export interface FollowOptions {
-  readonly directory: CallerDirectory;
+  readonly access: Access;
   readonly source: CallerSource;
   /** Name under which this process calls. */
   readonly caller: string;
@@ -28,7 +29,8 @@ const reportTimeoutMs = 5000;
 
 /** Follows the source from the start to the stop of the part; it does not wait for it. */
 export function followCallers(options: FollowOptions): Part {
-  const { directory, source, caller, clock, log } = options;
+  const { access, source, caller, clock, log } = options;
+  const directory = access.callers;
   let following: Watch | undefined;
   let stopReporting: (() => Promise<void>) | undefined;
   const report = async (): Promise<void> => {
@@ -42,7 +44,7 @@ export function followCallers(options: FollowOptions): Part {
         name: 'callers',
         caller,
         open: (context) => source.watchCallers({}, context),
-        onMessage: (message) => take(message, directory),
+        onMessage: (message) => take(message, access),
         heartbeatMsOf: ({ heartbeatIntervalMs }) => heartbeatIntervalMs,
         clock,
         log,
@@ -59,7 +61,8 @@ export function followCallers(options: FollowOptions): Part {
   };
 }
 
-function take({ callers, isSnapshot }: WatchCallersResponse, directory: CallerDirectory): void {
+function take({ callers, isSnapshot, signingKeys }: WatchCallersResponse, { callers: directory, actors }: Access): void {
+  if (signingKeys.length > 0) actors.setKeys(signingKeys);
   if (isSnapshot) directory.reset(callers.map(registered));
   else for (const caller of callers) directory.put(registered(caller), caller.revokedAtMs !== undefined);
   directory.confirm();

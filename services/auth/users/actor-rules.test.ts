@@ -1,0 +1,82 @@
+// What an acting user may do to users and sessions, beyond the role that the contract requires.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEngines } from '#kit/testing/database.js';
+import type { CallContext } from '#client/call-context.js';
+import { type Client, CreateUserRequest, RevokeSessionsRequest, Role, type SignedIn, UpdateProfileRequest } from '#proto/auth/v1/users.js';
+import { actingAs, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+
+const password = 'correct horse battery';
+// Each password costs a fifth of a second of a core.
+jest.setTimeout(60_000);
+
+describe.each(testEngines)('an acting user on %s', (engine) => {
+  let auth: TestAuth;
+  let accountId: string;
+  const signedIn: Record<string, SignedIn> = {};
+  const client: Client = { address: '192.0.2.1', userAgent: 'Test' };
+
+  beforeAll(async () => {
+    auth = await startTestAuth(engine);
+    accountId = (await newAccount(auth.service)).id;
+    for (const name of ['owner', 'admin', 'viewer', 'stranger', 'boss']) {
+      const email = `${name}@example.com`;
+      await auth.users.createUser(CreateUserRequest.fromPartial({ email, name, password, isOperator: name === 'boss' }), operator);
+      signedIn[name] = (await auth.users.signIn({ email, password, client }, operator)).signedIn!;
+    }
+    for (const [name, role] of [
+      ['owner', Role.ROLE_OWNER],
+      ['admin', Role.ROLE_ADMIN],
+      ['viewer', Role.ROLE_VIEWER],
+    ] as const)
+      await auth.users.putMember({ accountId, userId: idOf(name), role }, operator);
+  });
+  afterAll(() => auth.stop());
+
+  const idOf = (name: string): string => signedIn[name]!.user!.id;
+  const as = (name: string): CallContext => actingAs(signedIn[name]!, { [accountId]: name });
+  const refused = { reason: 'role_not_permitted' };
+
+  it('acts in their own session only', async () => {
+    const sessionId = signedIn['owner']!.session!.id;
+    const rename = (name: string) =>
+      auth.users.updateProfile(UpdateProfileRequest.fromPartial({ sessionId, name: 'New name', updateMask: ['name'] }), as(name));
+    await expect(rename('stranger')).rejects.toMatchObject(refused);
+    await expect(rename('boss')).rejects.toMatchObject(refused);
+    expect((await rename('owner')).user!.name).toBe('New name');
+    const fields = { sessionId, currentPassword: password };
+    await expect(auth.users.confirmPassword(fields, as('stranger'))).rejects.toMatchObject(refused);
+    await expect(auth.users.setPassword({ ...fields, newPassword: 'another phrase' }, as('stranger'))).rejects.toMatchObject(refused);
+  });
+
+  it('sees and ends their own sessions only, unless they are an operator', async () => {
+    const userId = idOf('viewer');
+    const end = RevokeSessionsRequest.fromPartial({ userId, exceptSessionId: signedIn['viewer']!.session!.id });
+    await expect(auth.users.listSessions({ userId }, as('owner'))).rejects.toMatchObject(refused);
+    await expect(auth.users.revokeSessions(end, as('owner'))).rejects.toMatchObject(refused);
+    await expect(auth.users.listIdentities({ userId }, as('owner'))).rejects.toMatchObject(refused);
+    for (const name of ['viewer', 'boss']) {
+      expect((await auth.users.listSessions({ userId }, as(name))).sessions).toHaveLength(1);
+      await auth.users.revokeSessions(end, as(name));
+    }
+  });
+
+  it('leaves owners to owners, and other members to owners and admins', async () => {
+    const put = (name: string, member: string, role: Role) => auth.users.putMember({ accountId, userId: idOf(member), role }, as(name));
+    const remove = (name: string, member: string) => auth.users.deleteMember({ accountId, userId: idOf(member) }, as(name));
+    await expect(put('admin', 'admin', Role.ROLE_OWNER)).rejects.toMatchObject(refused);
+    await expect(put('admin', 'owner', Role.ROLE_VIEWER)).rejects.toMatchObject(refused);
+    await expect(put('admin', 'stranger', Role.ROLE_VIEWER)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(remove('admin', 'owner')).rejects.toMatchObject(refused);
+    await expect(remove('viewer', 'admin')).rejects.toMatchObject(refused);
+    await put('admin', 'viewer', Role.ROLE_DEVELOPER);
+    await remove('viewer', 'viewer');
+  });
+
+  it('invites in their own name, and an owner only as an owner', async () => {
+    const invite = (name: string, email: string, role: Role) =>
+      auth.users.createInvitation({ accountId, email, role, invitedByUserId: idOf('boss') }, as(name));
+    await expect(invite('admin', 'a@example.com', Role.ROLE_OWNER)).rejects.toMatchObject(refused);
+    expect((await invite('admin', 'b@example.com', Role.ROLE_VIEWER)).invitation!.invitedByUserId).toBe(idOf('admin'));
+    await invite('owner', 'c@example.com', Role.ROLE_OWNER);
+  });
+});

@@ -1,0 +1,81 @@
+// What a user may do to users, beyond the role that the contract requires: act on oneself only, and leave owners to owners. A caller without
+// an actor acts in its own name, for which the contract requires its grant alone.
+import { AppError } from '#client/errors/app-error.js';
+import type { Actor, CallContext } from '#client/call-context.js';
+import { type UserService, Role } from '#proto/auth/v1/users.js';
+import { accountIdBytes } from '../requests/fields.js';
+import type { PeopleDeps } from './deps.js';
+
+/** The service behind these rules. Its RPCs also raise role_not_permitted, and not_found for a member that an account does not have. */
+export function withActorRules(service: UserService, { members }: Pick<PeopleDeps, 'members'>): UserService {
+  /** Only owners create owners, and change or remove them. */
+  const assertMayChange = async ({ actor }: CallContext, account: string, userId: string, wanted?: Role): Promise<void> => {
+    if (actor === undefined || actor.isOperator) return;
+    const present = (await members.ofAccount(accountIdBytes(account))).find(({ user }) => user?.id === userId)?.role;
+    // Users who do not belong to the account yet are invited, so that they can decline.
+    if (present === undefined)
+      throw new AppError('not_found', 'No member of the account has this id; invite the user.', { details: { what: 'member' } });
+    assertMayGive(actor, account, present, wanted);
+  };
+  return {
+    ...service,
+    setPassword: async (request, context) => service.setPassword(ofOwnSession(request, context), context),
+    updateProfile: async (request, context) => service.updateProfile(ofOwnSession(request, context), context),
+    confirmPassword: async (request, context) => service.confirmPassword(ofOwnSession(request, context), context),
+    connectIdentity: async (request, context) => service.connectIdentity(ofOwnSession(request, context), context),
+    listIdentities: async (request, context) => service.listIdentities(ofOneself(request, context), context),
+    disconnectIdentity: async (request, context) => service.disconnectIdentity(ofOneself(request, context), context),
+    listSessions: async (request, context) => service.listSessions(ofOneself(request, context), context),
+    revokeSessions: async (request, context) => service.revokeSessions(ofOneself(request, context), context),
+    async acceptInvitation(request, context) {
+      // Ids of sessions are no secret, so one counts only with the token of its user.
+      const isProven = context?.actor !== undefined && context.actor.sessionId === request.sessionId;
+      return service.acceptInvitation(isProven ? request : { ...request, sessionId: '' }, context);
+    },
+    async createInvitation(request, context) {
+      const { actor } = context!;
+      if (actor === undefined) return service.createInvitation(request, context);
+      assertMayGive(actor, request.accountId, undefined, request.role);
+      return service.createInvitation({ ...request, invitedByUserId: actor.userId }, context);
+    },
+    async putMember(request, context) {
+      await assertMayChange(context!, request.accountId, request.userId, request.role);
+      return service.putMember(request, context);
+    },
+    async deleteMember(request, context) {
+      const { actor } = context!;
+      const mayRemove = ['owner', 'admin'].includes(actor?.roles.get(request.accountId) ?? '');
+      // Every member may leave.
+      if (actor !== undefined && actor.userId !== request.userId) {
+        if (!mayRemove && !actor.isOperator) throw notPermitted('Only an owner or admin of the account can remove other members.');
+        await assertMayChange(context!, request.accountId, request.userId);
+      }
+      return service.deleteMember(request, context);
+    },
+  };
+}
+
+/** Raises role_not_permitted for a session that is not the actor's. */
+function ofOwnSession<R extends { readonly sessionId: string }>(request: R, context: CallContext | undefined): R {
+  const actor = context?.actor;
+  if (actor !== undefined && actor.sessionId !== request.sessionId) throw notPermitted('Only the user of the session can do this.');
+  return request;
+}
+
+/** Raises role_not_permitted for another user, unless an operator acts. */
+function ofOneself<R extends { readonly userId: string }>(request: R, context: CallContext | undefined): R {
+  const actor = context?.actor;
+  if (actor !== undefined && actor.userId !== request.userId && !actor.isOperator)
+    throw notPermitted('Only the user, or an operator, can do this.');
+  return request;
+}
+
+function assertMayGive(actor: Actor, accountId: string, present: Role | undefined, wanted: Role | undefined): void {
+  const isOwner = actor.isOperator || actor.roles.get(accountId) === 'owner';
+  if (!isOwner && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER))
+    throw notPermitted('Only an owner can invite, change or remove an owner.');
+}
+
+function notPermitted(message: string): AppError {
+  return new AppError('role_not_permitted', message);
+}
