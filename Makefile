@@ -65,7 +65,7 @@ bench: packages built ## what a call costs beside plain relays, measured in two 
 	@$(WITH_NODE) npm run -s bench
 
 # Debian's packages, installed if their programs are missing.
-FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core openssl:openssl setpriv:util-linux
+FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core setpriv:util-linux
 
 distributed-programs:
 	@scripts/ensure-programs.sh $(FOR_DISTRIBUTED)
@@ -74,8 +74,9 @@ galera-programs: distributed-programs
 	@scripts/ensure-galera.sh
 
 test-programs: galera-programs
-	@scripts/ensure-programs.sh curl:curl chromium:chromium
+	@scripts/ensure-programs.sh curl:curl openssl:openssl chromium:chromium
 	@scripts/ensure-grpcurl.sh
+	@scripts/ensure-python-grpc.sh > /dev/null
 
 clean: ## remove what was built, not the data
 	rm -rf dist dist.next proto/gen coverage

@@ -37,6 +37,10 @@ export const cliSettings = {
   tlsCa,
   tlsCert,
   tlsKey,
+  tlsCaKey: optionalText(
+    'TOLLGATE_TLS_CA_KEY',
+    'PEM file of the key of the certificate authority, with which `tollgate caller` issues certificates; absent: ca.key beside the file of TOLLGATE_TLS_CA.',
+  ),
 } satisfies Settings;
 
 /** Where the services are. */
@@ -46,6 +50,9 @@ export type CliConfig = {
   readonly publicUrl: string;
   /** Absent: the services are reached without it. */
   readonly tls?: Tls;
+  /** Files of the certificate authority, where they are set. */
+  readonly tlsCaPath?: string | undefined;
+  readonly tlsCaKeyPath?: string | undefined;
 } & (
   | { readonly mode: 'single'; readonly dataDir: string }
   | { readonly mode: 'distributed'; readonly addresses: Readonly<Record<ServiceName, string>> }
@@ -57,7 +64,8 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
   const gatewayUrl = values.gatewayUrl ?? `http://127.0.0.1:${values.port}`;
   const tls = tlsOf(values);
   const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
-  const common = tls === undefined ? { gatewayUrl, publicUrl } : { gatewayUrl, publicUrl, tls };
+  const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };
+  const common = { gatewayUrl, publicUrl, ...paths, ...(tls === undefined ? {} : { tls }) };
   const missing = serviceNames.filter((name) => values[name] === undefined);
   if (missing.length === serviceNames.length) return { ...common, mode: 'single', dataDir: values.dataDir };
   if (missing.length > 0) {

@@ -3,6 +3,7 @@ import { findAdminSocket, isListening } from '#kit/process/admin-socket.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { type CallerService, CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { type UserService, UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -20,6 +21,7 @@ const healthTimeoutMs = 3000;
 export interface Services {
   readonly auth: AuthService;
   readonly users: UserService;
+  readonly callers: CallerService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
   readonly alerts: AlertService;
@@ -54,6 +56,7 @@ export async function connect(config: CliConfig): Promise<Services> {
   return {
     auth: connectionTo('auth').client(AuthServiceDefinition),
     users: connectionTo('auth').client(UserServiceDefinition),
+    callers: connectionTo('auth').client(CallerServiceDefinition),
     catalog: connectionTo('catalog').client(CatalogServiceDefinition),
     ledger: connectionTo('ledger').client(LedgerServiceDefinition),
     alerts: connectionTo('ledger').client(AlertServiceDefinition),

@@ -31,8 +31,8 @@ interface Noted<M> {
 
 type Unary<S> = { [K in keyof S as S[K] extends Method ? K : never]?: Noted<S[K]> };
 
-/** The services whose RPCs are noted. */
-export type NotedServices = Omit<Services, 'checkHealth' | 'close'>;
+/** The services whose RPCs are noted. Auth itself notes changes of callers. */
+export type NotedServices = Omit<Services, 'callers' | 'checkHealth' | 'close'>;
 
 const roles = wordsOf<Role>(Role, 'ROLE_');
 const deed = (action: string, accountId: string, targetId: string, detail: object = {}): Deed => ({ action, accountId, targetId, detail });

@@ -5,6 +5,7 @@ import { accountCommand } from './commands/account.js';
 import { alertCommand } from './commands/alert.js';
 import { auditCommand } from './commands/audit.js';
 import { balanceCommand } from './commands/balance.js';
+import { callerCommand } from './commands/caller.js';
 import { codeCommand } from './commands/code.js';
 import { configCommand } from './commands/config.js';
 import { consoleCommand } from './commands/console.js';
@@ -26,6 +27,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   consoleCommand,
   memberCommand,
   keyCommand,
+  callerCommand,
   balanceCommand,
   statementCommand,
   codeCommand,

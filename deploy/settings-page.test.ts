@@ -10,7 +10,7 @@ import { ledgerSettings, paymentSettings } from '../services/ledger/index.js';
 import { meteringSettings } from '../services/metering/index.js';
 import { distributedSettings } from './distributed/config.js';
 import { settingsPage } from './settings-page.js';
-import { singleSettings } from './single/config.js';
+import { grpcSettings, singleSettings } from './single/config.js';
 
 const path = new URL('../docs/configuration.md', import.meta.url);
 
@@ -25,6 +25,11 @@ const page = settingsPage([
     title: 'Where, and the first start',
     readBy: 'Read by the single process and by the launcher of the distributed mode.',
     settings: singleSettings,
+  },
+  {
+    title: 'gRPC of a single process',
+    readBy: 'Read by the single process. In distributed mode each service has an address of its own.',
+    settings: grpcSettings,
   },
   {
     title: 'Launcher of the distributed mode',

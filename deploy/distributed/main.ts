@@ -12,10 +12,10 @@ import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
+import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { type ConsoleLink, ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { welcomeText } from '../welcome.js';
-import { ensureCertificate } from './certificates.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { claimPorts } from './ports.js';
 import { nodeCount } from './galera/cluster.js';
@@ -76,8 +76,14 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           onStart: (name, pid) => notePid(`galera-${name}`)(pid),
         })
       : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
+  // Services serve and call; the gateway and the operator only call.
+  const certificates = new Map<string, CertificateFiles>();
+  for (const name of [...services, 'gateway', 'operator']) {
+    const hosts = (services as readonly string[]).includes(name) ? ['localhost', '127.0.0.1'] : [];
+    certificates.set(name, await ensureCertificate(tlsFolder, name, { isClient: true, hosts }));
+  }
   const tlsEnv = (name: string): Record<string, string> => {
-    const { ca, cert, key } = ensureCertificate(tlsFolder, name);
+    const { ca, cert, key } = certificates.get(name)!;
     return { TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key };
   };
   const child = (name: string, script: string, own: () => Record<string, string>): Supervised =>
@@ -125,7 +131,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     name: 'welcome',
     async start() {
       await untilReady(address, [...serviceParts, gateway]);
-      const first = await firstRunOver(addresses, tlsFolder, { ...config.launcher, dataDir }, address);
+      const first = await firstRunOver(addresses, certificates.get('operator')!, { ...config.launcher, dataDir }, address);
       process.stdout.write(
         welcomeText({
           address,
@@ -144,11 +150,11 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
 
 async function firstRunOver(
   addresses: { auth: string; ledger: string },
-  tlsFolder: string,
+  certificate: CertificateFiles,
   config: import('./config.js').DistributedConfig,
   address: string,
 ): Promise<{ firstRun: FirstRun; link: ConsoleLink } | undefined> {
-  const options = { caller: 'operator', tls: readTls(ensureCertificate(tlsFolder, 'operator')) };
+  const options = { caller: 'operator', tls: readTls(certificate) };
   const [auth, ledger] = [dialGrpc(addresses.auth, options), dialGrpc(addresses.ledger, options)];
   const users = auth.client(UserServiceDefinition);
   let firstRun: FirstRun | undefined;

@@ -1,5 +1,5 @@
 // Settings of the single process beside those of its parts.
-import { type Environment, type Settings, text, type Values } from '#kit/config/settings.js';
+import { type Environment, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Where data is kept and what the first start gives. */
@@ -21,6 +21,27 @@ export const singleSettings = {
       return amount;
     },
   },
+} satisfies Settings;
+
+/** Where callers on other machines find the services of a single process. */
+export const grpcSettings = {
+  listen: optionalText(
+    'TOLLGATE_GRPC_LISTEN',
+    'host:port where the single process serves gRPC with mutual TLS, for callers of `tollgate caller add`; without it only the operator’s socket is served',
+  ),
+  hosts: {
+    env: 'TOLLGATE_GRPC_HOSTS',
+    description:
+      'names and addresses, separated by commas, by which those callers reach it beside localhost and the name of the machine; the server’s certificate has them',
+    default: [],
+    show: (hosts) => hosts.join(','),
+    parse(value) {
+      const hosts = value.split(',').map((host) => host.trim());
+      if (hosts.length > 20 || !hosts.every((host) => /^[A-Za-z0-9._:-]{1,253}$/.test(host)))
+        throw new Error('must be at most 20 names or addresses, separated by commas');
+      return hosts;
+    },
+  } satisfies Setting<readonly string[]>,
 } satisfies Settings;
 
 /** The parsed settings. */

@@ -32,13 +32,15 @@ import { createMetering, meteringSettings } from '../../services/metering/index.
 import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
-import { singleEnvironment, singleSettings } from './config.js';
+import { grpcSettings, singleEnvironment, singleSettings } from './config.js';
+import { networkListener } from './network-listener.js';
 
 const startedAtMs = performance.timeOrigin;
 const isTerminal = process.stdout.isTTY === true;
 
 const settings = {
   single: singleSettings,
+  grpc: grpcSettings,
   auth: authSettings,
   catalog: catalogSettings,
   ledger: ledgerSettings,
@@ -144,6 +146,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   ];
   // Only the user who runs this process can open the socket, so callers on it are believed.
   const operatorSocket = grpcPart({ address: `unix:${socketPath}`, offers, access, tls: undefined }, host);
+  const listeners = await networkListener(config.grpc, dataDir, { offers, access }, host);
 
   let firstRun: FirstRun | undefined;
   const firstRunPart: Part = {
@@ -189,6 +192,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     inference,
     firstRunPart,
     operatorSocket,
+    ...listeners,
     gateway,
     welcomePart,
   ];

@@ -1,10 +1,40 @@
 // The callers that are part of every installation, and what each may do. All other callers are data, kept by auth.
 import { accessTable } from '#proto/access.js';
 
-/** Every grant that an RPC requires, in order. */
-export const grants: readonly string[] = [...new Set(Object.values(accessTable).map(({ grant }) => grant as string))]
-  .filter((grant) => grant !== '')
-  .sort();
+type Grant = Exclude<(typeof accessTable)[keyof typeof accessTable]['grant'], ''>;
+
+/** What each grant allows, for those that operators give. */
+export const grantMeanings: Readonly<Record<Grant, string>> = {
+  'audit.append': 'append events to the audit log, as services do',
+  'auth.accounts': 'read, create, rename, suspend and resume accounts',
+  'auth.audit': 'read and verify the audit log',
+  'auth.authenticate': 'look platform keys up by the hash of their secret, and watch their changes',
+  'auth.callers': 'manage callers and their grants: with it a caller can get every other grant',
+  'auth.directory': 'watch the callers, as services do',
+  'auth.keys': 'read, create, change, rotate and revoke platform keys',
+  'auth.sessions': 'sign users in and manage their sessions, as the gateway does',
+  'auth.users': 'manage users, members and invitations',
+  'catalog.publish': 'publish a price without a draft',
+  'catalog.read': 'read models and prices, and watch their changes',
+  'catalog.write': 'change models, and draft and publish prices',
+  'inference.generate': 'generate text, and count tokens',
+  'inference.read': 'read upstreams, without their secrets',
+  'inference.write': 'create, change, test and delete upstreams',
+  'ledger.alerts': 'change and test balance alerts',
+  'ledger.deposit': 'deposit, adjust and refund money, and manage redemption codes',
+  'ledger.hold': 'hold money for a call, extend the hold and release it',
+  'ledger.pay': 'book payments that a payment provider has signed',
+  'ledger.read': 'read balances, holds, entries and statements',
+  'ledger.redeem': 'redeem codes for an account',
+  'ledger.settle': 'charge held money without a usage record, as metering does',
+  'metering.read': 'read usage records and totals, and estimate charges',
+  'metering.record': 'record usage, which is then charged',
+  'metering.settle': 'read and repair the settlement of charges, and compare the books',
+  'process.read': 'read the state of the processes',
+};
+
+/** Every grant, in order. */
+export const grants: readonly string[] = Object.keys(grantMeanings);
 
 /** What each process calls, and nothing else. The operator may call everything. */
 export const builtInCallers = {

@@ -12,7 +12,7 @@ import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { checkHealth } from '#kit/rpc/health-client.js';
 import { readTls, type Tls } from '#client/tls.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
-import { type CertificateFiles, ensureCertificate } from '../../deploy/distributed/certificates.js';
+import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { type Child, eventually, freePort, root, startScript } from '../support/process.js';
 import { modes } from '../support/system.js';
 
@@ -25,7 +25,8 @@ describeIfDistributed('processes started one by one', () => {
   let addresses: Record<(typeof services)[number], string>;
   const children: Child[] = [];
 
-  const files = (name: string): CertificateFiles => ensureCertificate(join(folder, 'tls'), name);
+  const certificates = new Map<string, CertificateFiles>();
+  const files = (name: string): CertificateFiles => certificates.get(name)!;
   const tlsOf = (name: string): Tls => readTls(files(name));
   const envOf = (name: string): Record<string, string> => {
     const { ca, cert, key } = files(name);
@@ -35,6 +36,9 @@ describeIfDistributed('processes started one by one', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
+    for (const name of [...services, 'gateway', 'operator']) {
+      certificates.set(name, await ensureCertificate(join(folder, 'tls'), name, { isClient: true, hosts: ['localhost'] }));
+    }
     const ports = await Promise.all(services.map(freePort));
     addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as typeof addresses;
     const port = await freePort();

@@ -1,0 +1,26 @@
+// gRPC over the network in single mode, for callers on other machines: mutual TLS with certificates of the data folder's own authority.
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Values } from '#kit/config/settings.js';
+import type { Part } from '#kit/lifecycle.js';
+import type { ProcessHost } from '#kit/process/process.js';
+import { grpcPart, type GrpcPartOptions } from '#kit/process/service-process.js';
+import { readTls } from '#client/tls.js';
+import { ensureAuthority, ensureCertificate } from '#kit/tls/certificate-files.js';
+import type { grpcSettings } from './config.js';
+
+/** The listener as a part, where one is wanted: with the process's own certificates if they are set, else with some from the data folder. */
+export async function networkListener(
+  { listen, hosts }: Values<typeof grpcSettings>,
+  dataDir: string,
+  offered: Pick<GrpcPartOptions, 'offers' | 'access'>,
+  host: ProcessHost,
+): Promise<Part[]> {
+  const folder = join(dataDir, 'tls');
+  // Callers can be added before there is a listener.
+  if (host.tls === undefined) await ensureAuthority(folder);
+  if (listen === undefined) return [];
+  const names = new Set(['localhost', '127.0.0.1', hostname(), ...hosts]);
+  const tls = host.tls ?? readTls(await ensureCertificate(folder, 'tollgate', { isClient: false, hosts: [...names] }));
+  return [grpcPart({ ...offered, address: listen, tls }, host)];
+}

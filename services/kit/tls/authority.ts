@@ -1,0 +1,111 @@
+// The certificate authority of an installation: it issues a certificate to each process and to each caller. Loaded only where certificates
+// are issued, since the library takes a while to load.
+import 'reflect-metadata';
+import { createHash, randomBytes, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import * as x509 from '@peculiar/x509';
+
+/** A certificate and its private key as PEM. */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate that was issued. */
+export interface IssuedCertificate extends Pair {
+  /** SHA-256 of the certificate in DER form. */
+  readonly sha256: Buffer;
+  readonly expiresAtMs: number;
+}
+
+/** Options of `issueCertificate`. */
+export interface IssueOptions {
+  readonly commonName: string;
+  readonly days: number;
+  /** Whether it identifies a caller (extended key usage clientAuth). */
+  readonly isClient: boolean;
+  /** The names and addresses of the server that it identifies (serverAuth); empty: none. */
+  readonly hosts: readonly string[];
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const dayMs = 86_400_000;
+const authorityDays = 3650;
+// A machine whose clock is slow accepts a certificate that was issued just now.
+const backdatedMs = 300_000;
+
+/** Creates an authority. */
+export async function createAuthority(): Promise<Pair> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: newSerial(),
+    name: [{ CN: ['Tollgate authority'] }],
+    ...validFor(authorityDays),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [
+      // Below it there are no further authorities: no process can certify itself to be another one.
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: pemOf(certificate), key: await keyPemOf(keys.privateKey) };
+}
+
+/** Issues a certificate with a new key. Throws when the authority's files are not a certificate and its key. */
+export async function issueCertificate(authority: Pair, { commonName, days, isClient, hosts }: IssueOptions): Promise<IssuedCertificate> {
+  const issuer = new x509.X509Certificate(authority.cert);
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(authority.key), algorithm, false, ['sign']);
+  const keys = await newKeys();
+  const usages = [...(isClient ? [x509.ExtendedKeyUsage.clientAuth] : []), ...(hosts.length > 0 ? [x509.ExtendedKeyUsage.serverAuth] : [])];
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: newSerial(),
+    subject: [{ CN: [commonName] }],
+    issuer: issuer.subject,
+    ...validFor(days),
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension(usages),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      ...(hosts.length > 0
+        ? [new x509.SubjectAlternativeNameExtension(hosts.map((host) => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host })))]
+        : []),
+    ],
+  });
+  return {
+    cert: pemOf(certificate),
+    key: await keyPemOf(keys.privateKey),
+    sha256: createHash('sha256').update(Buffer.from(certificate.rawData)).digest(),
+    expiresAtMs: certificate.notAfter.getTime(),
+  };
+}
+
+function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+}
+
+/** 127 random bits, as a positive number. */
+function newSerial(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = (bytes[0]! & 0x7f) | 0x40;
+  return bytes.toString('hex');
+}
+
+function validFor(days: number): { notBefore: Date; notAfter: Date } {
+  const nowMs = Math.floor(Date.now() / 1000) * 1000;
+  return { notBefore: new Date(nowMs - backdatedMs), notAfter: new Date(nowMs + days * dayMs) };
+}
+
+function pemOf(certificate: x509.X509Certificate): string {
+  return `${certificate.toString('pem').trim()}\n`;
+}
+
+async function keyPemOf(key: webcrypto.CryptoKey): Promise<string> {
+  return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY').trim()}\n`;
+}

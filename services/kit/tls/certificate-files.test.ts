@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:tls';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { issueCertificate, type Pair } from './authority.js';
+import { type CertificateFiles, ensureAuthority, ensureCertificate } from './certificate-files.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const read = (path: string): X509Certificate => new X509Certificate(readFileSync(path));
+const server = (name: string, hosts = ['localhost', '127.0.0.1']): Promise<CertificateFiles> =>
+  ensureCertificate(folder, name, { isClient: true, hosts });
+const pairOf = ({ cert, key }: CertificateFiles): Pair => ({ cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') });
+
+/** What a mutual TLS connection between the two comes to: "ok", or the code of the fault. */
+async function handshake(ofServer: Pair, ofClient: Pair, servername = 'localhost'): Promise<string> {
+  const { cert: ca } = await ensureAuthority(folder);
+  const listening = createServer({ ...ofServer, ca, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' });
+  listening.on('secureConnection', (socket) => socket.end('welcome'));
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  const { port } = listening.address() as { port: number };
+  try {
+    return await new Promise<string>((resolve) => {
+      const fault = (error: NodeJS.ErrnoException): void => resolve(error.code ?? error.message);
+      listening.on('tlsClientError', fault);
+      connect({ ...ofClient, ca, port, host: '127.0.0.1', servername })
+        .on('error', fault)
+        .on('data', () => resolve('ok'));
+    });
+  } finally {
+    listening.close();
+  }
+}
+
+describe('the certificate of a process', () => {
+  it('is of the authority, names the process and its hosts, and is kept', async () => {
+    const files = await server('gateway');
+    const certificate = read(files.cert);
+    expect(certificate.verify(read(files.ca).publicKey)).toBe(true);
+    expect(certificate.checkIssued(read(files.ca))).toBe(true);
+    expect(certificate.subject).toBe('CN=gateway');
+    expect([certificate.checkHost('localhost'), certificate.checkIP('127.0.0.1')]).toEqual(['localhost', '127.0.0.1']);
+    expect(await server('gateway')).toEqual(files);
+    expect(read(files.cert).fingerprint256).toBe(certificate.fingerprint256);
+    expect([files.key, join(folder, 'ca.key')].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+  });
+
+  it('is issued again when the process has another host', async () => {
+    const files = await server('gateway');
+    const before = read(files.cert).fingerprint256;
+    await server('gateway', ['localhost', 'tollgate.example.com']);
+    expect(read(files.cert).fingerprint256).not.toBe(before);
+    expect(read(files.cert).checkHost('tollgate.example.com')).toBe('tollgate.example.com');
+  });
+
+  it('lets clients and servers of the installation connect, by the name of the server alone', async () => {
+    const [one, other] = [pairOf(await server('ledger')), pairOf(await server('metering'))];
+    expect(await handshake(one, other)).toBe('ok');
+    expect(await handshake(one, other, 'elsewhere.example.com')).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+  });
+
+  it('lets a caller be no server, and no authority', async () => {
+    const ledger = pairOf(await server('ledger'));
+    const caller = await issueCertificate(await ensureAuthority(folder), {
+      commonName: 'billing-team',
+      days: 1,
+      isClient: true,
+      hosts: [],
+    });
+    expect(await handshake(ledger, caller)).toBe('ok');
+    expect(await handshake(caller, ledger)).not.toBe('ok');
+    const forged = await issueCertificate(caller, { commonName: 'operator', days: 1, isClient: true, hosts: [] });
+    expect(await handshake(ledger, forged)).not.toBe('ok');
+    const withChain = { cert: `${forged.cert}${caller.cert}`, key: forged.key };
+    expect(await handshake(ledger, withChain)).not.toBe('ok');
+  });
+
+  it('is known by the fingerprint that a connection shows', async () => {
+    const issued = await issueCertificate(await ensureAuthority(folder), {
+      commonName: 'billing-team',
+      days: 30,
+      isClient: true,
+      hosts: [],
+    });
+    const certificate = new X509Certificate(issued.cert);
+    expect(certificate.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(issued.sha256.toString('hex'));
+    expect(new Date(certificate.validTo).getTime()).toBe(issued.expiresAtMs);
+  });
+});
