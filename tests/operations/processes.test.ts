@@ -148,9 +148,10 @@ describeIfDistributed('processes started one by one', () => {
       const { ca, cert, key } = tlsOf('operator');
       const client = new (reflectionClient())(addresses.ledger, credentials.createSsl(ca, key, cert));
       const answer = await reflected(client, { listServices: '' });
-      expect(answer).toMatchObject({
-        listServicesResponse: { service: [{ name: 'tollgate.ledger.v1.AlertService' }, { name: 'tollgate.ledger.v1.LedgerService' }] },
-      });
+      const { service } = (answer as { listServicesResponse: { service: { name: string }[] } }).listServicesResponse;
+      expect(service.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['tollgate.ledger.v1.AlertService', 'tollgate.ledger.v1.LedgerService']),
+      );
     });
   });
 });
