@@ -35,7 +35,7 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 build: built ## compile to dist/
 
 # What takes its time: mutants, campaigns against several processes' worth of faults.
-NOT_IN_CHECK = services/ledger/mutation services/metering/reconcile/job services/kit/rpc/batch-outage
+NOT_IN_CHECK = services/ledger/verify/mutation services/metering/reconcile/job batch-outage
 
 check: packages static ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=100% $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK)

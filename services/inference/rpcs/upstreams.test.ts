@@ -210,7 +210,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await put({ enabled: false });
     expect(await lastTests()).toEqual([undefined, undefined]);
     const { test } = await service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
-    expect(test).toMatchObject({ ok: true, atMs: BigInt(clock.nowMs()), failedStep: '', upstreamModel: 'text' });
+    expect(test).toMatchObject({ ok: true, startedAtMs: BigInt(clock.nowMs()), failedStep: '', upstreamModel: 'text' });
     const sandbox = await service.testUpstream({ upstreamId: 'sandbox', upstreamModel: 'echo' }, operator);
     expect(sandbox.test).toMatchObject({ ok: true, steps: { length: 7 } });
 

@@ -174,7 +174,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     const waits: number[] = [];
     for (let attempt = 1; attempt < 6; attempt += 1) {
       const [delivery] = await deliveries();
-      expect(delivery).toMatchObject({ state: pending, attempts: attempt, outcome: 'status 503: not now', endedAtMs: 0n });
+      expect(delivery).toMatchObject({ state: pending, attempts: attempt, lastResult: 'status 503: not now', endedAtMs: 0n });
       const waitMs = Number(delivery!.nextAttemptAtMs) - alerts.ledger.clock.nowMs();
       waits.push(waitMs);
       alerts.ledger.clock.advance(waitMs - 1);

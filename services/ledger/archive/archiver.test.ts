@@ -104,7 +104,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
       .knex('bucket')
       .where({ ...accountColumns(customer.accountId, engine) })
       .update({ spent_nano_usd: 69n });
-    expect(await drifts()).toContainEqual({ accountId: customer.accountId, what: 'spent', storedNanoUsd: 69n, rebuiltNanoUsd: 70n });
+    expect(await drifts()).toContainEqual({ accountId: customer.accountId, subject: 'spent', storedNanoUsd: 69n, rebuiltNanoUsd: 70n });
   });
 
   it('keeps a call that is refunded later, over the boundary between archived and kept', async () => {

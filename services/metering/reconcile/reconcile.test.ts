@@ -77,7 +77,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     for (const drift of drifts)
       expect(drift).toMatchObject({
         check: DriftCheck.DRIFT_CHECK_PRICE,
-        what: 'start of a call whose price had ended',
+        subject: 'start of a call whose price had ended',
         stored: startedAtMs,
         expected: startedAtMs,
       });

@@ -32,7 +32,7 @@ describe('a value made for a schema', () => {
       {
         type: 'object',
         properties: { users: { type: 'array', items: person, minItems: 2 }, by: person },
-        required: ['people', 'by'],
+        required: ['users', 'by'],
         additionalProperties: false,
       },
     ],

@@ -24,7 +24,7 @@ export function createWorkshop(root: string): Workshop {
   const here = JSON.stringify({ type, imports }).replaceAll('./dist/', './');
   writeFileSync(join(folder, 'package.json'), here);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/gen/**/*.ts', 'proto/rules/**/*.ts'], { cwd: root });
+  const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/**/*.ts'], { cwd: root });
   for (const source of sources.filter((name) => !name.endsWith('.test.ts'))) {
     write(join(folder, source.replace(/\.ts$/, '.js')), compile(readFileSync(join(root, source), 'utf8')));
   }
