@@ -19,7 +19,7 @@ import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
 import { withActorRules } from './users/actor-rules.js';
 import type { PeopleDeps } from './users/deps.js';
-import { Postman } from './users/mail/mail-sender.js';
+import { MailSender } from './users/mail/mail-sender.js';
 import { peopleService } from './users/service.js';
 import { AuditStore } from './users/store/audit.js';
 import { FailureStore } from './users/store/failures.js';
@@ -71,7 +71,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
   const mailBudget = new MailBudget(db);
-  const postman = new Postman({ mailer, publicUrl, budget: mailBudget, retryMs: config.mailRetryMs, clock, log });
+  const mailSender = new MailSender({ mailer, publicUrl, budget: mailBudget, retryMs: config.mailRetryMs, clock, log });
   const store = new SigningKeyStore(db);
   const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
   const audit = new AuditStore(db, clock);
@@ -85,7 +85,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     accounts,
     resets: new ResetStore(db),
     mailBudget,
-    postman,
+    mailSender,
     actorTokens: new ActorTokens(signingKeys, clock),
     lifetimes: config,
     clock,
@@ -125,7 +125,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     },
     async stop() {
       endSweeping?.();
-      await postman.stop();
+      await mailSender.stop();
       await feed.stop();
       await signingKeys.stop();
     },

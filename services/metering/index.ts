@@ -11,7 +11,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archive/archiver.js';
 import type { MeteringConfig } from './config.js';
-import { Folder } from './rollups/rollup-worker.js';
+import { RollupWorker } from './rollups/rollup-worker.js';
 import { createKeyLane } from './keyed-calls/key-lane.js';
 import { startKeySweeper } from './keyed-calls/key-sweeper.js';
 import { LeaseGrace } from './leases/lease-grace.js';
@@ -57,7 +57,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   let stopKeySweeper = async (): Promise<void> => {};
   let endObserving = (): void => {};
   const archiver = new Archiver({ config, ...deps });
-  const folder = new Folder({ config, ...deps });
+  const rollupWorker = new RollupWorker({ config, ...deps });
   return {
     name: 'metering',
     service: meteringService({ config, ...deps, outage, records, keys, outbox, reconcile, metrics, audit }),
@@ -70,11 +70,11 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       stopKeySweeper = startKeySweeper({ config, ...deps });
       endObserving = observeMetering({ db, clock: deps.clock, log: deps.log, results: () => reconcileJob.results });
       archiver.start();
-      folder.start();
+      rollupWorker.start();
     },
     async stop() {
       endObserving();
-      await folder.stop();
+      await rollupWorker.stop();
       await archiver.stop();
       await reconcileJob.stop();
       await sweeper.stop();

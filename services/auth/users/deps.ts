@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
-import type { Postman } from './mail/mail-sender.js';
+import type { MailSender } from './mail/mail-sender.js';
 import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';
@@ -34,7 +34,7 @@ export interface PeopleDeps {
   readonly accounts: AccountStore;
   readonly resets: ResetStore;
   readonly mailBudget: MailBudget;
-  readonly postman: Postman;
+  readonly mailSender: MailSender;
   readonly actorTokens: ActorTokens;
   readonly lifetimes: Lifetimes;
   readonly clock: Clock;

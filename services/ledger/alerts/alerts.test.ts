@@ -350,7 +350,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(paged).toEqual(all);
     expect(all).toHaveLength(5);
     alerts.ledger.clock.advance(90 * 24 * hourMs);
-    await alerts.courier.removeOld();
+    await alerts.deliveryWorker.removeOld();
     expect(await deliveries()).toEqual([]);
   });
 

@@ -11,7 +11,7 @@ import { SecretBox } from '#kit/secrets/secret-box.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
-import { Courier } from './delivery-worker.js';
+import { DeliveryWorker } from './delivery-worker.js';
 import type { AlertDeps } from './deps.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';
@@ -52,18 +52,18 @@ export function createAlerts(
     log,
   };
   const watcher = new AlertWatcher(deps);
-  const courier = new Courier(deps);
+  const deliveryWorker = new DeliveryWorker(deps);
   return {
     name: 'alerts',
     service: alertService(deps),
     async start() {
       await migrate(db, migrations);
       watcher.start();
-      courier.start();
+      deliveryWorker.start();
     },
     async stop() {
       await watcher.stop();
-      await courier.stop();
+      await deliveryWorker.stop();
       mailer?.close();
     },
     async ready() {

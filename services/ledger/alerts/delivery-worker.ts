@@ -12,7 +12,7 @@ const removedAtATime = 500;
 const patienceMs = 5000;
 
 /** Sends again and again until it is stopped. */
-export class Courier {
+export class DeliveryWorker {
   private readonly underWay = new Set<Promise<void>>();
   private stopRepeating: () => Promise<void> = async () => {};
   private stopRemoving: () => Promise<void> = async () => {};

@@ -17,7 +17,7 @@ const fromStart = Buffer.alloc(16);
 /** Looked at together, so that those of an account are added together: of fifty accounts that call in turn, some forty at once. */
 const waitingMax = 4000;
 
-export interface FolderDeps {
+export interface RollupWorkerDeps {
   readonly config: Pick<MeteringConfig, 'foldIntervalMs'>;
   readonly db: Database;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface FolderDeps {
 }
 
 /** Folds in metering from `start` to `stop`; of several replicas one at a time does. */
-export class Folder {
+export class RollupWorker {
   private readonly replica = randomBytes(16);
   private readonly numbers = new SeriesNumbers();
   private leasedUntilMs = 0;
@@ -33,7 +33,7 @@ export class Folder {
   private readonly outcome = new AbortController();
   private stopRepeating: () => Promise<void> = async () => {};
 
-  constructor(private readonly deps: FolderDeps) {
+  constructor(private readonly deps: RollupWorkerDeps) {
     this.stepSize = deps.db.engine === 'sqlite' ? recordsPerStepMin : recordsPerStepMax;
   }
 

@@ -9,7 +9,7 @@ import type { Letter } from './mail-templates.js';
 import { abandoned, failed, type MailStanding, off, pending, sent } from './mail-state.js';
 
 /** A mail to be sent. */
-export interface Parcel {
+export interface OutgoingMail {
   /** Names the mail: its Message-ID. */
   readonly id: string;
   readonly to: string;
@@ -36,8 +36,8 @@ const stopWaitMs = 5000;
 /** How long to wait before each further try, as multiples of the setting. */
 const waits = [1, 6, 30] as const;
 
-/** What a postman works with. */
-export interface PostmanDeps {
+/** What the mail sender works with. */
+export interface MailSenderDeps {
   /** Undefined: no mail is sent. */
   readonly mailer: Mailer | undefined;
   /** Where people find the console; without it nothing is sent, since no request is believed about it. */
@@ -54,11 +54,11 @@ interface Tried extends MailStanding {
 }
 
 /** Sends mails. */
-export class Postman {
+export class MailSender {
   private readonly underWay = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
 
-  constructor(private readonly deps: PostmanDeps) {}
+  constructor(private readonly deps: MailSenderDeps) {}
 
   /** The address of a page of the console, for example `/invitation`; undefined where no mail can be sent. */
   address(page: string): string | undefined {
@@ -72,18 +72,18 @@ export class Postman {
   }
 
   /** Begins to send, and says how it stands after the first try, or while that takes longer. */
-  async send(parcel: Parcel): Promise<MailStanding> {
-    const refusal = await this.refusal(parcel);
+  async send(mail: OutgoingMail): Promise<MailStanding> {
+    const refusal = await this.refusal(mail);
     if (refusal !== undefined) {
-      await parcel.note?.(refusal);
+      await mail.note?.(refusal);
       return refusal;
     }
-    await parcel.prepare?.();
-    await parcel.note?.(pending);
+    await mail.prepare?.();
+    await mail.note?.(pending);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(pending), askedWaitMs);
-      const work = this.deliver(parcel, resolve)
-        .catch((error: unknown) => this.deps.log.error({ err: error, mail_id: parcel.id }, 'how a mail stands could not be noted'))
+      const work = this.deliver(mail, resolve)
+        .catch((error: unknown) => this.deps.log.error({ err: error, mail_id: mail.id }, 'how a mail stands could not be noted'))
         .finally(() => {
           clearTimeout(timer);
           resolve(pending);
@@ -117,7 +117,7 @@ export class Postman {
     this.deps.mailer?.close();
   }
 
-  private async refusal({ kind, to, budgets }: Parcel): Promise<MailStanding | undefined> {
+  private async refusal({ kind, to, budgets }: OutgoingMail): Promise<MailStanding | undefined> {
     const { mailer, publicUrl, budget, clock, log } = this.deps;
     if (mailer === undefined || publicUrl === undefined) return off;
     if (this.stopping.signal.aborted) return abandoned;
@@ -130,23 +130,23 @@ export class Postman {
     return undefined;
   }
 
-  private async deliver(parcel: Parcel, tell: (standing: MailStanding) => void): Promise<void> {
+  private async deliver(mail: OutgoingMail, tell: (standing: MailStanding) => void): Promise<void> {
     for (const wait of [0, ...waits]) {
       if (wait > 0) {
         tell(pending);
         await pause(wait * this.deps.retryMs, undefined, { signal: this.stopping.signal, ref: false }).catch(() => undefined);
       }
-      const outcome: Tried = this.stopping.signal.aborted ? abandoned : await this.attempt(parcel);
+      const outcome: Tried = this.stopping.signal.aborted ? abandoned : await this.attempt(mail);
       const isLast = wait === waits.at(-1);
       if (!outcome.mayTryAgain || isLast) {
         const { state, words } = outcome;
-        await parcel.note?.({ state, words });
+        await mail.note?.({ state, words });
         return tell({ state, words });
       }
     }
   }
 
-  private async attempt({ id, to, letter, isWanted }: Parcel): Promise<Tried> {
+  private async attempt({ id, to, letter, isWanted }: OutgoingMail): Promise<Tried> {
     const { mailer, log } = this.deps;
     try {
       if (!(await isWanted())) return failed('it was taken back');

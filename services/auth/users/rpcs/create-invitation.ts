@@ -45,8 +45,8 @@ export async function invite(request: CreateInvitationRequest, _context: CallCon
   return { invitation: { ...invitation, mailState: state, mailError: words }, token };
 }
 
-async function mail(invitation: Invitation, token: string, { users, members, postman, clock }: PeopleDeps): Promise<MailStanding> {
-  const page = postman.address('/invitation');
+async function mail(invitation: Invitation, token: string, { users, members, mailSender, clock }: PeopleDeps): Promise<MailStanding> {
+  const page = mailSender.address('/invitation');
   if (page === undefined) return off;
   const id = idToBytes('inv', invitation.id)!;
   const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
@@ -58,8 +58,8 @@ async function mail(invitation: Invitation, token: string, { users, members, pos
     link: `${page}#${token}`,
     expiresAtMs: Number(invitation.expiresAtMs),
   });
-  const untilMs = clock.nowMs() + postman.patienceMs;
-  return postman.send({
+  const untilMs = clock.nowMs() + mailSender.patienceMs;
+  return mailSender.send({
     kind: 'invitation',
     id: invitation.id,
     to: invitation.email,

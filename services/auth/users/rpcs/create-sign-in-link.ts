@@ -30,12 +30,12 @@ async function mail(
   token: string,
   hash: Buffer,
   expiresAtMs: number,
-  { sessions, postman, clock }: PeopleDeps,
+  { sessions, mailSender, clock }: PeopleDeps,
 ): Promise<MailStanding> {
-  const page = postman.address('/link');
+  const page = mailSender.address('/link');
   if (page === undefined) return off;
   const letter = signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs });
-  return postman.send({
+  return mailSender.send({
     kind: 'link',
     id: newId('mail', clock.nowMs()),
     to: user.email,

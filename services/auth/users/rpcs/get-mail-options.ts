@@ -7,7 +7,7 @@ import type { PeopleDeps } from '../deps.js';
 export async function getMailOptions(
   _request: GetMailOptionsRequest,
   _context: CallContext,
-  { postman }: PeopleDeps,
+  { mailSender }: PeopleDeps,
 ): Promise<GetMailOptionsResponse> {
-  return { canMail: postman.address('') !== undefined };
+  return { canMail: mailSender.address('') !== undefined };
 }

@@ -23,18 +23,18 @@ export async function requestPasswordReset(
   const scope = addressScope('password-reset', checkedClient(request.client).address);
   await assertNotThrottled(scope, attemptsMax.passwordReset, deps);
   await noteAttempt(scope, deps);
-  deps.postman.inBackground(() => mailReset(email, deps));
+  deps.mailSender.inBackground(() => mailReset(email, deps));
   return {};
 }
 
-async function mailReset(email: string, { users, resets, postman, clock, log }: PeopleDeps): Promise<void> {
-  const page = postman.address('/reset');
+async function mailReset(email: string, { users, resets, mailSender, clock, log }: PeopleDeps): Promise<void> {
+  const page = mailSender.address('/reset');
   const user = (await users.findByEmail(email))?.user;
   if (page === undefined || user === undefined || user.isDisabled) return;
   const { token, hash } = mintToken();
   const expiresAtMs = clock.nowMs() + resetLifeMs;
   const userId = idToBytes('user', user.id)!;
-  await postman.send({
+  await mailSender.send({
     kind: 'reset',
     id: newId('mail', clock.nowMs()),
     to: email,

@@ -21,7 +21,7 @@ export async function testAlert(request: TestAlertRequest, _context: CallContext
   return { deliveries: ended.map(toDeliveryMessage) };
 }
 
-/** Stored as if a first try were under way, so that no courier takes them meanwhile. */
+/** Stored as if a first try were under way, so that no delivery worker claims them meanwhile. */
 async function begun(alert: AlertRecord, { deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
   const { accountId } = alert;
   const nowMs = clock.nowMs();

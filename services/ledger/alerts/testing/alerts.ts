@@ -11,7 +11,7 @@ import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../../migrations/index.js';
 import { Reads } from '../../store/reads.js';
 import { startTestLedger, type TestLedger } from '../../testing/ledger.js';
-import { Courier } from '../delivery-worker.js';
+import { DeliveryWorker } from '../delivery-worker.js';
 import type { AlertDeps } from '../deps.js';
 import { alertService } from '../service.js';
 import { AlertStore } from '../store/alerts.js';
@@ -22,7 +22,7 @@ import { AlertWatcher } from '../watcher.js';
 export interface Process {
   readonly service: AlertService;
   readonly watcher: AlertWatcher;
-  readonly courier: Courier;
+  readonly deliveryWorker: DeliveryWorker;
   readonly deps: AlertDeps;
   /** Sends what is due and waits for it. */
   send(): Promise<void>;
@@ -74,15 +74,15 @@ export async function startTestAlerts(
       log,
       ...changes,
     };
-    const courier = new Courier(deps);
+    const deliveryWorker = new DeliveryWorker(deps);
     return {
       service: alertService(deps),
       watcher: new AlertWatcher(deps),
-      courier,
+      deliveryWorker,
       deps,
       async send() {
-        await courier.begin();
-        await courier.idle();
+        await deliveryWorker.begin();
+        await deliveryWorker.idle();
       },
     };
   };
