@@ -5,7 +5,7 @@ import { operatorCall, type Services } from './connect.js';
 import { type Deed, deeds, type NotedServices } from './deeds.js';
 
 /** Who did it, in the log. */
-export const cliActorName = 'operator CLI';
+const cliActorName = 'operator CLI';
 
 type Call = (request: unknown, context: unknown) => Promise<unknown>;
 interface AnyNoted {

@@ -120,13 +120,13 @@ async function check(name: string, look: () => Promise<string>): Promise<Finding
 }
 
 /** Raises a CliError when this Node is too old. */
-export function checkNode(version: string): string {
+function checkNode(version: string): string {
   if (Number(version.split('.')[0]) >= nodeMajorMin) return version;
   throw new CliError(`Node ${version} is too old.`, { fix: `Use Node ${nodeMajorMin} or newer; ./tollgate and make bring their own.` });
 }
 
 /** Raises a CliError when the gateway's clock is not ours. */
-export function checkClock(theirsMs: number, oursMs: number): string {
+function checkClock(theirsMs: number, oursMs: number): string {
   const skewMs = theirsMs - oursMs;
   if (Math.abs(skewMs) <= clockSkewMsMax) return `within ${clockSkewMsMax / 1000} s of the gateway's`;
   throw new CliError(

@@ -92,7 +92,7 @@ export class Output {
 }
 
 /** The rows as lines with two spaces between the columns; `right` says which columns are numbers. */
-export function alignRows(rows: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
+function alignRows(rows: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
   const widths = widest(rows, least);
   return rows
     .map(

@@ -1,4 +1,5 @@
 // AuthService: its RPCs, bound to what they need.
+import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from './deps.js';
@@ -6,7 +7,6 @@ import { authenticate } from './rpcs/authenticate.js';
 import { createAccount } from './rpcs/create-account.js';
 import { createKey } from './rpcs/create-key.js';
 import { getAccount } from './rpcs/get-account.js';
-import { getHealth } from './rpcs/get-health.js';
 import { getKey } from './rpcs/get-key.js';
 import { listAccounts } from './rpcs/list-accounts.js';
 import { listKeys } from './rpcs/list-keys.js';

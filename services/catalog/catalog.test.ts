@@ -1,18 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
-import { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { type CatalogService, type DeepPartial, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { context, exampleCatalog, exampleModel, examplePrice } from './testing/examples.js';
-
-async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
-  const error = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
-  return { reason: error.reason, details: error.details };
-}
+import { context, exampleCatalog, exampleModel, examplePrice, refusal } from './testing/examples.js';
 
 describe.each(testEngines)('the catalog on %s', (engine) => {
   let test: TestDatabase;

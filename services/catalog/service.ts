@@ -1,8 +1,8 @@
 // CatalogService: its RPCs, bound to what they need.
+import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from './deps.js';
-import { getHealth } from './rpcs/get-health.js';
 import { deletePriceDraft } from './rpcs/delete-price-draft.js';
 import { getModel } from './rpcs/get-model.js';
 import { getPriceDraft } from './rpcs/get-price-draft.js';

@@ -1,8 +1,8 @@
 // InferenceService: its RPCs, bound to what they need.
+import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from './deps.js';
-import { getHealth } from './rpcs/get-health.js';
 import { countTokens } from './rpcs/count-tokens.js';
 import { deleteUpstream } from './rpcs/delete-upstream.js';
 import { generate } from './rpcs/generate.js';

@@ -68,7 +68,7 @@ async function outboxReadings(db: Database, nowMs: number): Promise<Reading[]> {
 }
 
 /** Pure. Before the first look nothing is known, so nothing is shown: not even a zero. */
-export function reconcileReadings(results: Results, nowMs: number): Reading[] {
+function reconcileReadings(results: Results, nowMs: number): Reading[] {
   const runs = (['recent', 'full'] as const).flatMap((run) => {
     const finishedAtMs = results[run]?.finishedAtMs;
     return finishedAtMs === undefined

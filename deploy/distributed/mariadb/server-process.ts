@@ -119,7 +119,7 @@ export async function endServer(server: Server): Promise<void> {
 }
 
 /** mariadbd refuses to run as root unless told that it is meant. */
-export function userOption(runAs: RunAs): string[] {
+function userOption(runAs: RunAs): string[] {
   return process.getuid?.() === 0 && runAs.uid === undefined ? ['--user=root'] : [];
 }
 

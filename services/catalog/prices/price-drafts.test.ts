@@ -1,20 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
-import { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import type { CatalogService, DeepPartial, PriceDraft, PriceVersion, PublishPriceDraftRequest } from '#proto/catalog/v1/catalog.js';
-import { context, exampleCatalog, exampleModel, examplePrice } from '../testing/examples.js';
+import { context, exampleCatalog, exampleModel, examplePrice, refusal } from '../testing/examples.js';
 
 const modelId = 'acme/small';
-
-async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
-  const error = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
-  return { reason: error.reason, details: error.details };
-}
 
 describe.each(testEngines)('price drafts on %s', (engine) => {
   let test: TestDatabase;

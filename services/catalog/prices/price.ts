@@ -23,7 +23,7 @@ export function priceInForce(prices: readonly PriceVersion[], nowMs: number): Pr
  * How far ahead a price starts that is published for now and replaces another. Every gateway knows it before it starts, so that no call
  * carries the price before it any more; a change is known everywhere within a second.
  */
-export const publishLeadMs = 1000;
+const publishLeadMs = 1000;
 
 /** Returns when a version starts. Without a start of its own it starts now, or a moment ahead if it replaces a price in force. */
 export function startOf(wanted: PriceVersion, versions: readonly PriceVersion[], nowMs: number): bigint {

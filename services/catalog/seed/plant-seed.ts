@@ -47,7 +47,7 @@ export interface SeedPlan {
 }
 
 /** Compares the seed with the catalog. Pure. An alias that has come to name a model that is not the seed's is left to that one. */
-export function planSeed(seed: readonly SeedModel[], stored: readonly StoredModel[]): SeedPlan {
+function planSeed(seed: readonly SeedModel[], stored: readonly StoredModel[]): SeedPlan {
   const sownIds = new Set(seed.map(({ model }) => model.id));
   const others = stored.filter(({ model, origin }) => origin === 'operator' || !sownIds.has(model.id)).map(({ model }) => model);
   const added: SeedModel[] = [];

@@ -6,6 +6,7 @@ import { createLogger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import { Capability, type DeepPartial, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { AppError } from '#client/errors/app-error.js';
 import { type CatalogConfig, createCatalog } from '../index.js';
 
 /** The context of the tests' calls. */
@@ -52,4 +53,14 @@ export const silentLog = createLogger({ name: 'test', level: 'silent' });
 export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig>; auth?: AuditReceiver } = {}) {
   const config = { pollIntervalMs: 20, heartbeatIntervalMs: 1000, seed: false, ...options.config };
   return createCatalog(config, { db, clock: options.clock ?? new ManualClock(), log: silentLog, auth: options.auth ?? recordedAudit() });
+}
+
+/** Returns the reason and the details with which a call is refused. Raises an error when it is not. */
+export async function refusal(call: Promise<unknown>): Promise<Pick<AppError, 'reason' | 'details'>> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof AppError)) throw new Error('The call was not refused.', { cause: error });
+  return { reason: error.reason, details: error.details };
 }

@@ -15,7 +15,7 @@ import {
 } from '#proto/inference/v1/inference.js';
 
 /** Most of each thing in one request. */
-export const requestLimits = {
+const requestLimits = {
   targets: 16,
   messages: 100_000,
   tools: 1024,

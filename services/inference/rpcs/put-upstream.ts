@@ -10,7 +10,7 @@ import { parseBaseUrl } from '../upstreams/http/base-url.js';
 import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
 
 /** Longest secret, in characters. */
-export const secretCharsMax = 1024;
+const secretCharsMax = 1024;
 
 /** InferenceService.PutUpstream. */
 export async function putUpstream(

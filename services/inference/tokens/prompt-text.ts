@@ -15,7 +15,7 @@ export function* promptTexts(prompt: Prompt): Generator<string> {
 }
 
 /** Every string of one part of a message. */
-export function* partTexts(part: Part['part']): Generator<string> {
+function* partTexts(part: Part['part']): Generator<string> {
   switch (part?.$case) {
     case 'text':
       yield part.value.text;

@@ -11,7 +11,7 @@ import { isRemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
 /** How old the picture of the stored upstreams may be, in milliseconds. */
-export const rereadAfterMs = 1000;
+const rereadAfterMs = 1000;
 
 /** What the registry works with. */
 export interface RegistryDeps extends HttpUpstreamDeps {

@@ -3,10 +3,10 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
 /** Longest vendor text that is passed on, in characters. */
-export const vendorTextCharsMax = 1000;
+const vendorTextCharsMax = 1000;
 
 /** Longest wait that callers are asked for; some clients sleep as long as they are told. */
-export const retryAfterMsMax = 60_000;
+const retryAfterMsMax = 60_000;
 
 /** A vendor's refusal in terms that both formats share. */
 export interface Refusal {

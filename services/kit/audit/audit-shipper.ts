@@ -13,7 +13,7 @@ export interface AuditShipperOptions {
 }
 
 /** Events in one message: with the longest details about 1 MB. */
-export const eventsPerBatchMax = 50;
+const eventsPerBatchMax = 50;
 // Finds what another replica committed and could not ship.
 const idleMs = 60_000;
 const retryMsMin = 50;

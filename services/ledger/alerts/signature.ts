@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export const signatureHeader = 'tollgate-signature';
 
 /** How old a signature may be, for those who verify it. */
-export const signatureToleranceSeconds = 300;
+const signatureToleranceSeconds = 300;
 
 /** "t=<seconds>,v1=<HMAC-SHA256 of '<seconds>.<body>' in hexadecimal>". */
 export function signatureOf(body: string, secret: string, nowMs: number): string {

@@ -57,34 +57,26 @@ export function addSums(to: Sums, sums: Sums): void {
   for (let index = 0; index < sums.length; index += 1) to[index]! += sums[index]!;
 }
 
-/** By the names of the contract. */
-export function namedSums(sums: Sums) {
-  const [
-    calls,
-    errors,
-    quarantined,
-    chargeNanoUsd,
-    inputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    outputTokens,
-    reasoningTokens,
-    durationMs,
-    firstOutputCalls,
-    firstOutputMs,
-  ] = sums as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
-  return {
-    calls,
-    errors,
-    quarantined,
-    chargeNanoUsd,
-    inputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    outputTokens,
-    reasoningTokens,
-    durationMs,
-    firstOutputCalls,
-    firstOutputMs,
-  };
+/** In the order of `sumColumns`, by the names of the contract. */
+const sumNames = [
+  'calls',
+  'errors',
+  'quarantined',
+  'chargeNanoUsd',
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'durationMs',
+  'firstOutputCalls',
+  'firstOutputMs',
+] as const;
+
+/** Returns the sums by the names of the contract. */
+export function namedSums(sums: Sums): NamedSums {
+  return Object.fromEntries(sumNames.map((name, index) => [name, sums[index]!])) as unknown as NamedSums;
 }
+
+/** Sums by the names of the contract. */
+export type NamedSums = Record<(typeof sumNames)[number], bigint>;

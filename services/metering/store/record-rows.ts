@@ -50,7 +50,7 @@ export const recordColumns = [
 ] as const;
 
 /** The columns that the ledger's answer fills. */
-export const settlementColumns = ['captured_nano_usd', 'shortfall_nano_usd', 'settled_at_ms'] as const;
+const settlementColumns = ['captured_nano_usd', 'shortfall_nano_usd', 'settled_at_ms'] as const;
 
 /** All columns, for reading. */
 export const allRecordColumns = [...recordColumns, ...settlementColumns] as const;

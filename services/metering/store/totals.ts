@@ -6,7 +6,7 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
 import type { TimeGrain } from '../rollups/plan.js';
-import { addSums, chargeOf, namedSums, noSums, type Sums } from '../rollups/sums.js';
+import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from '../rollups/sums.js';
 import { bytesOf } from './record-rows.js';
 import {
   type DimensionColumn,
@@ -36,7 +36,7 @@ export interface Grouping {
 }
 
 /** Sums of one group. */
-export interface Totals extends ReturnType<typeof namedSums> {
+export interface Totals extends NamedSums {
   readonly name: string;
   readonly thenName: string;
 }

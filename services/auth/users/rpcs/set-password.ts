@@ -7,7 +7,7 @@ import { hashPassword } from '../password.js';
 import { assertPresentPassword, personOfSession } from '../current-password.js';
 
 /** How long a session that was begun by a link may set a password without the present one, in milliseconds. */
-export const linkTrustMs = 15 * 60_000;
+const linkTrustMs = 15 * 60_000;
 
 /** Raises invalid_request, not_found, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
 export async function setPassword(request: SetPasswordRequest, _context: CallContext, deps: PeopleDeps): Promise<SetPasswordResponse> {

@@ -10,7 +10,7 @@ import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { personColumns, userOfJoin } from './users.js';
 
 /** Most members, memberships and invitations in one answer. */
-export const membersMax = 1000;
+const membersMax = 1000;
 
 /** Most invitations of an account that are open at a time, so that nobody makes the table grow without end. */
 export const openInvitationsMax = 100;

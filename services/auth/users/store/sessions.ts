@@ -9,7 +9,7 @@ import type { Row } from '../../store/rows.js';
 const columns = ['id', 'user_id', 'created_at_ms', 'last_used_at_ms', 'expires_at_ms', 'address', 'user_agent', 'by_link'] as const;
 
 /** Most sessions of one person that are listed; older ones go on, unlisted, until they end. */
-export const sessionsListedMax = 200;
+const sessionsListedMax = 200;
 
 /** Keeps sessions and links, and of their tokens only the hashes. */
 export class SessionStore {

@@ -13,7 +13,7 @@ import { isStrictSchema, responseFormatOf } from './response-format.js';
 import { toUpstreamToolName } from './tool-names.js';
 
 /** Most stop sequences that the format takes. */
-export const stopSequencesMax = 4;
+const stopSequencesMax = 4;
 
 /** The body of a streaming request with usage. Raises unsupported_field for what the format cannot say. */
 export function chatCompletionsBody(request: GenerateRequest, model: string, flavour: ChatCompletionsFlavour): UpstreamBody {

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, malformed, optionalTextField } from '../stre
 import { toolCallLeft } from './rest.js';
 
 /** Most tool calls in one answer. */
-export const toolCallsMax = 512;
+const toolCallsMax = 512;
 
 interface Call {
   /** The number that the caller knows it by. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Tool } from '#proto/inference/v1/inference.js';
 
 /** Longest name, in characters. */
-export const toolNameCharsMax = 64;
+const toolNameCharsMax = 64;
 
 /** The name for the upstream: as it is, or cut short and cleaned, with a hash of the whole. */
 export function toUpstreamToolName(name: string): string {

@@ -2,7 +2,7 @@
 import { redact, VendorRefusal } from '../upstream-failure.js';
 
 /** Longest text of a step, in characters. */
-export const stepTextCharsMax = 400;
+const stepTextCharsMax = 400;
 
 // As many characters at the beginning of a secret are enough to find a piece of it that an upstream quotes.
 const quotedCharsMin = 6;

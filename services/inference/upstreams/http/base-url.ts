@@ -4,7 +4,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { addressFault } from '#kit/net/address-guard.js';
 
 /** Longest base_url, in characters. */
-export const baseUrlCharsMax = 2048;
+const baseUrlCharsMax = 2048;
 
 /**
  * The url in its one spelling, without a slash at the end. Raises invalid_request unless it is http or https, has neither credentials

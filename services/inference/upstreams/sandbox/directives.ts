@@ -2,7 +2,7 @@
 import { type Prompt, Role } from '#proto/inference/v1/inference.js';
 
 /** Longest pause before a token, in milliseconds. */
-export const delayMsMax = 10_000;
+const delayMsMax = 10_000;
 
 /** Longest answer that a directive can ask for, in tokens. */
 export const tokensMax = 100_000;

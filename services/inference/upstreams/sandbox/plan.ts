@@ -12,10 +12,10 @@ import { argumentsFor } from './tool-arguments.js';
 export const sandboxModels = ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall'] as const;
 
 /** Length of a story nobody set the length of, in tokens. */
-export const storyTokens = 2000;
+const storyTokens = 2000;
 
 /** Tokens that `drop` and `stall` deliver first, unless told otherwise. */
-export const tokensBeforeFault = 5;
+const tokensBeforeFault = 5;
 
 /** One block of the answer. */
 export interface PlannedBlock {

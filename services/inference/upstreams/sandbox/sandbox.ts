@@ -21,7 +21,7 @@ import { countSandboxInput } from './tokens.js';
 export const sandboxId = 'sandbox';
 
 /** Most input tokens of one call: the context limit under which the catalog offers these models, and by which money is held. */
-export const contextTokensMax = 32_768;
+const contextTokensMax = 32_768;
 
 // Events that travel together when no pace is set: few enough that a consumer can leave in the middle, many enough to be cheap.
 const eventsPerMessage = 16;

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 /** Most properties of one object that are filled in. */
-export const propertiesMax = 20;
+const propertiesMax = 20;
 
 const textCharsMax = 200;
 /** Beyond so many levels a value is the least that its type allows, so that a schema which contains itself has an end. */

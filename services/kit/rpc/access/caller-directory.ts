@@ -15,7 +15,7 @@ export interface RegisteredCaller {
 }
 
 /** A change older than this may not have arrived, so after it callers are refused. */
-export const staleAfterMs = 1000;
+const staleAfterMs = 1000;
 
 /** The copy of one process. */
 export class CallerDirectory {
