@@ -45,7 +45,7 @@ export interface CallContextOptions {
 }
 
 /** A signal that nobody can abort, so nothing needs to listen to it. */
-export const neverAborted = new AbortController().signal;
+export const neverAborted: AbortSignal = new AbortController().signal;
 
 /** Why a producer is ended whose consumer left. One for all: a stack trace would cost more than the rest of leaving. */
 export const consumerLeft = new AppError('cancelled', 'The consumer left.');

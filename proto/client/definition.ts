@@ -17,6 +17,8 @@ export interface MethodDefinition {
   readonly requestStream: boolean;
   readonly responseType: MessageType;
   readonly responseStream: boolean;
+  /** The method options that transports apply. */
+  readonly options?: { readonly idempotencyLevel?: 'IDEMPOTENT' | 'NO_SIDE_EFFECTS'; readonly _unknownFields?: object };
 }
 
 /** One service; the methods are keyed as in the generated interface: "getBalance". */

@@ -1,8 +1,7 @@
 // The calling side of a method that carries many small calls at once (batch-contract.ts): a client like any other, of which some
 // unary methods travel together on one long-lived stream.
-import type { Logger } from '#kit/log.js';
 import type { BatchRequest, BatchResponse } from './batch-contract.js';
-import { BatchStream } from './batch-stream.js';
+import { type BatchLog, BatchStream } from './batch-stream.js';
 import type { CallContext } from '../call-context.js';
 import {
   type MessageOf,
@@ -38,7 +37,7 @@ export interface BatchClientOptions<S, K> {
   readonly operations: readonly K[];
   /** Name under which this process calls. */
   readonly caller: string;
-  readonly log: Logger;
+  readonly log: BatchLog;
   /** How long one stream serves before the next one takes over; half a minute unless told. */
   readonly renewMs?: number;
 }

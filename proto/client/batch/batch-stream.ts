@@ -3,7 +3,6 @@
 import type { Status } from '#google/rpc/status.js';
 import { abortError, AppError, hasReason, internalMessage, toAppError } from '../errors/app-error.js';
 import { fromRpcStatus } from '../errors/rpc-status.js';
-import type { Logger } from '#kit/log.js';
 import {
   type BatchResult,
   type BatchResponse,
@@ -18,12 +17,18 @@ import { EncodedMessage, encodeRequest, messageBytesMax } from '../codec.js';
 import type { MethodInfo } from '../definition.js';
 import { activeTraceparent } from '../traceparent.js';
 
+/** Where a stream reports that it broke and that it works again; a pino logger has this form. */
+export interface BatchLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
 /** What a stream is made of. */
 export interface BatchStreamOptions {
   readonly info: MethodInfo;
   readonly open: OpenStream;
   readonly caller: string;
-  readonly log: Logger;
+  readonly log: BatchLog;
   /** How long one stream serves before the next one takes over; half a minute unless told. */
   readonly renewMs?: number;
 }

@@ -8,7 +8,6 @@ import {
   Metadata,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { context as activeContext, propagation } from '@opentelemetry/api';
 import { abortError, hasReason } from '../errors/app-error.js';
 import { type CallContext, callContext, consumerLeft } from '../call-context.js';
 import { decodeResponse, encodeRequest } from '../codec.js';
@@ -21,26 +20,23 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '../definition.js';
-import { actorKey, callerKey, commonChannelOptions, fromServiceError, metadataSetter } from './grpc-wire.js';
+import { actorKey, callerKey, commonChannelOptions, fromServiceError } from './grpc-wire.js';
+import { injectTraceContext } from '../traceparent.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
-
-/** When to try a unary call again. Only calls that found nobody (service_unavailable) are, and never past their deadline. */
-export interface Retry {
-  /** All tries together. */
-  attempts: number;
-  /** Keys of the methods that may safely run twice: "getBalance". */
-  methods: readonly string[];
-}
 
 /** Options of `dialGrpc`. */
 export interface DialGrpcOptions {
   /** Name under which this process calls; under TLS the certificate's common name counts instead. */
   caller: string;
   tls?: Tls;
-  /** Longest wait for a unary call whose context has no deadline; 30 s unless told. */
+  /** The deadline of a unary call whose context has none; 30 s by default. */
   timeoutMs?: number;
-  retry?: Retry;
+  /**
+   * How often a unary call is attempted; once by default. Only calls that the contract declares idempotent are retried (idempotency_level),
+   * only after service_unavailable, and never past their deadline.
+   */
+  attempts?: number;
 }
 
 /** A connection to a server, made when first needed and made again when lost. */
@@ -74,10 +70,9 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
       const client: UntypedService = {};
       for (const info of methodsOf(definition)) {
-        const isRetried = options.retry?.methods.includes(info.key) === true;
         const once = callUnary(channel, info, options);
         if (info.definition.responseStream) client[info.key] = callStream(channel, info, options);
-        else client[info.key] = isRetried ? withRetries(once, options.retry!.attempts) : once;
+        else client[info.key] = isIdempotent(info) ? withRetries(once, options.attempts ?? 1) : once;
       }
       return client as ServiceOf<D>;
     },
@@ -179,11 +174,16 @@ function metadataFor(options: DialGrpcOptions, { actorToken }: CallContext): Met
   const metadata = new Metadata();
   metadata.set(callerKey, options.caller);
   if (actorToken !== undefined) metadata.set(actorKey, actorToken);
-  propagation.inject(activeContext.active(), metadata, metadataSetter);
+  injectTraceContext(metadata);
   return metadata;
 }
 
+function isIdempotent({ definition }: MethodInfo): boolean {
+  return definition.options?.idempotencyLevel !== undefined;
+}
+
 function withRetries(once: UnaryHandler, attempts: number): UnaryHandler {
+  if (attempts <= 1) return once;
   return async (request, context) => {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -1,6 +1,5 @@
 // What the gRPC client and server agree on beyond gRPC itself: metadata names, how errors and trace context travel, limits.
 import { Metadata, type ServiceError, status as grpcStatus } from '@grpc/grpc-js';
-import type { TextMapGetter, TextMapSetter } from '@opentelemetry/api';
 import type { Reason } from '#rules/reasons.js';
 import { abortError, AppError, internalMessage } from '../errors/app-error.js';
 import { decodeRpcStatus, encodeRpcStatus } from '../errors/rpc-status.js';
@@ -59,12 +58,3 @@ export function fromServiceError(error: ServiceError, rpc: string, signal: Abort
   const message = text === undefined ? internalMessage : `${rpc}: the service ${text}.`;
   return new AppError(reason, message, { cause: error });
 }
-
-/** Writes trace context into metadata. */
-export const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
-
-/** Reads trace context from metadata. */
-export const metadataGetter: TextMapGetter<Metadata> = {
-  keys: (metadata) => Object.keys(metadata.getMap()),
-  get: (metadata, key) => metadata.get(key).map(String),
-};

@@ -17,7 +17,7 @@ export interface ProcessHost {
   /** The process's certificates, where it has some. */
   readonly tls: Tls | undefined;
   /** A connection under this process's name and certificates; closed when everything has stopped. */
-  dial(address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'retry'>): GrpcConnection;
+  dial(address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
 }
 
 /** Options of `runProcess`. */

@@ -17,7 +17,7 @@ import type { CallContext } from '#client/call-context.js';
 import { EncodedMessage, encodeMessage } from '#client/codec.js';
 import { hopMs } from './deadline.js';
 import type { MessageType, UnaryHandler } from '#client/definition.js';
-import { withTraceparent } from '#client/traceparent.js';
+import { withTraceparent } from './traceparent.js';
 
 /** How operations are done. */
 export interface BatchServerOptions {

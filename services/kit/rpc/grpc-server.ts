@@ -9,8 +9,9 @@ import {
   type ServerUnaryCall,
   type ServerWritableStream,
   type UntypedServiceImplementation,
+  type Metadata,
 } from '@grpc/grpc-js';
-import { context as activeContext, propagation } from '@opentelemetry/api';
+import { context as activeContext, propagation, type TextMapGetter } from '@opentelemetry/api';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '../log.js';
 import type { CallContext } from '#client/call-context.js';
@@ -24,7 +25,7 @@ import {
   type UnaryHandler,
 } from '#client/definition.js';
 import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
-import { actorKey, commonChannelOptions, errorTrailers, metadataGetter } from '#client/grpc/grpc-wire.js';
+import { actorKey, commonChannelOptions, errorTrailers } from '#client/grpc/grpc-wire.js';
 import { createHealth } from './health.js';
 import { addReflection } from './reflection.js';
 import { operator } from './access/access.js';
@@ -236,3 +237,9 @@ function failure(
   if (appError !== error && appError.reason === 'internal') log.error({ err: error, rpc: info.fullName }, 'call failed');
   return { code: appError.code, details: appError.message, metadata: errorTrailers(appError) };
 }
+
+/** Reads trace context from metadata. */
+const metadataGetter: TextMapGetter<Metadata> = {
+  keys: (metadata) => Object.keys(metadata.getMap()),
+  get: (metadata, key) => metadata.get(key).map(String),
+};

@@ -30,6 +30,7 @@ const method = <const S extends boolean, const R extends boolean = false>(
   requestStream,
   responseType: Probe,
   responseStream,
+  options: { idempotencyLevel: 'IDEMPOTENT' as const },
 });
 
 /** As ts-proto would generate it. */

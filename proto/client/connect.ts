@@ -1,0 +1,142 @@
+// One connection per process, and a typed client per service.
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
+import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import { batchClient } from './batch/batch-client.js';
+import type { BatchLog } from './batch/batch-stream.js';
+import { type CallContext, callContext } from './call-context.js';
+import type { ServiceOf } from './definition.js';
+import { dialGrpc, type GrpcConnection } from './grpc/grpc-client.js';
+import type { Tls } from './tls.js';
+
+/** The processes of a distributed installation, each with an address of its own. */
+export interface Processes {
+  readonly auth: string;
+  readonly catalog: string;
+  readonly inference: string;
+  readonly ledger: string;
+  readonly metering: string;
+}
+
+/** Options of `connect`. */
+export interface ConnectOptions {
+  /** "host:port", or "unix:/path", of all services; or the address of each process. A name may stand for many replicas: dns:///host:port. */
+  readonly address: string | Partial<Processes>;
+  /** The caller's certificate; see `readTls`. Without it nothing is encrypted, which only a Unix socket accepts. */
+  readonly tls?: Tls;
+  /** The caller's name where no certificate shows it: on a Unix socket. */
+  readonly caller?: string;
+  /** The deadline of a call that has none of its own; 30 s by default. */
+  readonly timeoutMs?: number;
+  /** How often an idempotent call is attempted when the service is unavailable; 3 by default. */
+  readonly attempts?: number;
+  /** Sends ledger.hold, checkpoint, settle and release and metering.recordUsage in batches on one stream per process, for callers with many. */
+  readonly batch?: boolean;
+  /** Where a batch stream reports that it broke; nowhere by default. */
+  readonly log?: BatchLog;
+}
+
+/** The clients of an installation. They raise `TollgateError`. */
+export interface Tollgate {
+  readonly auth: ServiceOf<typeof AuthServiceDefinition>;
+  readonly callers: ServiceOf<typeof CallerServiceDefinition>;
+  readonly users: ServiceOf<typeof UserServiceDefinition>;
+  readonly catalog: ServiceOf<typeof CatalogServiceDefinition>;
+  readonly inference: ServiceOf<typeof InferenceServiceDefinition>;
+  readonly ledger: ServiceOf<typeof LedgerServiceDefinition>;
+  readonly alerts: ServiceOf<typeof AlertServiceDefinition>;
+  readonly payments: ServiceOf<typeof PaymentServiceDefinition>;
+  readonly metering: ServiceOf<typeof MeteringServiceDefinition>;
+  /** Closes every connection. Calls in flight fail with cancelled. */
+  close(): void;
+}
+
+const silent: BatchLog = { info: () => {}, warn: () => {} };
+
+/** Returns the clients of an installation. Connects when a client is first used, and again when a connection is lost. */
+export function connect(options: ConnectOptions): Tollgate {
+  const { address, caller = 'client', attempts = 3, log = silent, tls, timeoutMs } = options;
+  const connections = new Map<string, GrpcConnection>();
+  const closers: (() => void)[] = [];
+
+  function to(process: keyof Processes): GrpcConnection {
+    const target = typeof address === 'string' ? address : address[process];
+    if (target === undefined) throw new TypeError(`connect: address.${process} is missing.`);
+    const connection =
+      connections.get(target) ??
+      dialGrpc(target, { caller, attempts, ...(tls === undefined ? {} : { tls }), ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+    connections.set(target, connection);
+    return connection;
+  }
+
+  function ledger(): Tollgate['ledger'] {
+    const client = to('ledger').client(LedgerServiceDefinition);
+    if (options.batch !== true) return client;
+    const operations = ['hold', 'checkpoint', 'settle', 'release'] as const;
+    const batched = batchClient(LedgerServiceDefinition, client, { method: 'batch', operations, caller, log });
+    closers.push(batched.close);
+    return batched.client;
+  }
+
+  function metering(): Tollgate['metering'] {
+    const client = to('metering').client(MeteringServiceDefinition);
+    if (options.batch !== true) return client;
+    const batched = batchClient(MeteringServiceDefinition, client, { method: 'batch', operations: ['recordUsage'], caller, log });
+    closers.push(batched.close);
+    return batched.client;
+  }
+
+  return lazy({
+    auth: () => to('auth').client(AuthServiceDefinition),
+    callers: () => to('auth').client(CallerServiceDefinition),
+    users: () => to('auth').client(UserServiceDefinition),
+    catalog: () => to('catalog').client(CatalogServiceDefinition),
+    inference: () => to('inference').client(InferenceServiceDefinition),
+    ledger,
+    alerts: () => to('ledger').client(AlertServiceDefinition),
+    payments: () => to('ledger').client(PaymentServiceDefinition),
+    metering,
+    close: () => () => {
+      for (const close of closers) close();
+      for (const connection of connections.values()) connection.close();
+    },
+  });
+}
+
+/** Returns an object whose properties are made when they are first read. */
+function lazy<T extends object>(makers: { readonly [K in keyof T]: () => T[K] }): T {
+  const made = {} as T;
+  for (const key of Object.keys(makers) as (keyof T)[]) {
+    Object.defineProperty(made, key, {
+      enumerable: true,
+      configurable: true,
+      get(): T[keyof T] {
+        const value = makers[key]();
+        Object.defineProperty(made, key, { value, enumerable: true });
+        return value;
+      },
+    });
+  }
+  return made;
+}
+
+/** Options of one call, as its second argument. */
+export interface CallOptions {
+  /** The deadline: the call fails with deadline_exceeded after this many milliseconds. */
+  readonly timeoutMs?: number;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal;
+  /** The actor token of the user for whom the caller acts. */
+  readonly actorToken?: string;
+}
+
+/** Returns the second argument of a call: `ledger.getBalance(request, callOptions({ timeoutMs: 500 }))`. */
+export function callOptions(options: CallOptions): CallContext {
+  return callContext({ caller: 'client', ...options });
+}
